@@ -1,0 +1,19 @@
+//! The vocabulary of Nextleaf: SQL types, values, exact decimals, MySQL's temporal values, collations and errors.
+//!
+//! Nothing here knows of tables, plans or packets. Everything above speaks in these terms.
+
+pub mod collation;
+pub mod decimal;
+pub mod error;
+pub mod int256;
+pub mod sql_type;
+pub mod temporal;
+pub mod value;
+
+pub use collation::Collation;
+pub use decimal::Decimal;
+pub use error::{Error, ErrorCode, Result, Warning, WarningLevel};
+pub use int256::I256;
+pub use sql_type::{IntSize, PhysType, SqlType, StringKind};
+pub use temporal::{Date, DateTime, Time, Timestamp};
+pub use value::Value;

@@ -1,0 +1,169 @@
+//! SQL types and the physical form in which each is stored.
+//!
+//! A type says what a value means; [`SqlType::phys`] says how a chunk holds it. Attributes that only matter to DDL and
+//! to display (ZEROFILL, display width, UNSIGNED on DECIMAL/FLOAT/DOUBLE) live in the catalog's column definition.
+
+use crate::Collation;
+
+/// Width of an integer type.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum IntSize {
+    /// TINYINT, 1 byte
+    I8,
+    /// SMALLINT, 2 bytes
+    I16,
+    /// MEDIUMINT, 3 bytes; held in 4
+    I24,
+    /// INT, 4 bytes
+    I32,
+    /// BIGINT, 8 bytes
+    I64,
+}
+
+/// Family of a character or byte string type. With [`Collation::Binary`] these are BINARY, VARBINARY and the BLOBs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum StringKind {
+    /// CHAR / BINARY
+    Char,
+    /// VARCHAR / VARBINARY
+    VarChar,
+    /// TINYTEXT / TINYBLOB
+    TinyText,
+    /// TEXT / BLOB
+    Text,
+    /// MEDIUMTEXT / MEDIUMBLOB
+    MediumText,
+    /// LONGTEXT / LONGBLOB
+    LongText,
+}
+
+/// The type of a column or expression.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SqlType {
+    /// The type of a bare NULL.
+    Null,
+    /// Result of a predicate: 0, 1 or NULL. Clients see INT(1). Not a column type (BOOL is TINYINT(1)).
+    Bool,
+    Int {
+        size: IntSize,
+        unsigned: bool,
+    },
+    /// precision 1..=65 digits, of which `scale` 0..=30 after the point.
+    Decimal {
+        precision: u8,
+        scale: u8,
+    },
+    Float,
+    Double,
+    /// `len`: characters for character strings, bytes for binary strings; the maximum of the TEXT/BLOB tier otherwise.
+    String {
+        kind: StringKind,
+        len: u32,
+        collation: Collation,
+    },
+    Date,
+    /// `fsp`: 0..=6 digits of fractional seconds.
+    Time {
+        fsp: u8,
+    },
+    DateTime {
+        fsp: u8,
+    },
+    /// Stored in UTC, read and written in the session's time zone.
+    Timestamp {
+        fsp: u8,
+    },
+    Year,
+}
+
+/// How values lie in a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PhysType {
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    I128,
+    I256,
+    F32,
+    F64,
+    /// 16-byte views over heap blocks, or dictionary codes.
+    Str,
+}
+
+impl SqlType {
+    pub const BIGINT: SqlType = SqlType::Int { size: IntSize::I64, unsigned: false };
+    pub const BIGINT_UNSIGNED: SqlType = SqlType::Int { size: IntSize::I64, unsigned: true };
+    pub const INT: SqlType = SqlType::Int { size: IntSize::I32, unsigned: false };
+
+    /// VARCHAR(len) in the given collation.
+    pub const fn varchar(len: u32, collation: Collation) -> SqlType {
+        SqlType::String { kind: StringKind::VarChar, len, collation }
+    }
+
+    /// The canonical physical form. DECIMAL values *in flight* may be carried narrower than this (an I64 array in place
+    /// of I128 or I256 when bounds prove that it suffices); stored columns always have exactly this form.
+    pub const fn phys(&self) -> PhysType {
+        match self {
+            SqlType::Null | SqlType::Bool => PhysType::I8,
+            SqlType::Int { size, unsigned } => match (size, unsigned) {
+                (IntSize::I8, false) => PhysType::I8,
+                (IntSize::I8, true) => PhysType::U8,
+                (IntSize::I16, false) => PhysType::I16,
+                (IntSize::I16, true) => PhysType::U16,
+                (IntSize::I24 | IntSize::I32, false) => PhysType::I32,
+                (IntSize::I24 | IntSize::I32, true) => PhysType::U32,
+                (IntSize::I64, false) => PhysType::I64,
+                (IntSize::I64, true) => PhysType::U64,
+            },
+            SqlType::Decimal { precision, .. } => {
+                if *precision <= 18 {
+                    PhysType::I64
+                } else if *precision <= 38 {
+                    PhysType::I128
+                } else {
+                    PhysType::I256
+                }
+            }
+            SqlType::Float => PhysType::F32,
+            SqlType::Double => PhysType::F64,
+            SqlType::String { .. } => PhysType::Str,
+            SqlType::Date => PhysType::I32,
+            SqlType::Time { .. } | SqlType::DateTime { .. } | SqlType::Timestamp { .. } => PhysType::I64,
+            SqlType::Year => PhysType::I16,
+        }
+    }
+
+    pub const fn is_string(&self) -> bool {
+        matches!(self, SqlType::String { .. })
+    }
+
+    /// Integers, YEAR and predicates.
+    pub const fn is_integer(&self) -> bool {
+        matches!(self, SqlType::Int { .. } | SqlType::Bool | SqlType::Year)
+    }
+
+    pub const fn is_numeric(&self) -> bool {
+        self.is_integer() || matches!(self, SqlType::Decimal { .. } | SqlType::Float | SqlType::Double)
+    }
+
+    pub const fn is_temporal(&self) -> bool {
+        matches!(self, SqlType::Date | SqlType::Time { .. } | SqlType::DateTime { .. } | SqlType::Timestamp { .. })
+    }
+
+    pub const fn is_unsigned(&self) -> bool {
+        matches!(self, SqlType::Int { unsigned: true, .. } | SqlType::Year)
+    }
+
+    /// The collation of a string type.
+    pub const fn collation(&self) -> Option<Collation> {
+        match self {
+            SqlType::String { collation, .. } => Some(*collation),
+            _ => None,
+        }
+    }
+}
