@@ -6,3 +6,10 @@ pub struct I256 {
     pub lo: u128,
     pub hi: i128,
 }
+
+impl From<i128> for I256 {
+    #[inline]
+    fn from(v: i128) -> I256 {
+        I256 { lo: v as u128, hi: v >> 127 }
+    }
+}

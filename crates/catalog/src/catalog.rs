@@ -1,0 +1,73 @@
+//! The directory of schemas, tables and views.
+//!
+//! Invariants
+//! 1. Readers never wait for DDL: a lookup clones an `Arc` under a read latch held for the lookup alone.
+//! 2. `version` grows with every published change, after the change is visible; cached plans compare it.
+//! 3. Schema and table names are case-sensitive (as with lower_case_table_names=0 on Linux).
+
+use crate::{TableDef, TableId, ViewDef};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+use types::Collation;
+
+/// What a name in FROM stands for.
+#[derive(Clone, Debug)]
+pub enum Relation {
+    Table(Arc<TableDef>),
+    View(Arc<ViewDef>),
+}
+
+/// Name lookup, as the planner sees it (temporary tables and information_schema are layered above).
+pub trait CatalogReader {
+    /// `None` if the schema has no such relation; errors are the caller's (1146, 1049).
+    fn relation(&self, schema: &str, name: &str) -> Option<Relation>;
+    fn has_schema(&self, schema: &str) -> bool;
+}
+
+#[derive(Clone, Debug)]
+pub struct SchemaDef {
+    pub name: Box<str>,
+    pub collation: Collation,
+    pub relations: BTreeMap<Box<str>, Relation>,
+}
+
+#[derive(Debug, Default)]
+pub struct Catalog {
+    schemas: RwLock<BTreeMap<Box<str>, SchemaDef>>,
+    version: AtomicU64,
+    next_table_id: AtomicU64,
+}
+
+impl Catalog {
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    pub fn new_table_id(&self) -> TableId {
+        TableId(self.next_table_id.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Runs `f` over the schemas. `f` must not block.
+    pub fn read<R>(&self, f: impl FnOnce(&BTreeMap<Box<str>, SchemaDef>) -> R) -> R {
+        f(&self.schemas.read().expect("no panic while held"))
+    }
+
+    /// Runs `f` with the schemas for change and bumps the version. `f` must check before it changes: there is no undo.
+    pub fn write<R>(&self, f: impl FnOnce(&mut BTreeMap<Box<str>, SchemaDef>) -> R) -> R {
+        let mut schemas = self.schemas.write().expect("no panic while held");
+        let r = f(&mut schemas);
+        self.version.fetch_add(1, Ordering::Release);
+        r
+    }
+}
+
+impl CatalogReader for Catalog {
+    fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
+        self.read(|s| s.get(schema)?.relations.get(name).cloned())
+    }
+
+    fn has_schema(&self, schema: &str) -> bool {
+        self.read(|s| s.contains_key(schema))
+    }
+}

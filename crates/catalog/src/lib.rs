@@ -1,0 +1,14 @@
+//! Definitions of schemas, tables, columns, indexes and views, and what the planner may ask about their contents.
+//!
+//! Definitions are immutable and shared (`Arc<TableDef>`): a DDL statement publishes a new one. A statement resolves
+//! each name once and keeps the Arc, so it sees one version of every table throughout.
+
+pub mod catalog;
+pub mod statistics;
+pub mod table;
+
+pub use catalog::{Catalog, CatalogReader, Relation, SchemaDef};
+pub use statistics::{ColumnStats, Statistics, TableStats};
+pub use table::{
+    ColumnDef, DefaultValue, IndexAlgorithm, IndexDef, IndexKind, IndexPart, TableDef, TableEngine, TableId, ViewDef,
+};

@@ -1,0 +1,135 @@
+//! Tables, columns, indexes, views.
+
+use expr::Expr;
+use types::{Collation, SqlType, Value};
+
+/// Identifies a table for as long as it exists; never reused.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct TableId(pub u64);
+
+/// What a column gets when INSERT names no value for it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DefaultValue {
+    /// No DEFAULT clause: NULL if nullable, else error 1364 in strict mode.
+    None,
+    /// Already of the column's type.
+    Value(Value),
+    /// DEFAULT CURRENT_TIMESTAMP[(fsp)]
+    CurrentTimestamp,
+    /// DEFAULT (expr); the text is what SHOW CREATE TABLE prints.
+    Expr { expr: Box<Expr>, text: Box<str> },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnDef {
+    pub name: Box<str>,
+    pub ty: SqlType,
+    pub nullable: bool,
+    pub default: DefaultValue,
+    pub auto_increment: bool,
+    pub on_update_current_timestamp: bool,
+    pub comment: Box<str>,
+    /// UNSIGNED on DECIMAL, FLOAT or DOUBLE (integers carry theirs in the type).
+    pub unsigned: bool,
+    pub zerofill: bool,
+    /// `INT(11)`-style width, where given and still shown by MySQL 8 (ZEROFILL, TINYINT(1)).
+    pub display_width: Option<u32>,
+    /// FLOAT(m,d) / DOUBLE(m,d)
+    pub float_digits: Option<(u8, u8)>,
+    pub invisible: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum IndexKind {
+    Primary,
+    Unique,
+    Plain,
+    FullText,
+    Spatial,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum IndexAlgorithm {
+    BTree,
+    Hash,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexPart {
+    /// Position in [`TableDef::columns`].
+    pub column_idx: usize,
+    /// `col(10)`: characters (bytes for binary strings).
+    pub prefix_len: Option<u32>,
+    pub descending: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexDef {
+    /// "PRIMARY" for the primary key.
+    pub name: Box<str>,
+    pub kind: IndexKind,
+    pub parts: Vec<IndexPart>,
+    pub algorithm: Option<IndexAlgorithm>,
+    pub comment: Box<str>,
+    pub invisible: bool,
+}
+
+impl IndexDef {
+    /// PRIMARY and UNIQUE.
+    pub fn is_unique(&self) -> bool {
+        matches!(self.kind, IndexKind::Primary | IndexKind::Unique)
+    }
+}
+
+/// Where a table's rows live.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TableEngine {
+    InnoDb,
+    Memory,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableDef {
+    pub id: TableId,
+    pub schema: Box<str>,
+    pub name: Box<str>,
+    pub columns: Vec<ColumnDef>,
+    /// The primary key first, if there is one; then unique keys, then others, each in order of definition.
+    pub indexes: Vec<IndexDef>,
+    pub engine: TableEngine,
+    pub collation: Collation,
+    pub comment: Box<str>,
+    /// ROW_FORMAT and the like, as SHOW CREATE TABLE repeats them: (name, value).
+    pub options: Vec<(Box<str>, Box<str>)>,
+    /// Seconds since 1970 UTC.
+    pub created_at: i64,
+    pub temporary: bool,
+}
+
+impl TableDef {
+    pub fn primary_key(&self) -> Option<&IndexDef> {
+        self.indexes.first().filter(|i| i.kind == IndexKind::Primary)
+    }
+
+    /// Column names are case-insensitive.
+    pub fn column_idx(&self, name: &str) -> Option<usize> {
+        self.columns
+            .iter()
+            .position(|c| c.name.eq_ignore_ascii_case(name) || c.name.to_lowercase() == name.to_lowercase())
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViewDef {
+    pub schema: Box<str>,
+    pub name: Box<str>,
+    /// Output column names.
+    pub columns: Vec<Box<str>>,
+    /// The SELECT as it was written at CREATE VIEW, names qualified; parsed and bound anew at each use.
+    pub select_text: Box<str>,
+    /// ALGORITHM, DEFINER, SQL SECURITY, CHECK OPTION as SHOW CREATE VIEW prints them.
+    pub algorithm: Box<str>,
+    pub definer: Box<str>,
+    pub security: Box<str>,
+    pub check_option: Box<str>,
+}

@@ -1,0 +1,142 @@
+//! What evaluation may look at besides its rows: the session's facts, parameters, user variables, warnings.
+//!
+//! All of it is `Sync`: one context serves every worker of a statement.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use types::{SqlType, Value, Warning};
+
+/// The sql_mode flags that evaluation and binding heed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SqlMode {
+    pub only_full_group_by: bool,
+    /// STRICT_TRANS_TABLES or STRICT_ALL_TABLES
+    pub strict: bool,
+    pub no_zero_in_date: bool,
+    pub no_zero_date: bool,
+    pub error_for_division_by_zero: bool,
+    pub no_engine_substitution: bool,
+    pub ansi_quotes: bool,
+    pub pipes_as_concat: bool,
+    pub no_backslash_escapes: bool,
+    pub high_not_precedence: bool,
+    pub ignore_space: bool,
+    pub no_unsigned_subtraction: bool,
+    pub pad_char_to_full_length: bool,
+    pub allow_invalid_dates: bool,
+    pub real_as_float: bool,
+    pub no_auto_value_on_zero: bool,
+    pub time_truncate_fractional: bool,
+}
+
+impl Default for SqlMode {
+    /// MySQL 8's default.
+    fn default() -> SqlMode {
+        SqlMode {
+            only_full_group_by: true,
+            strict: true,
+            no_zero_in_date: true,
+            no_zero_date: true,
+            error_for_division_by_zero: true,
+            no_engine_substitution: true,
+            ansi_quotes: false,
+            pipes_as_concat: false,
+            no_backslash_escapes: false,
+            high_not_precedence: false,
+            ignore_space: false,
+            no_unsigned_subtraction: false,
+            pad_char_to_full_length: false,
+            allow_invalid_dates: false,
+            real_as_float: false,
+            no_auto_value_on_zero: false,
+            time_truncate_fractional: false,
+        }
+    }
+}
+
+/// Facts of the session and statement that functions answer from.
+#[derive(Clone, Debug)]
+pub struct SessionInfo {
+    pub sql_mode: SqlMode,
+    /// Microseconds since 1970 UTC at which the statement began: NOW() is constant within it.
+    pub statement_time_us: i64,
+    /// `time_zone`: 'SYSTEM', '+00:00' or a named zone.
+    pub time_zone: Box<str>,
+    pub connection_id: u64,
+    /// `user@host` as authenticated.
+    pub user: Box<str>,
+    pub database: Option<Box<str>>,
+    pub version: Box<str>,
+    pub last_insert_id: u64,
+    pub row_count: i64,
+    pub found_rows: u64,
+    pub div_precision_increment: u8,
+    pub group_concat_max_len: u64,
+    pub max_allowed_packet: u64,
+    pub default_week_format: u8,
+}
+
+/// Statement parameters; slots are filled before the pipeline that reads them runs.
+#[derive(Clone, Debug, Default)]
+pub struct Params {
+    pub values: Vec<Option<(Value, SqlType)>>,
+}
+
+/// `@variables` of a session.
+#[derive(Debug, Default)]
+pub struct UserVars(Mutex<HashMap<String, (Value, SqlType)>>);
+
+impl UserVars {
+    /// Names are case-insensitive.
+    pub fn get(&self, name: &str) -> Option<(Value, SqlType)> {
+        self.0.lock().expect("no panic while held").get(&name.to_lowercase()).cloned()
+    }
+
+    pub fn set(&self, name: &str, value: Value, ty: SqlType) {
+        self.0.lock().expect("no panic while held").insert(name.to_lowercase(), (value, ty));
+    }
+
+    pub fn clear(&self) {
+        self.0.lock().expect("no panic while held").clear();
+    }
+}
+
+/// Collects a statement's warnings: the first `max_error_count` are kept, all are counted.
+#[derive(Debug)]
+pub struct Warnings {
+    kept: Mutex<Vec<Warning>>,
+    count: AtomicU64,
+    max_kept: usize,
+}
+
+impl Warnings {
+    pub fn new(max_kept: usize) -> Warnings {
+        Warnings { kept: Mutex::default(), count: AtomicU64::new(0), max_kept }
+    }
+
+    pub fn push(&self, warning: Warning) {
+        let n = self.count.fetch_add(1, Ordering::Relaxed);
+        if (n as usize) < self.max_kept {
+            self.kept.lock().expect("no panic while held").push(warning);
+        }
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    pub fn take(&self) -> Vec<Warning> {
+        self.count.store(0, Ordering::Relaxed);
+        std::mem::take(&mut self.kept.lock().expect("no panic while held"))
+    }
+}
+
+/// Everything evaluation needs besides the batch.
+#[derive(Clone, Copy, Debug)]
+pub struct EvalContext<'a> {
+    pub session: &'a SessionInfo,
+    pub params: &'a Params,
+    pub user_vars: &'a UserVars,
+    pub warnings: &'a Warnings,
+}

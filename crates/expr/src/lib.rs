@@ -1,0 +1,13 @@
+//! Bound expressions: typed trees over the columns of a batch, and the kernels that evaluate them.
+//!
+//! The binder builds expressions through [`build`], which resolves functions, infers MySQL's result types and inserts
+//! the conversions that MySQL performs implicitly. Nothing above this crate decides a type. Executors evaluate them
+//! through [`eval`]: a whole batch at a time, position aligned, narrowed by the selection.
+
+pub mod aggregate;
+pub mod context;
+pub mod tree;
+
+pub use aggregate::{AggCall, AggFunc, FrameBound, FrameUnits, WindowCall, WindowFrame, WindowFunc};
+pub use context::{EvalContext, Params, SessionInfo, SqlMode, UserVars, Warnings};
+pub use tree::{ArithOp, CmpOp, ColumnId, Expr, ExprKind, Function, ParamId, SubqueryId, Truth};

@@ -1,0 +1,219 @@
+//! The expression tree.
+
+use types::{SqlType, Value};
+
+/// Names a column. In a logical plan: unique in the statement. In a physical plan: the position in the input batch.
+pub type ColumnId = u32;
+/// A slot of [`crate::Params`]: statement parameters and values computed before or outside a pipeline (uncorrelated
+/// scalar subqueries, outer columns of a dependent plan).
+pub type ParamId = u32;
+/// Names a subquery kept by the planner; never present in a physical plan.
+pub type SubqueryId = u32;
+
+/// A typed expression. `ty` is what the expression yields; `nullable` is false only if it can never yield NULL.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub ty: SqlType,
+    pub nullable: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CmpOp {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    /// `<=>`
+    NullSafeEq,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ArithOp {
+    Add,
+    Sub,
+    Mul,
+    /// `/`: exact division, scale grows by div_precision_increment.
+    Div,
+    /// `DIV`
+    IntDiv,
+    Mod,
+    BitAnd,
+    BitOr,
+    BitXor,
+    Shl,
+    Shr,
+}
+
+/// Right side of `IS [NOT] TRUE | FALSE | UNKNOWN`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Truth {
+    True,
+    False,
+    Unknown,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    Column(ColumnId),
+    Const(Value),
+    Param(ParamId),
+    /// Three-valued AND of at least two predicates.
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    Xor(Box<Expr>, Box<Expr>),
+    Not(Box<Expr>),
+    /// Both sides have the same comparison type (the builder inserted casts); strings compare under `collation` of
+    /// their common type.
+    Compare {
+        op: CmpOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    IsNull {
+        expr: Box<Expr>,
+        negated: bool,
+    },
+    IsTruth {
+        expr: Box<Expr>,
+        truth: Truth,
+        negated: bool,
+    },
+    Arith {
+        op: ArithOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    Neg(Box<Expr>),
+    BitNot(Box<Expr>),
+    /// Conversion to `Expr::ty`. Explicit casts (CAST, CONVERT) warn as MySQL's CAST does; implicit ones as comparison
+    /// and arithmetic do.
+    Cast {
+        expr: Box<Expr>,
+        explicit: bool,
+    },
+    /// `expr [NOT] IN (list)`; all of one comparison type. Constant lists are evaluated through a hash set.
+    InList {
+        expr: Box<Expr>,
+        list: Vec<Expr>,
+        negated: bool,
+    },
+    /// `expr [NOT] LIKE pattern [ESCAPE c]`.
+    Like {
+        expr: Box<Expr>,
+        pattern: Box<Expr>,
+        escape: Option<char>,
+        negated: bool,
+    },
+    /// `CASE WHEN when THEN then ... ELSE otherwise END`; branches are evaluated only for rows that reach them.
+    /// IF, IFNULL, COALESCE and NULLIF are built as this.
+    Case {
+        branches: Vec<(Expr, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
+    Call {
+        function: Function,
+        args: Vec<Expr>,
+    },
+    /// `@name`
+    UserVar(Box<str>),
+    /// `@name := expr`
+    SetUserVar {
+        name: Box<str>,
+        expr: Box<Expr>,
+    },
+    /// A row constructor; the builder expands comparisons of rows, so none reaches the evaluator.
+    Row(Vec<Expr>),
+    /// Planner only. `Expr::ty` is the type of the subquery's value (Bool for IN/EXISTS/quantified forms).
+    Subquery(SubqueryId),
+}
+
+/// A scalar function, resolved by name and argument types through [`crate::build`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Function {
+    Concat,
+    Length,
+    CharLength,
+    Lower,
+    Upper,
+    Substring,
+}
+
+impl Expr {
+    pub fn new(kind: ExprKind, ty: SqlType, nullable: bool) -> Expr {
+        Expr { kind, ty, nullable }
+    }
+
+    pub fn column(id: ColumnId, ty: SqlType, nullable: bool) -> Expr {
+        Expr::new(ExprKind::Column(id), ty, nullable)
+    }
+
+    pub fn constant(value: Value, ty: SqlType) -> Expr {
+        let nullable = value.is_null();
+        Expr::new(ExprKind::Const(value), ty, nullable)
+    }
+
+    pub fn as_const(&self) -> Option<&Value> {
+        match &self.kind {
+            ExprKind::Const(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// The direct children, left to right.
+    pub fn children(&self) -> Vec<&Expr> {
+        use ExprKind::*;
+        match &self.kind {
+            Column(_) | Const(_) | Param(_) | UserVar(_) | Subquery(_) => vec![],
+            And(v) | Or(v) | Row(v) | Call { args: v, .. } => v.iter().collect(),
+            Xor(a, b) | Compare { left: a, right: b, .. } | Arith { left: a, right: b, .. } => vec![a, b],
+            Not(e) | Neg(e) | BitNot(e) | IsNull { expr: e, .. } | IsTruth { expr: e, .. } | Cast { expr: e, .. } => {
+                vec![e]
+            }
+            SetUserVar { expr, .. } => vec![expr],
+            InList { expr, list, .. } => std::iter::once(&**expr).chain(list).collect(),
+            Like { expr, pattern, .. } => vec![expr, pattern],
+            Case { branches, otherwise } => {
+                branches.iter().flat_map(|(w, t)| [w, t]).chain(otherwise.as_deref()).collect()
+            }
+        }
+    }
+
+    /// The direct children, mutable, left to right.
+    pub fn children_mut(&mut self) -> Vec<&mut Expr> {
+        use ExprKind::*;
+        match &mut self.kind {
+            Column(_) | Const(_) | Param(_) | UserVar(_) | Subquery(_) => vec![],
+            And(v) | Or(v) | Row(v) | Call { args: v, .. } => v.iter_mut().collect(),
+            Xor(a, b) | Compare { left: a, right: b, .. } | Arith { left: a, right: b, .. } => vec![a, b],
+            Not(e) | Neg(e) | BitNot(e) | IsNull { expr: e, .. } | IsTruth { expr: e, .. } | Cast { expr: e, .. } => {
+                vec![e]
+            }
+            SetUserVar { expr, .. } => vec![expr],
+            InList { expr, list, .. } => std::iter::once(&mut **expr).chain(list).collect(),
+            Like { expr, pattern, .. } => vec![expr, pattern],
+            Case { branches, otherwise } => {
+                branches.iter_mut().flat_map(|(w, t)| [w, t]).chain(otherwise.as_deref_mut()).collect()
+            }
+        }
+    }
+
+    /// Calls `f` on this node and every node below it, parents first.
+    pub fn walk<'a>(&'a self, f: &mut impl FnMut(&'a Expr)) {
+        f(self);
+        for c in self.children() {
+            c.walk(f);
+        }
+    }
+
+    /// Calls `f` on every node, children first; `f` may replace the node.
+    pub fn rewrite(&mut self, f: &mut impl FnMut(&mut Expr)) {
+        for c in self.children_mut() {
+            c.rewrite(f);
+        }
+        f(self);
+    }
+}

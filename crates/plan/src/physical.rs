@@ -1,0 +1,311 @@
+//! Physical plan nodes.
+
+use catalog::TableDef;
+use expr::{AggCall, Expr, ParamId, WindowCall};
+use std::sync::Arc;
+use types::SqlType;
+
+/// A whole statement's plan.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub root: Box<PlanNode>,
+    /// Uncorrelated scalar subqueries and the like: run in order before `root`, each fills its parameter with its single
+    /// value (no row: NULL; more than one: error 1242).
+    pub init: Vec<InitPlan>,
+    /// Size of the parameter array.
+    pub param_count: u32,
+    /// User variables are assigned, or functions with side effects are called per row: one thread, in order.
+    pub serial: bool,
+    /// Rows the planner expects the statement to read: small statements stay on the caller's thread.
+    pub estimated_rows_read: f64,
+}
+
+#[derive(Clone, Debug)]
+pub struct InitPlan {
+    pub param: ParamId,
+    pub kind: InitKind,
+    pub ty: SqlType,
+    pub plan: Box<PlanNode>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InitKind {
+    /// The single value of a scalar subquery.
+    Scalar,
+    /// 1 if there is a row, else 0.
+    Exists,
+}
+
+/// An output column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputColumn {
+    pub name: Box<str>,
+    pub ty: SqlType,
+    pub nullable: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct PlanNode {
+    /// Unique in the plan, dense from 0: operators' statistics are kept by it.
+    pub id: u32,
+    pub op: PlanOp,
+    pub output: Vec<OutputColumn>,
+    /// Estimates, for EXPLAIN and for sizing.
+    pub estimated_rows: f64,
+    pub estimated_cost: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JoinKind {
+    /// Probe columns ++ build columns.
+    Inner,
+    /// Every probe row; build columns NULL where nothing matches.
+    Left,
+    /// Every build row; probe columns NULL where nothing matches. (RIGHT JOIN with sides kept.)
+    Right,
+    /// Probe rows that have a match. Output: probe columns.
+    Semi,
+    /// Probe rows that have none. Output: probe columns.
+    Anti,
+    /// Build rows that have a match / none. Output: build columns.
+    RightSemi,
+    RightAnti,
+    /// Probe columns ++ one Bool column: TRUE if a match exists; UNKNOWN if `null_aware` and a comparison was UNKNOWN
+    /// and none TRUE; else FALSE.
+    Mark {
+        null_aware: bool,
+    },
+    /// Anti with NOT IN's semantics: a probe row stays only if the mark would be FALSE. Output: probe columns.
+    NullAwareAnti,
+    /// Like Left, but error 1242 if a probe row has more than one match.
+    Single,
+}
+
+/// One equality of a hash join.
+#[derive(Clone, Debug)]
+pub struct JoinKey {
+    /// Over the probe input.
+    pub probe: Expr,
+    /// Over the build input, of the same comparison type.
+    pub build: Expr,
+    /// `<=>`: NULL matches NULL.
+    pub null_safe: bool,
+}
+
+/// A filter learnt from a hash join's build side and applied in a scan of its probe side (min/max, bloom, small set).
+#[derive(Clone, Debug)]
+pub struct SidewaysTarget {
+    /// Identifies the filter; the producing HashJoin lists the same id.
+    pub filter_id: u32,
+    /// Position in the scan's `columns`.
+    pub column: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct SidewaysSource {
+    pub filter_id: u32,
+    /// Index into the join's `keys`.
+    pub key: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct SortKey {
+    pub expr: Expr,
+    /// NULLs sort first ascending, last descending, as MySQL.
+    pub descending: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SetOpKind {
+    UnionAll,
+    IntersectAll,
+    IntersectDistinct,
+    ExceptAll,
+    ExceptDistinct,
+}
+
+#[derive(Clone, Debug)]
+pub enum PlanOp {
+    /// One row without columns: SELECT 1.
+    OneRow,
+    /// No rows (contradictory WHERE).
+    Empty,
+    /// Literal rows; expressions over no input.
+    Values {
+        rows: Vec<Vec<Expr>>,
+    },
+    /// Reads a table where it lies.
+    Scan {
+        table: Arc<TableDef>,
+        alias: Box<str>,
+        /// Table columns read, by position in the definition. `filters` see these positions.
+        columns: Vec<usize>,
+        /// Conjuncts over `columns`; the scan derives zone-map tests from them and orders them adaptively.
+        filters: Vec<Expr>,
+        /// Which of `columns` are output, in order; columns only filters need are not listed.
+        project: Vec<usize>,
+        sideways: Vec<SidewaysTarget>,
+        /// Output the row id (BIGINT UNSIGNED) as one more, last column.
+        with_row_id: bool,
+    },
+    /// Rows of a table whose unique key equals given values: at most one row a key tuple.
+    KeyLookup {
+        table: Arc<TableDef>,
+        alias: Box<str>,
+        /// Index into `table.indexes`, a unique one whose parts all have values.
+        index: usize,
+        /// Key tuples, each expression constant at execution.
+        keys: Vec<Vec<Expr>>,
+        columns: Vec<usize>,
+        filters: Vec<Expr>,
+        project: Vec<usize>,
+        with_row_id: bool,
+    },
+    /// Adds columns of a base table by row id: late materialization. Output: input columns ++ fetched columns.
+    Fetch {
+        input: Box<PlanNode>,
+        table: Arc<TableDef>,
+        row_id: usize,
+        columns: Vec<usize>,
+    },
+    Filter {
+        input: Box<PlanNode>,
+        predicates: Vec<Expr>,
+    },
+    /// Output: one column an expression.
+    Project {
+        input: Box<PlanNode>,
+        exprs: Vec<Expr>,
+    },
+    HashJoin {
+        kind: JoinKind,
+        probe: Box<PlanNode>,
+        build: Box<PlanNode>,
+        /// At least one.
+        keys: Vec<JoinKey>,
+        /// Further ON condition over probe ++ build columns; decides matches (before NULL-extension).
+        residual: Option<Expr>,
+        sideways: Vec<SidewaysSource>,
+        /// Mark / NullAwareAnti: how many leading keys belong to the IN comparison; the rest are correlation equalities
+        /// (plain: NULL never matches).
+        in_keys: usize,
+        /// Which of the natural output columns (see [`JoinKind`]) are output, in order.
+        project: Vec<usize>,
+    },
+    /// No equality to hash on: cross products and other conditions. Same kinds and output.
+    NestedLoopJoin {
+        kind: JoinKind,
+        probe: Box<PlanNode>,
+        build: Box<PlanNode>,
+        /// Over probe ++ build columns. For Mark{null_aware}/NullAwareAnti its UNKNOWN counts as UNKNOWN.
+        condition: Option<Expr>,
+        project: Vec<usize>,
+    },
+    /// Runs `subplan` for each distinct value of `params` (cached) and joins its rows: what unnesting could not remove.
+    Apply {
+        input: Box<PlanNode>,
+        subplan: Box<PlanNode>,
+        params: Vec<(ParamId, Expr)>,
+        kind: JoinKind,
+    },
+    /// Output: group expressions ++ aggregates. No groups: one row, always.
+    Aggregate {
+        input: Box<PlanNode>,
+        groups: Vec<Expr>,
+        aggregates: Vec<AggCall>,
+        /// WITH ROLLUP: also every prefix of the groups, the rest NULL.
+        rollup: bool,
+    },
+    /// Distinct rows of the input (all columns, by collation).
+    Distinct {
+        input: Box<PlanNode>,
+    },
+    /// `limit`: top-N of offset + limit rows.
+    Sort {
+        input: Box<PlanNode>,
+        keys: Vec<SortKey>,
+        limit: Option<u64>,
+        offset: u64,
+    },
+    Limit {
+        input: Box<PlanNode>,
+        limit: Option<u64>,
+        offset: u64,
+    },
+    /// Output: input columns ++ one column a call.
+    Window {
+        input: Box<PlanNode>,
+        partition_by: Vec<Expr>,
+        order_by: Vec<SortKey>,
+        calls: Vec<WindowCall>,
+    },
+    /// Inputs have equal column types (the planner inserted casts). Union distinct = Distinct over UnionAll.
+    SetOp {
+        kind: SetOpKind,
+        inputs: Vec<PlanNode>,
+    },
+    /// Computes each definition once (when first read), then runs `input`, whose CteScans read it.
+    With {
+        ctes: Vec<CteDef>,
+        input: Box<PlanNode>,
+    },
+    CteScan {
+        cte_id: u32,
+        name: Box<str>,
+    },
+    /// Rows of `anchor`, then of `recursive` over the rows of the previous round (its CteScan of `cte_id`), until none.
+    /// `distinct`: UNION DISTINCT. Error 3636 past cte_max_recursion_depth rounds.
+    RecursiveUnion {
+        cte_id: u32,
+        anchor: Box<PlanNode>,
+        recursive: Box<PlanNode>,
+        distinct: bool,
+    },
+    /// An error if the input has more than one row (1242); no row becomes one row of NULLs.
+    SingleRow {
+        input: Box<PlanNode>,
+    },
+    /// Rows made by the server itself: information_schema, SHOW. The engine supplies them by name.
+    Virtual {
+        schema: Box<str>,
+        name: Box<str>,
+        columns: Vec<usize>,
+        table: Arc<TableDef>,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct CteDef {
+    pub cte_id: u32,
+    pub name: Box<str>,
+    pub plan: Box<PlanNode>,
+}
+
+impl PlanNode {
+    /// Inputs, in execution order of their first row (build sides first).
+    pub fn inputs(&self) -> Vec<&PlanNode> {
+        match &self.op {
+            PlanOp::OneRow
+            | PlanOp::Empty
+            | PlanOp::Values { .. }
+            | PlanOp::Scan { .. }
+            | PlanOp::KeyLookup { .. }
+            | PlanOp::CteScan { .. }
+            | PlanOp::Virtual { .. } => vec![],
+            PlanOp::Fetch { input, .. }
+            | PlanOp::Filter { input, .. }
+            | PlanOp::Project { input, .. }
+            | PlanOp::Aggregate { input, .. }
+            | PlanOp::Distinct { input }
+            | PlanOp::Sort { input, .. }
+            | PlanOp::Limit { input, .. }
+            | PlanOp::Window { input, .. }
+            | PlanOp::SingleRow { input } => vec![input],
+            PlanOp::HashJoin { probe, build, .. } | PlanOp::NestedLoopJoin { probe, build, .. } => vec![build, probe],
+            PlanOp::Apply { input, subplan, .. } => vec![input, subplan],
+            PlanOp::SetOp { inputs, .. } => inputs.iter().collect(),
+            PlanOp::With { ctes, input } => ctes.iter().map(|c| &*c.plan).chain(std::iter::once(&**input)).collect(),
+            PlanOp::RecursiveUnion { anchor, recursive, .. } => vec![anchor, recursive],
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Strings: 16-byte views over heap blocks, and dictionary codes.
+//!
+//! ```text
+//! inline   len:4 | bytes:12                       len <= 12, zero padded
+//! pointing len:4 | prefix:4 | block:4 | offset:4  bytes = heap.blocks[block][offset..offset+len]
+//! ```
+//! Blocks are append-only and shared; a string that changes is appended anew and its view rewritten. Inline views are
+//! zero padded, so two views of at most 12 bytes are byte-equal exactly when their 16 bytes are.
+
+use std::sync::Arc;
+
+/// A string of one position.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C, align(16))]
+pub struct StrView {
+    len: u32,
+    rest: [u8; 12],
+}
+
+/// Longest string held in the view itself, bytes.
+pub const INLINE_BYTES_MAX: usize = 12;
+
+impl StrView {
+    pub const EMPTY: StrView = StrView { len: 0, rest: [0; 12] };
+
+    #[inline]
+    pub fn inline(bytes: &[u8]) -> StrView {
+        debug_assert!(bytes.len() <= INLINE_BYTES_MAX);
+        let mut rest = [0; 12];
+        rest[..bytes.len()].copy_from_slice(bytes);
+        StrView { len: bytes.len() as u32, rest }
+    }
+
+    /// `bytes` must be longer than [`INLINE_BYTES_MAX`] and lie at `offset` of block `block`.
+    #[inline]
+    pub fn pointing(bytes: &[u8], block: u32, offset: u32) -> StrView {
+        debug_assert!(bytes.len() > INLINE_BYTES_MAX);
+        let mut rest = [0; 12];
+        rest[..4].copy_from_slice(&bytes[..4]);
+        rest[4..8].copy_from_slice(&block.to_le_bytes());
+        rest[8..].copy_from_slice(&offset.to_le_bytes());
+        StrView { len: bytes.len() as u32, rest }
+    }
+
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline]
+    pub fn is_inline(&self) -> bool {
+        self.len as usize <= INLINE_BYTES_MAX
+    }
+
+    /// First four bytes, zero padded.
+    #[inline]
+    pub fn prefix(&self) -> [u8; 4] {
+        [self.rest[0], self.rest[1], self.rest[2], self.rest[3]]
+    }
+
+    /// (block, offset) of a pointing view.
+    #[inline]
+    pub fn location(&self) -> (u32, u32) {
+        let r = &self.rest;
+        (u32::from_le_bytes([r[4], r[5], r[6], r[7]]), u32::from_le_bytes([r[8], r[9], r[10], r[11]]))
+    }
+
+    /// The 16 bytes as one word; equal words mean equal strings for inline views.
+    #[inline]
+    pub fn word(&self) -> u128 {
+        let mut b = [0; 16];
+        b[..4].copy_from_slice(&self.len.to_le_bytes());
+        b[4..].copy_from_slice(&self.rest);
+        u128::from_le_bytes(b)
+    }
+
+    #[inline]
+    pub fn bytes<'a>(&'a self, heap: &'a StrHeap) -> &'a [u8] {
+        if self.is_inline() {
+            &self.rest[..self.len as usize]
+        } else {
+            let (block, offset) = self.location();
+            &heap.blocks[block as usize][offset as usize..offset as usize + self.len as usize]
+        }
+    }
+}
+
+/// The heap blocks that pointing views name. Cloning clones one Arc a block.
+#[derive(Clone, Debug, Default)]
+pub struct StrHeap {
+    pub blocks: Vec<Arc<Vec<u8>>>,
+}
+
+impl StrHeap {
+    /// Stores `bytes` and returns the view. Appends to the last block if nobody shares it and it has room.
+    pub fn add(&mut self, bytes: &[u8]) -> StrView {
+        if bytes.len() <= INLINE_BYTES_MAX {
+            return StrView::inline(bytes);
+        }
+        if let Some(last) = self.blocks.last_mut()
+            && let Some(block) = Arc::get_mut(last)
+            && block.len() + bytes.len() <= BLOCK_BYTES_MAX
+        {
+            let offset = block.len() as u32;
+            block.extend_from_slice(bytes);
+            return StrView::pointing(bytes, self.blocks.len() as u32 - 1, offset);
+        }
+        let mut block = Vec::with_capacity(bytes.len().max(self.first_block_bytes()));
+        block.extend_from_slice(bytes);
+        self.blocks.push(Arc::new(block));
+        StrView::pointing(bytes, self.blocks.len() as u32 - 1, 0)
+    }
+
+    fn first_block_bytes(&self) -> usize {
+        if self.blocks.is_empty() { 1024 } else { 4096 }
+    }
+
+    pub fn bytes_allocated(&self) -> usize {
+        self.blocks.iter().map(|b| b.capacity() + 40).sum()
+    }
+}
+
+/// Blocks are not grown past this, unless one string is longer.
+const BLOCK_BYTES_MAX: usize = 1 << 20;
+
+/// Views and the heap they point into. The heap is behind an Arc so that gathering rows shares it.
+#[derive(Clone, Debug, Default)]
+pub struct StrValues {
+    pub views: Vec<StrView>,
+    pub heap: Arc<StrHeap>,
+}
+
+impl StrValues {
+    #[inline]
+    pub fn bytes(&self, i: usize) -> &[u8] {
+        self.views[i].bytes(&self.heap)
+    }
+
+    pub fn push(&mut self, bytes: &[u8]) {
+        let v = if bytes.len() <= INLINE_BYTES_MAX {
+            StrView::inline(bytes)
+        } else {
+            Arc::make_mut(&mut self.heap).add(bytes)
+        };
+        self.views.push(v);
+    }
+
+    /// Replaces the string at `i`; the old bytes stay in their block until the chunk is rebuilt.
+    pub fn set(&mut self, i: usize, bytes: &[u8]) {
+        self.views[i] = if bytes.len() <= INLINE_BYTES_MAX {
+            StrView::inline(bytes)
+        } else {
+            Arc::make_mut(&mut self.heap).add(bytes)
+        };
+    }
+}
+
+/// The distinct strings that codes stand for. Entries are distinct bytes; they may still be equal under the collation.
+#[derive(Clone, Debug, Default)]
+pub struct StringDict {
+    pub strings: StrValues,
+}
+
+/// Low-cardinality strings: one code a row, at most 256 distinct strings. Leaves of one load share dictionaries, so
+/// operators may cache work by the dictionary's address (`Arc::as_ptr`) while they hold a clone.
+#[derive(Clone, Debug)]
+pub struct DictValues {
+    pub codes: Vec<u8>,
+    pub dict: Arc<StringDict>,
+}
+
+impl DictValues {
+    #[inline]
+    pub fn bytes(&self, i: usize) -> &[u8] {
+        self.dict.strings.bytes(self.codes[i] as usize)
+    }
+
+    /// The same strings as views that share the dictionary's heap.
+    pub fn to_str(&self) -> StrValues {
+        let views = &self.dict.strings.views;
+        StrValues {
+            views: self.codes.iter().map(|&c| views[c as usize]).collect(),
+            heap: self.dict.strings.heap.clone(),
+        }
+    }
+}
