@@ -1,0 +1,239 @@
+//! Logical plans: what the binder makes of a statement and the rewrites work on.
+//!
+//! Columns are named by [`ColumnId`]s that are unique in the whole statement, subqueries included, so that rewrites may
+//! move nodes freely: a column is *free* (an outer reference, a correlation) in a subtree exactly when the subtree uses
+//! it and does not produce it. [`Columns`] holds each id's type and name.
+//!
+//! Subqueries in expressions are `ExprKind::Subquery(id)`, with the definition in [`LogicalQuery::subqueries`]; the
+//! unnesting rewrites turn each into a join ([`LogicalJoinKind`]) and none is left when physical planning begins.
+
+use catalog::TableDef;
+use expr::{AggCall, CmpOp, ColumnId, Expr, SubqueryId, WindowCall};
+use std::sync::Arc;
+use types::SqlType;
+
+/// A bound SELECT (or the SELECT part of another statement).
+#[derive(Clone, Debug)]
+pub struct LogicalQuery {
+    pub root: Logical,
+    /// Output columns in order, with the names that clients see.
+    pub output: Vec<(ColumnId, Box<str>)>,
+    pub columns: Columns,
+    /// Indexed by SubqueryId.
+    pub subqueries: Vec<SubqueryDef>,
+    /// Assigns user variables or calls functions with side effects.
+    pub serial: bool,
+    /// Optimizer hints of the statement, as parsed text, for a later pass.
+    pub hints: Vec<Box<str>>,
+}
+
+/// All columns of a statement.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    infos: Vec<ColumnInfo>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ColumnInfo {
+    pub name: Box<str>,
+    /// Alias of the table or derived table it comes from; empty for computed columns.
+    pub table_alias: Box<str>,
+    pub ty: SqlType,
+    pub nullable: bool,
+    /// The base table column it is, if it is one.
+    pub origin: Option<(Arc<TableDef>, usize)>,
+}
+
+impl Columns {
+    pub fn add(&mut self, info: ColumnInfo) -> ColumnId {
+        self.infos.push(info);
+        self.infos.len() as ColumnId - 1
+    }
+
+    /// A computed column.
+    pub fn computed(&mut self, name: &str, ty: SqlType, nullable: bool) -> ColumnId {
+        self.add(ColumnInfo { name: name.into(), table_alias: "".into(), ty, nullable, origin: None })
+    }
+
+    pub fn get(&self, id: ColumnId) -> &ColumnInfo {
+        &self.infos[id as usize]
+    }
+
+    pub fn get_mut(&mut self, id: ColumnId) -> &mut ColumnInfo {
+        &mut self.infos[id as usize]
+    }
+
+    pub fn len(&self) -> usize {
+        self.infos.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.infos.is_empty()
+    }
+
+    /// An expression that reads the column.
+    pub fn expr(&self, id: ColumnId) -> Expr {
+        let c = self.get(id);
+        Expr::column(id, c.ty, c.nullable)
+    }
+}
+
+/// A subquery of an expression.
+#[derive(Clone, Debug)]
+pub struct SubqueryDef {
+    pub id: SubqueryId,
+    pub kind: SubqueryKind,
+    pub plan: Logical,
+    /// Its output columns.
+    pub output: Vec<ColumnId>,
+}
+
+#[derive(Clone, Debug)]
+pub enum SubqueryKind {
+    /// Exactly one output column; at most one row.
+    Scalar,
+    /// EXISTS; NOT EXISTS is `Not` around it.
+    Exists,
+    /// `left [row] op ANY | ALL (subquery)`; `IN` is `= ANY`, `NOT IN` is `<> ALL` (kept as Not around IN).
+    /// `left` has one expression an output column, casts to the comparison type inserted on the left; casts needed on
+    /// the right are already part of the subquery's output.
+    Quantified { left: Vec<Expr>, op: CmpOp, all: bool },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogicalJoinKind {
+    Inner,
+    /// Left rows kept, right columns NULL.
+    Left,
+    /// Both kept (internal; MySQL has no FULL JOIN).
+    Full,
+    Semi,
+    Anti,
+    /// Left rows ++ the mark column.
+    Mark {
+        mark: ColumnId,
+        null_aware: bool,
+    },
+    NullAwareAnti,
+    /// Left join that errs on a second match (1242).
+    Single,
+}
+
+#[derive(Clone, Debug)]
+pub enum Logical {
+    OneRow,
+    Empty {
+        columns: Vec<ColumnId>,
+    },
+    Values {
+        columns: Vec<ColumnId>,
+        rows: Vec<Vec<Expr>>,
+    },
+    /// A base table (or server-made table): `columns` gives an id to each table column that may be used.
+    Get {
+        table: Arc<TableDef>,
+        alias: Box<str>,
+        columns: Vec<(ColumnId, usize)>,
+        is_virtual: bool,
+        hints: Vec<IndexHint>,
+    },
+    Filter {
+        input: Box<Logical>,
+        predicates: Vec<Expr>,
+    },
+    /// Output is exactly `exprs`; pass-through columns keep their id with an `ExprKind::Column` of the same id.
+    Project {
+        input: Box<Logical>,
+        exprs: Vec<(ColumnId, Expr)>,
+    },
+    /// `dependent`: the right side may have free columns that the left side produces (LATERAL, correlated subqueries).
+    /// `straight`: STRAIGHT_JOIN, the left side is to be read first.
+    Join {
+        kind: LogicalJoinKind,
+        left: Box<Logical>,
+        right: Box<Logical>,
+        on: Vec<Expr>,
+        dependent: bool,
+        straight: bool,
+    },
+    Aggregate {
+        input: Box<Logical>,
+        groups: Vec<(ColumnId, Expr)>,
+        aggregates: Vec<(ColumnId, AggCall)>,
+        rollup: bool,
+    },
+    Distinct {
+        input: Box<Logical>,
+    },
+    Sort {
+        input: Box<Logical>,
+        keys: Vec<(Expr, bool)>,
+    },
+    /// Applies to the order of its input (a Sort below it makes a top-N).
+    Limit {
+        input: Box<Logical>,
+        limit: Option<u64>,
+        offset: u64,
+    },
+    Window {
+        input: Box<Logical>,
+        partition_by: Vec<Expr>,
+        order_by: Vec<(Expr, bool)>,
+        calls: Vec<(ColumnId, WindowCall)>,
+    },
+    /// Output ids are `columns`; input i supplies `inputs[i].1` in the same order, types already equal.
+    SetOp {
+        kind: SetOpKind,
+        columns: Vec<ColumnId>,
+        inputs: Vec<(Logical, Vec<ColumnId>)>,
+        distinct: bool,
+    },
+    /// CTEs that are read more than once or must be materialized; others are merged by the binder or a rewrite.
+    With {
+        ctes: Vec<LogicalCte>,
+        input: Box<Logical>,
+    },
+    /// `columns` pairs new ids with positions of the definition's output.
+    CteScan {
+        cte_id: u32,
+        name: Box<str>,
+        columns: Vec<(ColumnId, usize)>,
+    },
+    RecursiveUnion {
+        cte_id: u32,
+        columns: Vec<ColumnId>,
+        anchor: (Box<Logical>, Vec<ColumnId>),
+        recursive: (Box<Logical>, Vec<ColumnId>),
+        distinct: bool,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SetOpKind {
+    Union,
+    Intersect,
+    Except,
+}
+
+#[derive(Clone, Debug)]
+pub struct LogicalCte {
+    pub cte_id: u32,
+    pub name: Box<str>,
+    pub plan: Logical,
+    pub output: Vec<ColumnId>,
+}
+
+/// USE / FORCE / IGNORE INDEX, names resolved against the table's indexes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexHint {
+    pub kind: IndexHintKind,
+    /// Positions in `TableDef::indexes`; empty for `USE INDEX ()`.
+    pub indexes: Vec<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IndexHintKind {
+    Use,
+    Force,
+    Ignore,
+}
