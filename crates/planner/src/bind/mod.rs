@@ -1,0 +1,1 @@
+//! The binder: names, types and collations of a statement.

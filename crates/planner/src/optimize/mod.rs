@@ -1,0 +1,1 @@
+//! The optimizer: rewrites, join order, access paths, physical plans.
