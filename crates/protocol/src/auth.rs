@@ -1,0 +1,414 @@
+//! Authentication: the exchange of proofs, as a state machine that consumes and produces payloads.
+//!
+//! ```text
+//!            begin(proof of the login)
+//!               |  wrong plugin                           login plugin = account's plugin
+//!               +-> AuthSwitch -> [Switched] --proof--+--> native: Accept | Deny
+//!                                                     |
+//!                                                     +--> sha2: digest cached and proof right: FastSuccess, Accept
+//!                                                          otherwise FullAuth -> [Password]
+//!   [Password]  --password in clear over TLS or a Unix socket--> Accept | Deny
+//!               --0x02--> public key -> [Encrypted]
+//!               --RSA of password XOR nonce--> Accept | Deny
+//!   [Encrypted] --RSA of password XOR nonce--> Accept | Deny
+//! ```
+//!
+//! mysql_native_password proves knowledge of SHA1(password) against the stored SHA1(SHA1(password)). caching_sha2_password
+//! does the same with SHA-256, but stores something else, so that the server must once have seen the password in order
+//! to check proofs; what it then keeps in memory, SHA256(SHA256(password)), is the [`DigestCache`].
+//!
+//! An unknown user goes through the same exchange with an account that no password fits, so that the traffic does not
+//! tell whether the user exists.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::NONCE_LEN;
+use crate::crypt::{native_stage2, same_bytes, sha1, sha2_matches, sha256};
+
+/// How an account proves itself.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Plugin {
+    NativePassword,
+    CachingSha2Password,
+}
+
+impl Plugin {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Plugin::NativePassword => "mysql_native_password",
+            Plugin::CachingSha2Password => "caching_sha2_password",
+        }
+    }
+
+    pub fn from_name(name: &[u8]) -> Option<Plugin> {
+        [Plugin::NativePassword, Plugin::CachingSha2Password]
+            .into_iter()
+            .find(|plugin| plugin.name().as_bytes().eq_ignore_ascii_case(name))
+    }
+}
+
+/// What the server stores about an account, as far as logging in goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Account {
+    pub user: String,
+    /// The host pattern of the account, such as `localhost` or `%`.
+    pub host: String,
+    pub plugin: Plugin,
+    /// The stored form of the password, see [`crate::crypt`]; empty when there is none.
+    pub auth_string: Vec<u8>,
+    pub locked: bool,
+    /// REQUIRE SSL
+    pub tls_required: bool,
+}
+
+impl Account {
+    /// An account that nobody can log in to.
+    pub fn decoy(user: &str) -> Account {
+        Account {
+            user: user.to_owned(),
+            host: String::new(),
+            plugin: Plugin::CachingSha2Password,
+            auth_string: b"$A$005$THISISACOMBINATIONOFINVALIDSALTANDPASSWORDTHATMUSTNEVERBRBEUSED".to_vec(),
+            locked: false,
+            tls_required: false,
+        }
+    }
+
+    pub fn has_password(&self) -> bool {
+        !self.auth_string.is_empty()
+    }
+}
+
+/// SHA256(SHA256(password)) of accounts that have logged in, by user and host.
+#[derive(Default, Debug)]
+pub struct DigestCache {
+    digests: Mutex<HashMap<(String, String), CachedDigest>>,
+}
+
+#[derive(Debug)]
+struct CachedDigest {
+    /// The digest is of this stored password, and forgotten when the account has another.
+    auth_string: Vec<u8>,
+    digest: [u8; 32],
+}
+
+impl DigestCache {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(String, String), CachedDigest>> {
+        self.digests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, account: &Account) -> Option<[u8; 32]> {
+        let digests = self.lock();
+        let cached = digests.get(&(account.user.clone(), account.host.clone()))?;
+        (cached.auth_string == account.auth_string).then_some(cached.digest)
+    }
+
+    fn put(&self, account: &Account, digest: [u8; 32]) {
+        let cached = CachedDigest { auth_string: account.auth_string.clone(), digest };
+        self.lock().insert((account.user.clone(), account.host.clone()), cached);
+    }
+
+    /// FLUSH PRIVILEGES
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+}
+
+/// The server's RSA key, with which clients without TLS encrypt their password.
+pub trait RsaKey {
+    /// PEM of the public key (SubjectPublicKeyInfo).
+    fn public_key_pem(&self) -> Option<String>;
+
+    /// RSAES-OAEP with SHA-1; None if it cannot be decrypted.
+    fn decrypt(&self, ciphertext: &[u8]) -> Option<Vec<u8>>;
+}
+
+/// What to do next.
+#[derive(PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Send this payload, then call [`Exchange::resume`] with the client's next one.
+    Ask(Vec<u8>),
+    /// The client is who it says. Send the payload, if there is one, before the OK packet.
+    Accept(Option<Vec<u8>>),
+    /// Answer 1045. `password_given` goes into its text.
+    Deny { password_given: bool },
+}
+
+const AUTH_SWITCH: u8 = 0xfe;
+const MORE_DATA: u8 = 0x01;
+const REQUEST_PUBLIC_KEY: u8 = 0x02;
+const FAST_SUCCESS: u8 = 0x03;
+const FULL_AUTH: u8 = 0x04;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Switched,
+    Password,
+    Encrypted,
+}
+
+/// One login attempt.
+pub struct Exchange<'a> {
+    account: &'a Account,
+    nonce: &'a [u8; NONCE_LEN],
+    /// TLS or a Unix socket: passwords may travel in clear.
+    secure: bool,
+    cache: &'a DigestCache,
+    rsa: &'a dyn RsaKey,
+    state: State,
+}
+
+impl<'a> Exchange<'a> {
+    pub fn new(
+        account: &'a Account,
+        nonce: &'a [u8; NONCE_LEN],
+        secure: bool,
+        cache: &'a DigestCache,
+        rsa: &'a dyn RsaKey,
+    ) -> Exchange<'a> {
+        Exchange { account, nonce, secure, cache, rsa, state: State::Switched }
+    }
+
+    /// Begins with the proof that came with the login, and the plugin it was made for.
+    pub fn begin(&mut self, client_plugin: Option<&[u8]>, proof: &[u8]) -> Step {
+        // nothing to prove, so do not insist on a plugin which the client may not have
+        if !self.account.has_password() && is_no_password(proof) {
+            return Step::Accept(None);
+        }
+        let client_plugin = client_plugin.map_or(Some(Plugin::NativePassword), Plugin::from_name);
+        if client_plugin == Some(self.account.plugin) {
+            return self.prove(proof);
+        }
+        self.state = State::Switched;
+        let mut payload = vec![AUTH_SWITCH];
+        payload.extend_from_slice(self.account.plugin.name().as_bytes());
+        payload.push(0);
+        payload.extend_from_slice(self.nonce);
+        payload.push(0);
+        Step::Ask(payload)
+    }
+
+    /// Goes on with the client's answer to the last [`Step::Ask`].
+    pub fn resume(&mut self, answer: &[u8]) -> Step {
+        match self.state {
+            State::Switched => self.prove(answer),
+            State::Password if answer == [REQUEST_PUBLIC_KEY] => match self.rsa.public_key_pem() {
+                Some(pem) => {
+                    self.state = State::Encrypted;
+                    let mut payload = vec![MORE_DATA];
+                    payload.extend_from_slice(pem.as_bytes());
+                    Step::Ask(payload)
+                }
+                None => DENIED,
+            },
+            State::Password if self.secure && answer.ends_with(&[0]) => {
+                self.check_password(&answer[..answer.len() - 1])
+            }
+            State::Password | State::Encrypted => self.check_encrypted(answer),
+        }
+    }
+
+    fn prove(&mut self, proof: &[u8]) -> Step {
+        match (self.account.has_password(), is_no_password(proof)) {
+            (false, true) => return Step::Accept(None),
+            (true, true) => return Step::Deny { password_given: false },
+            (false, false) => return DENIED,
+            (true, false) => {}
+        }
+        match self.account.plugin {
+            Plugin::NativePassword => match native_proves(proof, self.nonce, &self.account.auth_string) {
+                true => Step::Accept(None),
+                false => DENIED,
+            },
+            Plugin::CachingSha2Password => {
+                let cached = self.cache.get(self.account);
+                if cached.is_some_and(|digest| sha2_proves(proof, self.nonce, &digest)) {
+                    return Step::Accept(Some(vec![MORE_DATA, FAST_SUCCESS]));
+                }
+                self.state = State::Password;
+                Step::Ask(vec![MORE_DATA, FULL_AUTH])
+            }
+        }
+    }
+
+    fn check_encrypted(&self, ciphertext: &[u8]) -> Step {
+        let Some(mut password) = self.rsa.decrypt(ciphertext) else { return DENIED };
+        for (byte, key) in password.iter_mut().zip(self.nonce.iter().cycle()) {
+            *byte ^= key;
+        }
+        match password.strip_suffix(&[0]) {
+            Some(password) => self.check_password(password),
+            None => DENIED,
+        }
+    }
+
+    fn check_password(&self, password: &[u8]) -> Step {
+        if !sha2_matches(password, &self.account.auth_string) {
+            return DENIED;
+        }
+        self.cache.put(self.account, sha256(&[&sha256(&[password])]));
+        Step::Accept(None)
+    }
+}
+
+const DENIED: Step = Step::Deny { password_given: true };
+
+/// Clients say "no password" with an empty proof, or a terminator only.
+fn is_no_password(proof: &[u8]) -> bool {
+    proof.is_empty() || proof == [0]
+}
+
+/// proof = SHA1(password) XOR SHA1(nonce, SHA1(SHA1(password)))
+fn native_proves(proof: &[u8], nonce: &[u8], stored: &[u8]) -> bool {
+    let (Ok(mut stage1), Some(stage2)) = (<[u8; 20]>::try_from(proof), native_stage2(stored)) else { return false };
+    for (byte, key) in stage1.iter_mut().zip(sha1(&[nonce, &stage2])) {
+        *byte ^= key;
+    }
+    same_bytes(&sha1(&[&stage1]), &stage2)
+}
+
+/// proof = SHA256(password) XOR SHA256(SHA256(SHA256(password)), nonce)
+fn sha2_proves(proof: &[u8], nonce: &[u8], digest: &[u8; 32]) -> bool {
+    let Ok(mut stage1) = <[u8; 32]>::try_from(proof) else { return false };
+    for (byte, key) in stage1.iter_mut().zip(sha256(&[digest, nonce])) {
+        *byte ^= key;
+    }
+    same_bytes(&sha256(&[&stage1]), digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypt::{native_hash, sha2_hash};
+    use proptest::prelude::*;
+
+    const NONCE: [u8; NONCE_LEN] = *b"abcdefghij0123456789";
+
+    /// "Encrypts" by adding one to each byte.
+    struct ToyRsa;
+
+    impl RsaKey for ToyRsa {
+        fn public_key_pem(&self) -> Option<String> {
+            Some("PEM".to_owned())
+        }
+
+        fn decrypt(&self, ciphertext: &[u8]) -> Option<Vec<u8>> {
+            Some(ciphertext.iter().map(|byte| byte.wrapping_sub(1)).collect())
+        }
+    }
+
+    fn toy_encrypt(password: &[u8]) -> Vec<u8> {
+        let plain = password.iter().chain(&[0]);
+        plain.zip(NONCE.iter().cycle()).map(|(byte, key)| (byte ^ key).wrapping_add(1)).collect()
+    }
+
+    fn account(plugin: Plugin, password: &[u8]) -> Account {
+        let auth_string = match plugin {
+            Plugin::NativePassword => native_hash(password).into_bytes(),
+            Plugin::CachingSha2Password => sha2_hash(password, &NONCE),
+        };
+        Account { plugin, auth_string, host: "%".to_owned(), ..Account::decoy("joe") }
+    }
+
+    fn native_proof(password: &[u8]) -> Vec<u8> {
+        let stage1 = sha1(&[password]);
+        stage1.iter().zip(sha1(&[&NONCE, &sha1(&[&stage1])])).map(|(a, b)| a ^ b).collect()
+    }
+
+    fn sha2_proof(password: &[u8]) -> Vec<u8> {
+        let stage1 = sha256(&[password]);
+        stage1.iter().zip(sha256(&[&sha256(&[&stage1]), &NONCE])).map(|(a, b)| a ^ b).collect()
+    }
+
+    const NATIVE: Option<&[u8]> = Some(b"mysql_native_password");
+    const SHA2: Option<&[u8]> = Some(b"caching_sha2_password");
+
+    #[test]
+    fn native() {
+        let (account, cache) = (account(Plugin::NativePassword, b"pw"), DigestCache::default());
+        let exchange = || Exchange::new(&account, &NONCE, false, &cache, &ToyRsa);
+        assert_eq!(exchange().begin(NATIVE, &native_proof(b"pw")), Step::Accept(None));
+        assert_eq!(exchange().begin(None, &native_proof(b"pw")), Step::Accept(None));
+        assert_eq!(exchange().begin(NATIVE, &native_proof(b"wp")), DENIED);
+        assert_eq!(exchange().begin(NATIVE, b""), Step::Deny { password_given: false });
+        assert_eq!(exchange().begin(NATIVE, b"short"), DENIED);
+        let mut switched = exchange();
+        let Step::Ask(payload) = switched.begin(SHA2, &sha2_proof(b"pw")) else { panic!("no switch") };
+        assert_eq!(payload, b"\xfemysql_native_password\0abcdefghij0123456789\0");
+        assert_eq!(switched.resume(&native_proof(b"pw")), Step::Accept(None));
+    }
+
+    #[test]
+    fn sha2_over_a_secure_channel_then_from_the_cache() {
+        let (account, cache) = (account(Plugin::CachingSha2Password, b"pw"), DigestCache::default());
+        let mut first = Exchange::new(&account, &NONCE, true, &cache, &ToyRsa);
+        assert_eq!(first.begin(SHA2, &sha2_proof(b"pw")), Step::Ask(vec![1, 4]));
+        assert_eq!(first.resume(b"pw\0"), Step::Accept(None));
+        let mut second = Exchange::new(&account, &NONCE, false, &cache, &ToyRsa);
+        assert_eq!(second.begin(SHA2, &sha2_proof(b"pw")), Step::Accept(Some(vec![1, 3])));
+        let mut wrong = Exchange::new(&account, &NONCE, true, &cache, &ToyRsa);
+        assert_eq!(wrong.begin(SHA2, &sha2_proof(b"no")), Step::Ask(vec![1, 4]));
+        assert_eq!(wrong.resume(b"no\0"), DENIED);
+        // a changed password makes the cached digest stale
+        let changed = Account { auth_string: sha2_hash(b"new", &NONCE), ..account.clone() };
+        let mut stale = Exchange::new(&changed, &NONCE, true, &cache, &ToyRsa);
+        assert_eq!(stale.begin(SHA2, &sha2_proof(b"pw")), Step::Ask(vec![1, 4]));
+    }
+
+    #[test]
+    fn sha2_with_rsa() {
+        let (account, cache) = (account(Plugin::CachingSha2Password, b"a longer password"), DigestCache::default());
+        let begin = || {
+            let mut exchange = Exchange::new(&account, &NONCE, false, &cache, &ToyRsa);
+            assert_eq!(exchange.begin(SHA2, &sha2_proof(b"x")), Step::Ask(vec![1, 4]));
+            exchange
+        };
+        let mut asks_key = begin();
+        assert_eq!(asks_key.resume(&[2]), Step::Ask(b"\x01PEM".to_vec()));
+        assert_eq!(asks_key.resume(&toy_encrypt(b"a longer password")), Step::Accept(None));
+        assert_eq!(begin().resume(&toy_encrypt(b"a longer passwort")), DENIED);
+        // in clear over an insecure channel: not even if it is right
+        assert_eq!(begin().resume(b"a longer password\0"), DENIED);
+    }
+
+    #[test]
+    fn no_password() {
+        let (account, cache) = (account(Plugin::CachingSha2Password, b""), DigestCache::default());
+        let begin = |plugin, proof: &[u8]| Exchange::new(&account, &NONCE, false, &cache, &ToyRsa).begin(plugin, proof);
+        assert_eq!(begin(NATIVE, b""), Step::Accept(None));
+        assert_eq!(begin(SHA2, b"\0"), Step::Accept(None));
+        assert_eq!(begin(SHA2, &sha2_proof(b"x")), DENIED);
+    }
+
+    #[test]
+    fn nobody_is_the_decoy() {
+        let (account, cache) = (Account::decoy("x"), DigestCache::default());
+        let mut exchange = Exchange::new(&account, &NONCE, true, &cache, &ToyRsa);
+        assert_eq!(exchange.begin(SHA2, b""), Step::Deny { password_given: false });
+        assert_eq!(exchange.begin(SHA2, &[1; 32]), Step::Ask(vec![1, 4]));
+        assert_eq!(exchange.resume(b"anything\0"), DENIED);
+        assert!(crate::crypt::is_sha2_hash(&account.auth_string));
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_panics_or_is_accepted(
+            answers in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 1..4),
+            secure: bool,
+            native: bool,
+        ) {
+            let plugin = if native { Plugin::NativePassword } else { Plugin::CachingSha2Password };
+            let (account, cache) = (account(plugin, b"not to be guessed"), DigestCache::default());
+            let mut exchange = Exchange::new(&account, &NONCE, secure, &cache, &ToyRsa);
+            let mut step = exchange.begin(SHA2, &answers[0]);
+            for answer in &answers[1..] {
+                if !matches!(step, Step::Ask(_)) {
+                    break;
+                }
+                step = exchange.resume(answer);
+            }
+            prop_assert!(!matches!(step, Step::Accept(_)));
+        }
+    }
+}
