@@ -86,6 +86,8 @@ impl IndexDef {
 pub enum TableEngine {
     InnoDb,
     Memory,
+    /// Rows made by the server itself: information_schema, performance_schema.
+    Virtual,
 }
 
 #[derive(Clone, Debug, PartialEq)]
