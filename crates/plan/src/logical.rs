@@ -7,6 +7,9 @@
 //! Subqueries in expressions are `ExprKind::Subquery(id)`, with the definition in [`LogicalQuery::subqueries`]; the
 //! unnesting rewrites turn each into a join ([`LogicalJoinKind`]) and none is left when physical planning begins.
 
+pub mod display;
+pub mod visit;
+
 use catalog::TableDef;
 use expr::{AggCall, CmpOp, ColumnId, Expr, SubqueryId, WindowCall};
 use std::sync::Arc;
@@ -23,6 +26,10 @@ pub struct LogicalQuery {
     pub subqueries: Vec<SubqueryDef>,
     /// Assigns user variables or calls functions with side effects.
     pub serial: bool,
+    /// Parameters that the statement itself has (`?`): slots from 0. The planner numbers its own from here.
+    pub param_count: u32,
+    /// SQL_CALC_FOUND_ROWS: rows are to be counted as if there were no outermost LIMIT.
+    pub calc_found_rows: bool,
     /// Optimizer hints of the statement, as parsed text, for a later pass.
     pub hints: Vec<Box<str>>,
 }
@@ -136,6 +143,8 @@ pub enum Logical {
         columns: Vec<(ColumnId, usize)>,
         is_virtual: bool,
         hints: Vec<IndexHint>,
+        /// Also output the row id (BIGINT UNSIGNED) as this column: for targets of UPDATE and DELETE.
+        row_id: Option<ColumnId>,
     },
     Filter {
         input: Box<Logical>,
@@ -156,6 +165,8 @@ pub enum Logical {
         dependent: bool,
         straight: bool,
     },
+    /// A group that is a plain column keeps the column's id, except with `rollup`, where the output may be NULL where the
+    /// input is not.
     Aggregate {
         input: Box<Logical>,
         groups: Vec<(ColumnId, Expr)>,
@@ -181,7 +192,7 @@ pub enum Logical {
         order_by: Vec<(Expr, bool)>,
         calls: Vec<(ColumnId, WindowCall)>,
     },
-    /// Output ids are `columns`; input i supplies `inputs[i].1` in the same order, types already equal.
+    /// UNION has two or more inputs, the others two. Output ids are `columns`; input i supplies `inputs[i].1` in the same order, types already equal.
     SetOp {
         kind: SetOpKind,
         columns: Vec<ColumnId>,
