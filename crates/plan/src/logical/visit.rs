@@ -134,9 +134,10 @@ impl Logical {
             Join { kind, left, right, .. } => {
                 let mut ids = left.output_columns();
                 match kind {
-                    LogicalJoinKind::Inner | LogicalJoinKind::Left | LogicalJoinKind::Full | LogicalJoinKind::Single => {
-                        ids.extend(right.output_columns())
-                    }
+                    LogicalJoinKind::Inner
+                    | LogicalJoinKind::Left
+                    | LogicalJoinKind::Full
+                    | LogicalJoinKind::Single => ids.extend(right.output_columns()),
                     LogicalJoinKind::Mark { mark, .. } => ids.push(*mark),
                     LogicalJoinKind::Semi | LogicalJoinKind::Anti | LogicalJoinKind::NullAwareAnti => {}
                 }
@@ -168,7 +169,12 @@ impl Logical {
         &used - &produced
     }
 
-    fn collect_columns(&self, subqueries: &[SubqueryDef], used: &mut BTreeSet<ColumnId>, made: &mut BTreeSet<ColumnId>) {
+    fn collect_columns(
+        &self,
+        subqueries: &[SubqueryDef],
+        used: &mut BTreeSet<ColumnId>,
+        made: &mut BTreeSet<ColumnId>,
+    ) {
         self.walk(&mut |node| {
             match node {
                 Logical::SetOp { columns, inputs, .. } => {
