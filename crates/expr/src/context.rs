@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use types::{SqlType, Value, Warning};
 
 /// The sql_mode flags that evaluation and binding heed.
@@ -139,4 +139,28 @@ pub struct EvalContext<'a> {
     pub params: &'a Params,
     pub user_vars: &'a UserVars,
     pub warnings: &'a Warnings,
+    /// Set by KILL and by timeouts; long functions (SLEEP, BENCHMARK) look at it.
+    pub killed: &'a AtomicBool,
+}
+
+impl Default for SessionInfo {
+    /// A session with MySQL's default settings and nobody logged in.
+    fn default() -> SessionInfo {
+        SessionInfo {
+            sql_mode: SqlMode::default(),
+            statement_time_us: 0,
+            time_zone: "+00:00".into(),
+            connection_id: 0,
+            user: "".into(),
+            database: None,
+            version: "8.4.0".into(),
+            last_insert_id: 0,
+            row_count: 0,
+            found_rows: 0,
+            div_precision_increment: 4,
+            group_concat_max_len: 1024,
+            max_allowed_packet: 64 << 20,
+            default_week_format: 0,
+        }
+    }
 }

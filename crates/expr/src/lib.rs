@@ -5,9 +5,12 @@
 //! through [`eval`]: a whole batch at a time, position aligned, narrowed by the selection.
 
 pub mod aggregate;
+pub mod build;
 pub mod context;
+pub mod functions;
 pub mod tree;
 
 pub use aggregate::{AggCall, AggFunc, FrameBound, FrameUnits, WindowCall, WindowFrame, WindowFunc};
 pub use context::{EvalContext, Params, SessionInfo, SqlMode, UserVars, Warnings};
-pub use tree::{ArithOp, CmpOp, ColumnId, Expr, ExprKind, Function, ParamId, SubqueryId, Truth};
+pub use functions::{Function, IntervalUnit, TrimSide};
+pub use tree::{ArithOp, CmpOp, ColumnId, Expr, ExprKind, ParamId, SubqueryId, Truth};

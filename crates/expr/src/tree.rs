@@ -1,5 +1,6 @@
 //! The expression tree.
 
+use crate::Function;
 use types::{SqlType, Value};
 
 /// Names a column. In a logical plan: unique in the statement. In a physical plan: the position in the input batch.
@@ -65,8 +66,8 @@ pub enum ExprKind {
     Or(Vec<Expr>),
     Xor(Box<Expr>, Box<Expr>),
     Not(Box<Expr>),
-    /// Both sides have the same comparison type (the builder inserted casts); strings compare under `collation` of
-    /// their common type.
+    /// Both sides have the same comparison class (the builder inserted casts): integers of any size and sign, decimals of
+    /// one scale, doubles, strings of one collation, or one temporal type.
     Compare {
         op: CmpOp,
         left: Box<Expr>,
@@ -108,7 +109,7 @@ pub enum ExprKind {
         negated: bool,
     },
     /// `CASE WHEN when THEN then ... ELSE otherwise END`; branches are evaluated only for rows that reach them.
-    /// IF, IFNULL, COALESCE and NULLIF are built as this.
+    /// IF and NULLIF are built as this.
     Case {
         branches: Vec<(Expr, Expr)>,
         otherwise: Option<Box<Expr>>,
@@ -130,18 +131,6 @@ pub enum ExprKind {
     Subquery(SubqueryId),
 }
 
-/// A scalar function, resolved by name and argument types through [`crate::build`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum Function {
-    Concat,
-    Length,
-    CharLength,
-    Lower,
-    Upper,
-    Substring,
-}
-
 impl Expr {
     pub fn new(kind: ExprKind, ty: SqlType, nullable: bool) -> Expr {
         Expr { kind, ty, nullable }
@@ -161,6 +150,26 @@ impl Expr {
             ExprKind::Const(v) => Some(v),
             _ => None,
         }
+    }
+
+    /// Yields the same value for every row of one execution: no columns, no subqueries, nothing volatile.
+    pub fn is_constant(&self) -> bool {
+        let here = match &self.kind {
+            ExprKind::Column(_) | ExprKind::Subquery(_) | ExprKind::SetUserVar { .. } | ExprKind::UserVar(_) => false,
+            ExprKind::Call { function, .. } => !function.is_volatile(),
+            _ => true,
+        };
+        here && self.children().into_iter().all(Expr::is_constant)
+    }
+
+    /// Yields the same value for the same inputs in every statement and session.
+    pub fn is_deterministic(&self) -> bool {
+        let here = match &self.kind {
+            ExprKind::Subquery(_) | ExprKind::SetUserVar { .. } | ExprKind::UserVar(_) | ExprKind::Param(_) => false,
+            ExprKind::Call { function, .. } => !function.is_volatile() && !function.is_session(),
+            _ => true,
+        };
+        here && self.children().into_iter().all(Expr::is_deterministic)
     }
 
     /// The direct children, left to right.

@@ -1,0 +1,190 @@
+//! Aggregate and window calls: arguments and result types.
+//!
+//! ```text
+//! COUNT          BIGINT NOT NULL                SUM, AVG of strings, FLOAT, DOUBLE     DOUBLE
+//! SUM            DECIMAL(p+22, s)               AVG    DECIMAL(p+inc, s+inc), inc = div_precision_increment
+//! MIN, MAX       the argument's type            STD, VARIANCE and kin                  DOUBLE
+//! BIT_AND/OR/XOR BIGINT UNSIGNED NOT NULL       GROUP_CONCAT                           text
+//! ```
+
+use super::arith::{numeric, scalar};
+use super::call::{shape, to_string};
+use super::{aggregate_collations, implicit_cast, string_type};
+use crate::{AggCall, AggFunc, Expr, ExprKind, SessionInfo, WindowCall, WindowFrame, WindowFunc};
+use types::{Error, Result, SqlType};
+
+/// Digits that SUM adds: enough for 2^64 rows and some.
+const SUM_DIGITS: u32 = 22;
+
+/// An aggregate. `separator` is GROUP_CONCAT's (`,` if the statement names none).
+pub fn aggregate(
+    func: AggFunc,
+    args: Vec<Expr>,
+    distinct: bool,
+    order_by: Vec<(Expr, bool)>,
+    separator: &str,
+    session: &SessionInfo,
+) -> Result<AggCall> {
+    use AggFunc::*;
+    for a in args.iter().chain(order_by.iter().map(|(e, _)| e)) {
+        scalar(a)?;
+    }
+    let wrong = || Error::wrong_paramcount_to_native_fct(name(func));
+    match func {
+        CountStar if !args.is_empty() => return Err(wrong()),
+        Count | GroupConcat | Grouping if args.is_empty() => return Err(wrong()),
+        Sum | Avg | Min | Max | StdPop | StdSamp | VarPop | VarSamp | BitAnd | BitOr | BitXor | AnyValue
+            if args.len() != 1 =>
+        {
+            return Err(wrong());
+        }
+        _ => {}
+    }
+    let (args, ty, nullable) = match func {
+        CountStar | Count => (args, SqlType::BIGINT, false),
+        Grouping => (args, SqlType::BIGINT, false),
+        Sum | Avg => {
+            let e = numeric(args.into_iter().next().expect("one argument"));
+            let ty = if e.ty == SqlType::Double { SqlType::Double } else { exact_type(func, &e, session) };
+            (vec![e], ty, true)
+        }
+        Min | Max | AnyValue => {
+            let ty = args[0].ty;
+            (args, ty, true)
+        }
+        StdPop | StdSamp | VarPop | VarSamp => {
+            let e = numeric(args.into_iter().next().expect("one argument"));
+            (vec![implicit_cast(e, SqlType::Double)], SqlType::Double, true)
+        }
+        BitAnd | BitOr | BitXor => {
+            let e = numeric(args.into_iter().next().expect("one argument"));
+            let e = if e.ty.is_integer() { e } else { implicit_cast(e, SqlType::BIGINT) };
+            (vec![e], SqlType::BIGINT_UNSIGNED, false)
+        }
+        GroupConcat => {
+            let args: Vec<Expr> = args.into_iter().map(to_string).collect();
+            let refs: Vec<&Expr> = args.iter().collect();
+            let collation = aggregate_collations(&refs, "group_concat")?.unwrap_or(super::CONNECTION_COLLATION);
+            let len = session.group_concat_max_len.min(u32::MAX as u64) as u32;
+            (args, string_type(len, collation), true)
+        }
+    };
+    Ok(AggCall { func, args, distinct, order_by, separator: separator.into(), ty, nullable })
+}
+
+fn exact_type(func: AggFunc, e: &Expr, session: &SessionInfo) -> SqlType {
+    let (whole, scale) = shape_of_type(e);
+    if func == AggFunc::Sum {
+        let precision = (whole + scale + SUM_DIGITS).min(65);
+        SqlType::Decimal { precision: precision as u8, scale: scale as u8 }
+    } else {
+        let more = session.div_precision_increment as u32;
+        let new_scale = (scale + more).min(30);
+        let precision = (whole + scale + more).clamp(new_scale.max(1), 65);
+        SqlType::Decimal { precision: precision as u8, scale: new_scale as u8 }
+    }
+}
+
+fn shape_of_type(e: &Expr) -> (u32, u32) {
+    shape(e)
+}
+
+/// MySQL's name of an aggregate.
+fn name(func: AggFunc) -> &'static str {
+    use AggFunc::*;
+    match func {
+        CountStar | Count => "COUNT",
+        Sum => "SUM",
+        Avg => "AVG",
+        Min => "MIN",
+        Max => "MAX",
+        StdPop => "STDDEV_POP",
+        StdSamp => "STDDEV_SAMP",
+        VarPop => "VAR_POP",
+        VarSamp => "VAR_SAMP",
+        BitAnd => "BIT_AND",
+        BitOr => "BIT_OR",
+        BitXor => "BIT_XOR",
+        GroupConcat => "GROUP_CONCAT",
+        AnyValue => "ANY_VALUE",
+        Grouping => "GROUPING",
+    }
+}
+
+/// A window function call. Defaults are filled in: LAG and LEAD get an offset of 1 and NULL; NTH_VALUE and NTILE need
+/// theirs.
+pub fn window(func: WindowFunc, args: Vec<Expr>, frame: WindowFrame, session: &SessionInfo) -> Result<WindowCall> {
+    use WindowFunc::*;
+    for a in &args {
+        scalar(a)?;
+    }
+    let count = args.len();
+    let (low, high, name) = match func {
+        RowNumber => (0, 0, "ROW_NUMBER"),
+        Rank => (0, 0, "RANK"),
+        DenseRank => (0, 0, "DENSE_RANK"),
+        PercentRank => (0, 0, "PERCENT_RANK"),
+        CumeDist => (0, 0, "CUME_DIST"),
+        Ntile => (1, 1, "NTILE"),
+        Lag => (1, 3, "LAG"),
+        Lead => (1, 3, "LEAD"),
+        FirstValue => (1, 1, "FIRST_VALUE"),
+        LastValue => (1, 1, "LAST_VALUE"),
+        NthValue => (2, 2, "NTH_VALUE"),
+        Agg(f) => {
+            if matches!(f, AggFunc::GroupConcat | AggFunc::Grouping) {
+                return Err(Error::not_supported(format_args!("{} OVER", self::name(f))));
+            }
+            let call = aggregate(f, args, false, Vec::new(), ",", session)?;
+            return Ok(WindowCall { func, args: call.args, frame, ty: call.ty, nullable: call.nullable });
+        }
+    };
+    if count < low || count > high {
+        return Err(Error::wrong_paramcount_to_native_fct(name));
+    }
+    let mut args = args;
+    let (ty, nullable) = match func {
+        RowNumber | Rank | DenseRank => (SqlType::BIGINT_UNSIGNED, false),
+        Ntile => {
+            check_positive(&args[0], name)?;
+            (SqlType::BIGINT_UNSIGNED, true)
+        }
+        PercentRank | CumeDist => (SqlType::Double, false),
+        FirstValue | LastValue => (args[0].ty, true),
+        NthValue => {
+            check_positive(&args[1], name)?;
+            (args[0].ty, true)
+        }
+        Lag | Lead => {
+            if count == 1 {
+                args.push(super::integer(1));
+            }
+            match args[1].as_const() {
+                Some(types::Value::Int(v)) if *v >= 0 => {}
+                _ if matches!(args[1].kind, ExprKind::Param(_)) => {}
+                _ => return Err(Error::wrong_arguments(name.to_ascii_lowercase())),
+            }
+            if count == 3 {
+                let default = args.pop().expect("three arguments");
+                let ty = super::logic::common_result(&[&args[0], &default], &name.to_ascii_lowercase())?;
+                let first = args.remove(0);
+                args.insert(0, implicit_cast(first, ty));
+                args.push(implicit_cast(default, ty));
+                (ty, true)
+            } else {
+                args.push(Expr::constant(types::Value::Null, args[0].ty));
+                (args[0].ty, true)
+            }
+        }
+        Agg(_) => return Err(Error::internal("aggregates were answered above")),
+    };
+    Ok(WindowCall { func, args, frame, ty, nullable })
+}
+
+fn check_positive(e: &Expr, name: &str) -> Result<()> {
+    match e.as_const() {
+        Some(types::Value::Int(v)) if *v > 0 => Ok(()),
+        _ if matches!(e.kind, ExprKind::Param(_)) => Ok(()),
+        _ => Err(Error::wrong_arguments(name.to_ascii_lowercase())),
+    }
+}

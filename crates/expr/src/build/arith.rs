@@ -1,0 +1,175 @@
+//! Arithmetic and bit operators: result types, and the conversions of their operands.
+//!
+//! ```text
+//!            integers        a DECIMAL and exact numbers                a DOUBLE, FLOAT or string
+//! + - *      BIGINT          scale max(s1,s2), for * s1+s2              DOUBLE
+//! /          DECIMAL         scale s1 + div_precision_increment         DOUBLE
+//! DIV        BIGINT          BIGINT                                     BIGINT
+//! %          BIGINT          scale max(s1,s2)                           DOUBLE
+//! & | ^ ~ << >>              BIGINT UNSIGNED
+//! ```
+//! A BIGINT result is UNSIGNED if an operand is (for `%`: if the left one is). Temporal values count as the numbers
+//! YYYYMMDD, HHMMSS and YYYYMMDDHHMMSS with their fraction.
+
+use super::common::{decimal_type, scale_of, whole_digits};
+use super::implicit_cast;
+use crate::{ArithOp, Expr, ExprKind, SessionInfo};
+use types::{Error, Result, SqlType, Value};
+
+/// `l op r`.
+pub fn arith(op: ArithOp, l: Expr, r: Expr, session: &SessionInfo) -> Result<Expr> {
+    use ArithOp::*;
+    scalar(&l)?;
+    scalar(&r)?;
+    if matches!(op, BitAnd | BitOr | BitXor | Shl | Shr) {
+        return bits(op, l, r);
+    }
+    let (l, r) = (numeric(l), numeric(r));
+    let inexact = |e: &Expr| matches!(e.ty, SqlType::Double);
+    let division = matches!(op, Div | IntDiv | Mod);
+    let nullable = l.nullable || r.nullable || (division && !is_nonzero_const(&r));
+    let ty = if op == IntDiv {
+        SqlType::Int { size: types::IntSize::I64, unsigned: l.ty.is_unsigned() || r.ty.is_unsigned() }
+    } else if inexact(&l) || inexact(&r) {
+        let (l, r) = (implicit_cast(l, SqlType::Double), implicit_cast(r, SqlType::Double));
+        return Ok(node(op, l, r, SqlType::Double, nullable));
+    } else {
+        let ((lw, ls), (rw, rs)) = (decimal_shape(&l), decimal_shape(&r));
+        let integers = l.ty.is_integer() && r.ty.is_integer();
+        let either_unsigned = l.ty.is_unsigned() || r.ty.is_unsigned();
+        let bigint = |unsigned| SqlType::Int { size: types::IntSize::I64, unsigned };
+        match op {
+            Add | Mul if integers => bigint(either_unsigned),
+            Sub if integers => bigint(either_unsigned && !session.sql_mode.no_unsigned_subtraction),
+            Mod if integers => bigint(l.ty.is_unsigned()),
+            Add | Sub => decimal_type(lw.max(rw) + 1, ls.max(rs)),
+            Mul => {
+                let precision = (lw + ls + rw + rs).min(65);
+                let scale = (ls + rs).min(30);
+                SqlType::Decimal { precision: precision.max(scale).max(1) as u8, scale: scale as u8 }
+            }
+            Div => {
+                let more = session.div_precision_increment as u32;
+                let precision = (lw + ls + rs + more).clamp(1, 65);
+                let scale = (ls + more).min(30);
+                SqlType::Decimal { precision: precision.max(scale) as u8, scale: scale as u8 }
+            }
+            _ => decimal_type(lw.max(rw), ls.max(rs)),
+        }
+    };
+    Ok(node(op, l, r, ty, nullable))
+}
+
+fn node(op: ArithOp, l: Expr, r: Expr, ty: SqlType, nullable: bool) -> Expr {
+    Expr::new(ExprKind::Arith { op, left: l.into(), right: r.into() }, ty, nullable)
+}
+
+fn is_nonzero_const(e: &Expr) -> bool {
+    match e.as_const() {
+        Some(Value::Int(v)) => *v != 0,
+        Some(Value::UInt(v)) => *v != 0,
+        Some(Value::Double(v)) => *v != 0.0,
+        Some(Value::Decimal(d)) => d.unscaled != types::I256::default(),
+        _ => false,
+    }
+}
+
+/// 1241 for rows where a scalar must stand.
+pub(super) fn scalar(e: &Expr) -> Result<()> {
+    match &e.kind {
+        ExprKind::Row(_) => Err(Error::operand_columns(1)),
+        _ => Ok(()),
+    }
+}
+
+/// (digits before the point, digits after it) of an exact number; a constant counts its own digits.
+pub(crate) fn decimal_shape(e: &Expr) -> (u32, u32) {
+    match e.as_const() {
+        Some(Value::Int(v)) => (v.unsigned_abs().checked_ilog10().map_or(1, |d| d + 1), 0),
+        Some(Value::UInt(v)) => (v.checked_ilog10().map_or(1, |d| d + 1), 0),
+        _ => (whole_digits(&e.ty) as u32, scale_of(&e.ty) as u32),
+    }
+}
+
+/// The expression as a number: temporal values as digits, strings, FLOAT and hexadecimal strings as DOUBLE or BIGINT.
+pub(super) fn numeric(e: Expr) -> Expr {
+    match e.ty {
+        SqlType::Null => Expr::constant(Value::Null, SqlType::BIGINT),
+        SqlType::Date => implicit_cast(e, SqlType::BIGINT),
+        SqlType::Time { fsp: 0 } | SqlType::DateTime { fsp: 0 } | SqlType::Timestamp { fsp: 0 } => {
+            implicit_cast(e, SqlType::BIGINT)
+        }
+        SqlType::Time { fsp } => implicit_cast(e, SqlType::Decimal { precision: 7 + fsp, scale: fsp }),
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => {
+            implicit_cast(e, SqlType::Decimal { precision: 14 + fsp, scale: fsp })
+        }
+        SqlType::Float => implicit_cast(e, SqlType::Double),
+        SqlType::String { collation: types::Collation::Binary, .. } => match e.as_const() {
+            Some(Value::Bytes(b)) if b.len() <= 8 && !b.is_empty() && !is_number_text(b) => {
+                let v = b.iter().fold(0u64, |v, &x| v << 8 | x as u64);
+                Expr::constant(Value::UInt(v), SqlType::BIGINT_UNSIGNED)
+            }
+            _ => implicit_cast(e, SqlType::Double),
+        },
+        SqlType::String { .. } => implicit_cast(e, SqlType::Double),
+        _ => e,
+    }
+}
+
+/// Binary text such as BINARY '12' is a number in text, x'0102' is one in bytes.
+fn is_number_text(b: &[u8]) -> bool {
+    b.iter().all(|c| matches!(c, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E' | b' '))
+}
+
+fn bits(op: ArithOp, l: Expr, r: Expr) -> Result<Expr> {
+    for e in [&l, &r] {
+        if matches!(e.ty, SqlType::String { collation: types::Collation::Binary, .. })
+            && !matches!(e.kind, ExprKind::Const(_))
+        {
+            return Err(Error::not_supported("bit operations on binary strings"));
+        }
+    }
+    let (l, r) = (bits_operand(l), bits_operand(r));
+    let nullable = l.nullable || r.nullable;
+    Ok(node(op, l, r, SqlType::BIGINT_UNSIGNED, nullable))
+}
+
+/// BIGINT UNSIGNED; a negative integer keeps its 64 bits.
+fn bits_operand(e: Expr) -> Expr {
+    let e = numeric(e);
+    if e.ty.is_integer() { e } else { implicit_cast(e, SqlType::BIGINT) }
+}
+
+/// `-e`
+pub fn neg(e: Expr) -> Result<Expr> {
+    scalar(&e)?;
+    match e.as_const() {
+        Some(Value::Int(v)) if *v != i64::MIN => {
+            let v = -*v;
+            return Ok(Expr::constant(Value::Int(v), e.ty));
+        }
+        Some(Value::UInt(v)) if *v == 1 << 63 => return Ok(Expr::constant(Value::Int(i64::MIN), SqlType::BIGINT)),
+        Some(Value::UInt(v)) if *v > 1 << 63 => {
+            let value = types::Decimal { unscaled: types::I256::from(-(*v as i128)), scale: 0 };
+            return Ok(Expr::constant(Value::Decimal(value), SqlType::Decimal { precision: 20, scale: 0 }));
+        }
+        Some(Value::Decimal(d)) if types::I256::from(d.unscaled.lo as i128) == d.unscaled => {
+            let value = types::Decimal { unscaled: types::I256::from(-(d.unscaled.lo as i128)), scale: d.scale };
+            return Ok(Expr::constant(Value::Decimal(value), e.ty));
+        }
+        Some(Value::Double(v)) => return Ok(Expr::constant(Value::Double(-v), SqlType::Double)),
+        _ => {}
+    }
+    let e = numeric(e);
+    let ty = if e.ty.is_integer() { SqlType::BIGINT } else { e.ty };
+    let nullable = e.nullable;
+    Ok(Expr::new(ExprKind::Neg(e.into()), ty, nullable))
+}
+
+/// `~e`
+pub fn bit_not(e: Expr) -> Result<Expr> {
+    scalar(&e)?;
+    let e = bits_operand(e);
+    let nullable = e.nullable;
+    Ok(Expr::new(ExprKind::BitNot(e.into()), SqlType::BIGINT_UNSIGNED, nullable))
+}

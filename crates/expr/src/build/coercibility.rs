@@ -1,0 +1,109 @@
+//! Which collation wins where strings of several meet (MySQL manual, "Collation Coercibility in Expressions").
+
+use crate::{Expr, ExprKind, Function};
+use types::{Collation, Error, Result};
+
+/// 0 explicit COLLATE, 1 two collations concatenated, 2 a column, 3 a system constant, 4 a literal, 5 a number or date,
+/// 6 NULL. The lowest wins.
+pub fn coercibility(e: &Expr) -> u8 {
+    match &e.kind {
+        ExprKind::Const(v) if v.is_null() => 6,
+        _ if !e.ty.is_string() => 5,
+        ExprKind::Const(_) => 4,
+        ExprKind::Call { function: Function::Collate, .. } => 0,
+        ExprKind::Call {
+            function: Function::User | Function::CurrentUser | Function::Version | Function::Database,
+            ..
+        } => 3,
+        ExprKind::Column(_) | ExprKind::Subquery(_) | ExprKind::UserVar(_) | ExprKind::SetUserVar { .. } => 2,
+        ExprKind::Param(_) => 4,
+        // Casts keep what they convert; numbers printed are as weak as numbers.
+        ExprKind::Cast { explicit: true, .. } => 2,
+        _ => e.children().into_iter().filter(|c| c.ty.is_string()).map(coercibility).min().unwrap_or(4),
+    }
+}
+
+/// The stronger of two collations where both are equally coercible.
+pub(super) fn merge(a: Collation, b: Collation) -> Collation {
+    stronger(a, b).unwrap_or(a)
+}
+
+fn is_latin1(c: Collation) -> bool {
+    matches!(c, Collation::Latin1SwedishCi | Collation::Latin1Bin)
+}
+
+fn is_bin(c: Collation) -> bool {
+    matches!(c, Collation::Utf8mb4Bin | Collation::Utf8mb4_0900Bin | Collation::Latin1Bin)
+}
+
+fn stronger(a: Collation, b: Collation) -> Option<Collation> {
+    if a == b {
+        return Some(a);
+    }
+    if a == Collation::Binary || b == Collation::Binary {
+        return Some(Collation::Binary);
+    }
+    match (is_latin1(a), is_latin1(b)) {
+        // Unicode holds everything that latin1 holds.
+        (true, false) => Some(b),
+        (false, true) => Some(a),
+        _ => match (is_bin(a), is_bin(b)) {
+            (true, false) => Some(a),
+            (false, true) => Some(b),
+            _ => None,
+        },
+    }
+}
+
+/// The collation under which strings compare (or are joined): 1267 if none is stronger. `operation` is MySQL's name of
+/// the operation, e.g. `=` or `concat`.
+pub fn aggregate_collations(exprs: &[&Expr], operation: &str) -> Result<Option<Collation>> {
+    let mut best: Option<(Collation, u8)> = None;
+    for e in exprs {
+        let Some(c) = e.ty.collation() else { continue };
+        let level = coercibility(e);
+        best = Some(match best {
+            None => (c, level),
+            Some((b, l)) if b == c => (b, l.min(level)),
+            // Binary strings win whatever the other's level, unless it is explicit.
+            Some((b, l)) if l != level && !(b == Collation::Binary || c == Collation::Binary) => {
+                if l < level {
+                    (b, l)
+                } else {
+                    (c, level)
+                }
+            }
+            Some((b, l)) => match stronger(b, c) {
+                Some(c) if l != 0 || level != 0 => (c, l.min(level)),
+                _ => return Err(illegal_mix((b, l), (c, level), operation)),
+            },
+        });
+    }
+    Ok(best.map(|(c, _)| c))
+}
+
+fn illegal_mix(a: (Collation, u8), b: (Collation, u8), operation: &str) -> Error {
+    let level = |l| match l {
+        0 => "EXPLICIT",
+        1 => "NONE",
+        2 => "IMPLICIT",
+        3 => "SYSCONST",
+        4 => "COERCIBLE",
+        5 => "NUMERIC",
+        _ => "IGNORABLE",
+    };
+    Error::cant_aggregate_2collations(name(a.0), level(a.1), name(b.0), level(b.1), operation)
+}
+
+/// MySQL's name of a collation.
+pub(super) fn name(c: Collation) -> &'static str {
+    match c {
+        Collation::Utf8mb4_0900AiCi => "utf8mb4_0900_ai_ci",
+        Collation::Utf8mb4GeneralCi => "utf8mb4_general_ci",
+        Collation::Utf8mb4Bin => "utf8mb4_bin",
+        Collation::Utf8mb4_0900Bin => "utf8mb4_0900_bin",
+        Collation::Latin1SwedishCi => "latin1_swedish_ci",
+        Collation::Latin1Bin => "latin1_bin",
+        Collation::Binary => "binary",
+    }
+}

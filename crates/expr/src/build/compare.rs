@@ -1,0 +1,213 @@
+//! Comparisons: which type two operands are compared in, and what is converted for it.
+//!
+//! ```text
+//! string   with string          strings, under the stronger collation
+//! integer  with integer         integers; with DECIMAL: decimals of one scale
+//! number   with string, DOUBLE  doubles
+//! temporal with a constant      the constant becomes temporal, 1525 if it cannot be read
+//! temporal with a string        the string becomes temporal, row by row
+//! DATE     with DATETIME        datetimes; TIME with DATETIME likewise, on the current date
+//! temporal with a number        numbers YYYYMMDDhhmmss, unless the number is a constant that is a date
+//! ```
+//! A constant is moved to the column's type where that is exact, never the column.
+
+use super::arith::{decimal_shape, numeric};
+use super::cast::convert_exactly;
+use super::common::{decimal_type, scale_of};
+use super::{aggregate_collations, and, implicit_cast, not, or, temporal};
+use crate::{CmpOp, Expr, ExprKind};
+use types::{Error, Result, SqlType, Value};
+
+/// `l op r`, rows included.
+pub fn compare(op: CmpOp, l: Expr, r: Expr) -> Result<Expr> {
+    match (l.kind, r.kind) {
+        (ExprKind::Row(a), ExprKind::Row(b)) => compare_rows(op, a, b),
+        (ExprKind::Row(a), _) | (_, ExprKind::Row(a)) => Err(Error::operand_columns(a.len())),
+        (a, b) => {
+            let l = Expr { kind: a, ty: l.ty, nullable: l.nullable };
+            let r = Expr { kind: b, ty: r.ty, nullable: r.nullable };
+            let (l, r) = unify(l, r, symbol(op))?;
+            Ok(node(op, l, r))
+        }
+    }
+}
+
+fn node(op: CmpOp, l: Expr, r: Expr) -> Expr {
+    let nullable = op != CmpOp::NullSafeEq && (l.nullable || r.nullable);
+    Expr::new(ExprKind::Compare { op, left: l.into(), right: r.into() }, SqlType::Bool, nullable)
+}
+
+fn symbol(op: CmpOp) -> &'static str {
+    match op {
+        CmpOp::Eq => "=",
+        CmpOp::Ne => "<>",
+        CmpOp::Lt => "<",
+        CmpOp::Le => "<=",
+        CmpOp::Gt => ">",
+        CmpOp::Ge => ">=",
+        CmpOp::NullSafeEq => "<=>",
+    }
+}
+
+fn compare_rows(op: CmpOp, a: Vec<Expr>, b: Vec<Expr>) -> Result<Expr> {
+    if a.len() != b.len() {
+        return Err(Error::operand_columns(a.len()));
+    }
+    let each = |op: CmpOp, a: Vec<Expr>, b: Vec<Expr>| -> Result<Vec<Expr>> {
+        a.into_iter().zip(b).map(|(x, y)| compare(op, x, y)).collect()
+    };
+    match op {
+        CmpOp::Eq | CmpOp::NullSafeEq => and(each(op, a, b)?),
+        CmpOp::Ne => or(each(op, a, b)?),
+        CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge => {
+            // (a, b, c) < (x, y, z)  is  a < x OR (a = x AND b < y) OR (a = x AND b = y AND c < z)
+            let strict = match op {
+                CmpOp::Le => CmpOp::Lt,
+                CmpOp::Ge => CmpOp::Gt,
+                other => other,
+            };
+            let n = a.len();
+            let mut terms = Vec::with_capacity(n);
+            for i in 0..n {
+                let mut parts = Vec::with_capacity(i + 1);
+                for k in 0..i {
+                    parts.push(compare(CmpOp::Eq, a[k].clone(), b[k].clone())?);
+                }
+                let last = if i + 1 == n { op } else { strict };
+                parts.push(compare(last, a[i].clone(), b[i].clone())?);
+                terms.push(and(parts)?);
+            }
+            or(terms)
+        }
+    }
+}
+
+/// Both operands in one comparison class.
+pub(super) fn unify(l: Expr, r: Expr, operation: &str) -> Result<(Expr, Expr)> {
+    use SqlType::*;
+    let (a, b) = (l.ty, r.ty);
+    match (a, b) {
+        (Null, Null) => Ok((l, r)),
+        (Null, t) => Ok((implicit_cast(l, t), r)),
+        (t, Null) => Ok((l, implicit_cast(r, t))),
+        (String { .. }, String { .. }) => strings(l, r, operation),
+        _ if a.is_numeric() && b.is_numeric() => Ok(numbers(l, r)),
+        _ if a.is_temporal() && b.is_temporal() => Ok(temporal::unify(l, r)),
+        _ if a.is_temporal() => temporal::unify_with_other(l, r),
+        _ if b.is_temporal() => temporal::unify_with_other(r, l).map(|(r, l)| (l, r)),
+        // A number with a string; hexadecimal literals are integers here.
+        _ => Ok(numbers(numeric(l), numeric(r))),
+    }
+}
+
+fn strings(l: Expr, r: Expr, operation: &str) -> Result<(Expr, Expr)> {
+    let collation = aggregate_collations(&[&l, &r], operation)?;
+    let Some(c) = collation else { return Ok((l, r)) };
+    let to = |e: Expr| match e.ty {
+        SqlType::String { kind, len, collation } if collation != c => {
+            implicit_cast(e, SqlType::String { kind, len, collation: c })
+        }
+        _ => e,
+    };
+    Ok((to(l), to(r)))
+}
+
+fn numbers(l: Expr, r: Expr) -> (Expr, Expr) {
+    use SqlType::*;
+    let (a, b) = (l.ty, r.ty);
+    if a.is_integer() && b.is_integer() {
+        // A constant takes the column's type if it fits; else the kernel compares by value.
+        return match (l.as_const(), r.as_const()) {
+            (None, Some(v)) => match convert_exactly(v, &a) {
+                Some(v) => (l, Expr::constant(v, a)),
+                None => (l, r),
+            },
+            (Some(v), None) => match convert_exactly(v, &b) {
+                Some(v) => (Expr::constant(v, b), r),
+                None => (l, r),
+            },
+            _ => (l, r),
+        };
+    }
+    if matches!(a, Double | Float) || matches!(b, Double | Float) {
+        if a == Float && b == Float {
+            return (l, r);
+        }
+        return (implicit_cast(l, Double), implicit_cast(r, Double));
+    }
+    if scale_of(&a) == scale_of(&b) && a.is_integer() == b.is_integer() {
+        return (l, r);
+    }
+    match (l.as_const(), r.as_const()) {
+        (None, Some(v)) => {
+            if let Some(v) = convert_exactly(v, &a) {
+                return (l, Expr::constant(v, a));
+            }
+        }
+        (Some(v), None) => {
+            if let Some(v) = convert_exactly(v, &b) {
+                return (Expr::constant(v, b), r);
+            }
+        }
+        _ => {}
+    }
+    let ((lw, ls), (rw, rs)) = (decimal_shape(&l), decimal_shape(&r));
+    let common = decimal_type(lw.max(rw), ls.max(rs));
+    (implicit_cast(l, common), implicit_cast(r, common))
+}
+
+/// `e [NOT] BETWEEN low AND high`
+pub fn between(e: Expr, low: Expr, high: Expr, negated: bool) -> Result<Expr> {
+    let inside = and(vec![compare(CmpOp::Ge, e.clone(), low)?, compare(CmpOp::Le, e, high)?])?;
+    if negated { not(inside) } else { Ok(inside) }
+}
+
+/// `e [NOT] IN (list)`; rows are expanded. Items that compare in different types with `e` become a chain of ORs.
+pub fn in_list(e: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr> {
+    let mut terms = Vec::with_capacity(list.len());
+    for item in list {
+        terms.push(compare(CmpOp::Eq, e.clone(), item)?);
+    }
+    if terms.len() == 1 {
+        let one = terms.pop().expect("one term");
+        return if negated { not(one) } else { Ok(one) };
+    }
+    let mut shared: Option<&Expr> = None;
+    let uniform = terms.iter().all(|t| match &t.kind {
+        ExprKind::Compare { left, right, .. } => {
+            let same_left = *shared.get_or_insert(left) == &**left;
+            same_left && same_class(&left.ty, &right.ty)
+        }
+        _ => false,
+    });
+    if !uniform {
+        let any = or(terms)?;
+        return if negated { not(any) } else { Ok(any) };
+    }
+    let mut left_side = None;
+    let mut items = Vec::with_capacity(terms.len());
+    for t in terms {
+        if let ExprKind::Compare { left, right, .. } = t.kind {
+            left_side = Some(left);
+            items.push(*right);
+        }
+    }
+    let expr = left_side.ok_or_else(|| Error::internal("IN without a list"))?;
+    let nullable = expr.nullable || items.iter().any(|i| i.nullable);
+    Ok(Expr::new(ExprKind::InList { expr, list: items, negated }, SqlType::Bool, nullable))
+}
+
+fn same_class(a: &SqlType, b: &SqlType) -> bool {
+    use SqlType::*;
+    match (a, b) {
+        (Decimal { scale: x, .. }, Decimal { scale: y, .. }) => x == y,
+        (String { collation: x, .. }, String { collation: y, .. }) => x == y,
+        (Time { .. }, Time { .. }) | (DateTime { .. }, DateTime { .. }) | (Timestamp { .. }, Timestamp { .. }) => true,
+        _ => a == b || (a.is_integer() && b.is_integer()),
+    }
+}
+
+/// Whether the expression is NULL itself.
+pub(super) fn is_null_const(e: &Expr) -> bool {
+    matches!(e.as_const(), Some(Value::Null))
+}

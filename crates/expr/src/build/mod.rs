@@ -1,0 +1,31 @@
+//! Building typed expressions: the only place where MySQL's result types and implicit conversions are decided.
+//!
+//! The binder resolves names and calls one function here for each construct of the language. Each function takes
+//! expressions that are built already, inserts [`ExprKind::Cast`](crate::ExprKind::Cast) nodes where MySQL converts,
+//! and returns an expression with its type and nullability. Constants are converted at once where the conversion is
+//! exact, so that a bare column stays bare and an index on it stays usable.
+//!
+//! Sources: MySQL 8.4 manual, "Type Conversion in Expression Evaluation", "Arithmetic Operators", "Precision Math",
+//! "Collation Coercibility in Expressions", and the sections of each function.
+
+mod aggregate;
+mod arith;
+mod call;
+mod cast;
+mod coercibility;
+mod common;
+mod compare;
+mod literal;
+mod logic;
+mod temporal;
+
+pub use aggregate::{aggregate, window};
+pub use arith::{arith, bit_not, neg};
+pub use call::{coalesce, convert_using, function, ifnull, trim};
+pub use cast::{cast, cast_char, collate, implicit_cast};
+pub use coercibility::{aggregate_collations, coercibility};
+pub use common::{CONNECTION_COLLATION, char_length_of, common_type, string_type, union_type};
+pub use compare::{between, compare, in_list};
+pub use literal::{bit, boolean, decimal, double, hex, integer, null, string, temporal};
+pub use logic::{and, case, if_, is_null, is_truth, like, not, nullif, or, regexp, truth, xor};
+pub use temporal::{date_add, extract, timestamp_diff};
