@@ -234,7 +234,7 @@ impl Decimal {
 
     /// Difference, at the larger scale. None above 65 digits.
     pub fn sub(&self, other: &Decimal) -> Option<Decimal> {
-        self.add(&other.neg())
+        self.add(&other.negated())
     }
 
     fn rescale_wide(&self, scale: u8) -> Option<I256> {
@@ -302,7 +302,7 @@ impl Decimal {
     }
 
     #[inline]
-    pub fn neg(self) -> Decimal {
+    pub fn negated(self) -> Decimal {
         Decimal::new(-self.unscaled, self.scale)
     }
 

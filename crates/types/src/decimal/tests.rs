@@ -21,7 +21,7 @@ fn any_decimal() -> impl Strategy<Value = Decimal> {
         let digits = digits.trim_start_matches('-');
         let (whole, fraction) = digits.split_at(digits.len().saturating_sub(scale as usize).max(1));
         let v = d(&format!("{whole}.{fraction}"));
-        if negative { v.neg() } else { v }
+        if negative { v.negated() } else { v }
     })
 }
 

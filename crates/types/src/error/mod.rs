@@ -83,7 +83,7 @@ pub struct Warning {
 
 impl Warning {
     /// A row of level `Warning` with the wording of `error`.
-    pub fn warning(error: Error) -> Warning {
+    pub fn of(error: Error) -> Warning {
         error.into_warning(WarningLevel::Warning)
     }
 
