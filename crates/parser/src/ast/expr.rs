@@ -486,11 +486,9 @@ pub enum CastType {
         precision: Option<u32>,
         scale: Option<u32>,
     },
-    /// FLOAT(p) with p > 24 is Double
     Float,
+    /// DOUBLE, FLOAT(p) with p > 24, and REAL unless REAL_AS_FLOAT
     Double,
-    /// DOUBLE under REAL_AS_FLOAT off
-    Real,
     Date,
     Time {
         fsp: Option<u32>,

@@ -1,0 +1,212 @@
+//! SELECT up to its ORDER BY.
+
+use super::{Parser, is_ident};
+use crate::ast::*;
+use crate::keywords::Kw;
+use crate::lexer::Tok;
+use types::{Error, Result};
+
+impl<'a> Parser<'a> {
+    /// A SELECT, and INTO if it stood before FROM.
+    pub(super) fn select(&mut self) -> Result<(Select, Option<Box<SelectInto>>)> {
+        let start = self.start();
+        self.expect_kw(Kw::SELECT)?;
+        let hints = self.opt_hints();
+        let modifiers = self.select_modifiers();
+        let items = self.select_items()?;
+        let into = if self.at_kw(Kw::INTO) { self.into_clause()? } else { None };
+        let mut select = Select {
+            modifiers,
+            hints,
+            items,
+            from: Vec::new(),
+            from_dual: false,
+            where_: None,
+            group_by: None,
+            having: None,
+            windows: Vec::new(),
+            span: Span::default(),
+        };
+        if self.eat_kw(Kw::FROM) {
+            if self.eat_kw(Kw::DUAL) {
+                select.from_dual = true;
+            } else {
+                select.from = self.table_refs()?;
+            }
+        }
+        if self.eat_kw(Kw::WHERE) {
+            select.where_ = Some(self.expr()?);
+        }
+        select.group_by = self.opt_group_by()?;
+        if self.eat_kw(Kw::HAVING) {
+            select.having = Some(self.expr()?);
+        }
+        if self.eat_kw(Kw::WINDOW) {
+            select.windows = self.comma_list(|p| {
+                let name = p.ident()?;
+                p.expect_kw(Kw::AS)?;
+                Ok(NamedWindow { name, spec: p.window_spec()? })
+            })?;
+        }
+        if self.at_kw(Kw::QUALIFY) {
+            return Err(Error::not_supported("QUALIFY"));
+        }
+        select.span = self.span_from(start);
+        Ok((select, into))
+    }
+
+    fn select_modifiers(&mut self) -> SelectModifiers {
+        let mut m = SelectModifiers::default();
+        while let Tok::Kw(kw) = self.kind() {
+            match kw {
+                Kw::ALL => {}
+                Kw::DISTINCT | Kw::DISTINCTROW => m.distinct = true,
+                Kw::HIGH_PRIORITY => m.high_priority = true,
+                Kw::STRAIGHT_JOIN => m.straight_join = true,
+                Kw::SQL_SMALL_RESULT => m.sql_small_result = true,
+                Kw::SQL_BIG_RESULT => m.sql_big_result = true,
+                Kw::SQL_BUFFER_RESULT => m.sql_buffer_result = true,
+                Kw::SQL_NO_CACHE => m.sql_no_cache = true,
+                Kw::SQL_CALC_FOUND_ROWS => m.sql_calc_found_rows = true,
+                _ => break,
+            }
+            self.bump();
+        }
+        m
+    }
+
+    /// `*` may only come first; `t.*` anywhere.
+    pub(super) fn select_items(&mut self) -> Result<Vec<SelectItem>> {
+        let mut items = Vec::new();
+        if self.at(Tok::Star) {
+            let token = self.bump();
+            items.push(SelectItem::Wildcard(Span::new(token.start, token.end)));
+            if !self.eat(Tok::Comma) {
+                return Ok(items);
+            }
+        }
+        loop {
+            items.push(self.select_item()?);
+            if !self.eat(Tok::Comma) {
+                return Ok(items);
+            }
+        }
+    }
+
+    fn select_item(&mut self) -> Result<SelectItem> {
+        let start = self.start();
+        if is_ident(self.kind()) && self.peek() == Tok::Dot {
+            if let Some(table) = self.opt_qualified_wildcard()? {
+                return Ok(SelectItem::QualifiedWildcard(table, self.span_from(start)));
+            }
+        }
+        let expr = self.expr()?;
+        let text = self.source_text(self.span_from(start));
+        let alias = if self.eat_kw(Kw::AS) || self.at_ident() || self.at(Tok::Str) {
+            Some(self.ident_or_string()?)
+        } else {
+            None
+        };
+        Ok(SelectItem::Expr(Box::new(SelectExpr { expr, alias, text })))
+    }
+
+    /// `t.*` or `s.t.*`, or nothing taken. At an identifier before a point.
+    pub(super) fn opt_qualified_wildcard(&mut self) -> Result<Option<ObjectName>> {
+        let mut ahead = self.lexer;
+        ahead.next();
+        let mut names = 1;
+        let mut after = ahead.next();
+        if matches!(after.tok, Tok::Ident | Tok::QuotedIdent) {
+            names = 2;
+            if ahead.next().tok != Tok::Dot {
+                return Ok(None);
+            }
+            after = ahead.next();
+        }
+        if after.tok != Tok::Star {
+            return Ok(None);
+        }
+        let first = self.ident()?;
+        self.bump();
+        if names == 1 {
+            self.bump();
+            return Ok(Some(ObjectName { schema: None, name: first }));
+        }
+        let name = self.any_word()?;
+        self.bump();
+        self.bump();
+        Ok(Some(ObjectName { schema: Some(first), name }))
+    }
+
+    fn opt_group_by(&mut self) -> Result<Option<Box<GroupBy>>> {
+        if !self.eat_kw(Kw::GROUP) {
+            return Ok(None);
+        }
+        self.expect_kw(Kw::BY)?;
+        let exprs = self.comma_list(|p| {
+            let expr = p.expr()?;
+            if matches!(p.kind(), Tok::Kw(Kw::ASC | Kw::DESC)) {
+                return Err(Error::not_supported("GROUP BY ... ASC/DESC"));
+            }
+            Ok(expr)
+        })?;
+        let rollup = self.eat_words("WITH ROLLUP");
+        Ok(Some(Box::new(GroupBy { exprs, rollup })))
+    }
+
+    /// `/*+ .. */` after a statement's first word.
+    pub(super) fn opt_hints(&mut self) -> Vec<OptimizerHint> {
+        let mut hints = Vec::new();
+        while self.at(Tok::Hint) {
+            let token = self.bump();
+            let text = self.text_of(token);
+            parse_hints(&String::from_utf8_lossy(&text[3..text.len() - 2]), &mut hints);
+        }
+        hints
+    }
+}
+
+/// Names with balanced parentheses. What fits neither is one hint without a name, for the server to warn of.
+fn parse_hints(text: &str, hints: &mut Vec<OptimizerHint>) {
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let name_len = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (name, after) = rest.split_at(name_len);
+        let after = after.trim_start();
+        let (args, next) = match after.strip_prefix('(') {
+            Some(inner) => match closing_paren(inner) {
+                Some(close) => (inner[..close].trim(), &inner[close + 1..]),
+                None => ("", ""),
+            },
+            None => ("", after),
+        };
+        let broken = name.is_empty() || (after.starts_with('(') && closing_paren(&after[1..]).is_none());
+        if broken {
+            hints.push(OptimizerHint { name: Ident::default(), args: rest.trim_end().into() });
+            return;
+        }
+        hints.push(OptimizerHint { name: name.to_ascii_uppercase().into(), args: args.into() });
+        rest = next.trim_start();
+    }
+}
+
+/// Index of the parenthesis that closes one opened before `text`, outside of quotes.
+fn closing_paren(text: &str) -> Option<usize> {
+    let (mut depth, mut quote) = (1, None);
+    for (i, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(q), _) if c == q => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"' | '`') => quote = Some(c),
+            (None, '(') => depth += 1,
+            (None, ')') => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(i);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
