@@ -14,8 +14,7 @@ pub fn syntax(src: &[u8], from: usize, at: usize) -> Error {
     let at = at.min(src.len());
     let rest = &src[at..];
     // A character has at most four bytes; cut early so that huge statements are not converted.
-    let near: String =
-        String::from_utf8_lossy(&rest[..rest.len().min(NEAR_MAX * 4)]).chars().take(NEAR_MAX).collect();
+    let near: String = String::from_utf8_lossy(&rest[..rest.len().min(NEAR_MAX * 4)]).chars().take(NEAR_MAX).collect();
     let line = 1 + memchr::memchr_iter(b'\n', &src[from.min(at)..at]).count();
     Error::new(ErrorCode::PARSE, format!("{SYNTAX} near '{near}' at line {line}"))
 }

@@ -217,11 +217,7 @@ impl<'a> Lexer<'a> {
                 }
                 self.skip_block(start, true).map(|()| None)
             }
-            b'+' if matches!(
-                self.prev,
-                Tok::Kw(Kw::SELECT | Kw::INSERT | Kw::REPLACE | Kw::UPDATE | Kw::DELETE)
-            ) =>
-            {
+            b'+' if matches!(self.prev, Tok::Kw(Kw::SELECT | Kw::INSERT | Kw::REPLACE | Kw::UPDATE | Kw::DELETE)) => {
                 self.skip_block(start, false)?;
                 Ok(Some(self.token(Tok::Hint, start, self.pos)))
             }
@@ -275,7 +271,8 @@ impl<'a> Lexer<'a> {
             b',' => self.token(Tok::Comma, start, start + 1),
             b';' => self.token(Tok::Semicolon, start, start + 1),
             b'.' => {
-                let after_name = start == before_space && matches!(self.prev, Tok::Ident | Tok::QuotedIdent | Tok::Kw(_));
+                let after_name =
+                    start == before_space && matches!(self.prev, Tok::Ident | Tok::QuotedIdent | Tok::Kw(_));
                 if next.is_ascii_digit() && !after_name {
                     self.number(start)
                 } else {

@@ -17,7 +17,8 @@ impl<'a> Parser<'a> {
             schema: None,
             target: ExplainTarget::Connection(0),
         };
-        let plain = !self.at_word("ANALYZE") && !self.at_explainable() && !(self.at_word("FORMAT") && self.peek() == Tok::Eq);
+        let plain =
+            !self.at_word("ANALYZE") && !self.at_explainable() && !(self.at_word("FORMAT") && self.peek() == Tok::Eq);
         if plain && !self.at_kw(Kw::FOR) {
             let ahead = self.peek2().0;
             // EXTENDED and PARTITIONS are words of old; but a table may have such a name.
@@ -40,7 +41,12 @@ impl<'a> Parser<'a> {
                 "TRADITIONAL" => ExplainFormat::Traditional,
                 "JSON" => ExplainFormat::Json,
                 "TREE" => ExplainFormat::Tree,
-                _ => return Err(Error::new(ErrorCode(1791), format!("Unknown EXPLAIN format name: '{}'", name.as_str()))),
+                _ => {
+                    return Err(Error::new(
+                        ErrorCode(1791),
+                        format!("Unknown EXPLAIN format name: '{}'", name.as_str()),
+                    ));
+                }
             });
         }
         if self.eat_kw(Kw::INTO) {

@@ -101,13 +101,8 @@ impl<'a> Parser<'a> {
         }
         // A stand-in without meaning while the leftmost table moves.
         let name = ObjectName { schema: None, name: Ident::default() };
-        let hole = TableFactor {
-            name,
-            partitions: Vec::new(),
-            alias: None,
-            index_hints: Vec::new(),
-            span: Span::default(),
-        };
+        let hole =
+            TableFactor { name, partitions: Vec::new(), alias: None, index_hints: Vec::new(), span: Span::default() };
         let moved = std::mem::replace(leftmost, TableRef::Table(Box::new(hole)));
         let span = self.span_from(start);
         let join = Join { left: left.table, right: moved, kind, constraint: JoinConstraint::None, span };

@@ -109,8 +109,14 @@ impl<'a> Parser<'a> {
 
     fn aggregate_call(&mut self, func: AggregateFunc) -> Result<ExprKind> {
         self.expect(Tok::LParen)?;
-        let mut call =
-            AggregateCall { func, distinct: false, args: Vec::new(), order_by: Vec::new(), separator: None, over: None };
+        let mut call = AggregateCall {
+            func,
+            distinct: false,
+            args: Vec::new(),
+            order_by: Vec::new(),
+            separator: None,
+            over: None,
+        };
         if self.eat_kw(Kw::DISTINCT) {
             call.distinct = true;
             let takes_distinct = !matches!(
