@@ -8,7 +8,7 @@
 //!                          0xfb        NULL (in rows), 0xff: not an integer
 //! ```
 
-use types::{Error, ErrorCode};
+use types::Error;
 
 /// The bytes do not form what they should. Becomes error 1835.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,7 +16,7 @@ pub struct Malformed;
 
 impl From<Malformed> for Error {
     fn from(_: Malformed) -> Error {
-        Error::new(ErrorCode::MALFORMED_PACKET, "Malformed communication packet.")
+        Error::malformed_packet()
     }
 }
 

@@ -9,7 +9,7 @@
 //! compressed frames are checked; those of the frames inside are not, as MySQL's clients do not agree on them.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
-use types::{Error, ErrorCode, Result};
+use types::{Error, Result};
 
 use crate::packet::{FRAME_PAYLOAD_MAX, PacketReader};
 
@@ -78,7 +78,7 @@ impl CompressedReader {
         let len = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
         let inflated_len = u32::from_le_bytes([header[4], header[5], header[6], 0]) as usize;
         if header[3] != *seq {
-            return Err(Error::new(ErrorCode::NET_PACKETS_OUT_OF_ORDER, "Got packets out of order"));
+            return Err(Error::net_packets_out_of_order());
         }
         let Some(body) = body.get(..len) else { return Ok(false) };
         *seq = seq.wrapping_add(1);
@@ -88,24 +88,20 @@ impl CompressedReader {
                 Ok(())
             })?;
         } else if inflated_len > len * INFLATE_FACTOR_MAX {
-            return Err(not_inflated());
+            return Err(Error::net_uncompress());
         } else {
             let inflate = &mut self.inflate;
             packets.fill_exact(inflated_len, |to| {
                 inflate.reset(true);
                 match inflate.decompress(body, to, FlushDecompress::Finish) {
                     Ok(Status::StreamEnd) if inflate.total_out() == inflated_len as u64 => Ok(()),
-                    _ => Err(not_inflated()),
+                    _ => Err(Error::net_uncompress()),
                 }
             })?;
         }
         self.start += HEADER_LEN + len;
         Ok(true)
     }
-}
-
-fn not_inflated() -> Error {
-    Error::new(ErrorCode::NET_UNCOMPRESS, "Couldn't uncompress communication packet")
 }
 
 /// Deflates runs of frames into compressed frames.
@@ -178,6 +174,7 @@ impl CompressedWriter {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use types::ErrorCode;
 
     fn feed(reader: &mut CompressedReader, mut bytes: &[u8]) {
         while !bytes.is_empty() {

@@ -40,7 +40,7 @@ pub use command::Command;
 pub use compress::{CompressedReader, CompressedWriter};
 pub use handshake::{Attribute, ChangeUser, Greeting, Login, SSL_REQUEST_LEN, is_ssl_request, nonce_from_random};
 pub use packet::{FRAME_PAYLOAD_MAX, PacketReader, PacketWriter};
-pub use response::{Ok, SessionChange, eof, err, err_before_handshake, local_infile, ok, ok_as_eof};
+pub use response::{OkPacket, SessionChange, eof, err, err_before_handshake, local_infile, ok, ok_as_eof};
 pub use row::TextRow;
 
 /// Length of the random challenge of the handshake.

@@ -13,7 +13,9 @@
 //! [`PacketWriter`] appends whole answers to one buffer; the owner of the socket empties it when it is long enough, or
 //! at the end of the answer. Most queries therefore cost one read and one write.
 
-use types::{Error, ErrorCode, Result};
+use std::ops::Range;
+
+use types::{Error, Result};
 
 /// The most payload that one frame carries.
 pub const FRAME_PAYLOAD_MAX: usize = 0xff_ffff;
@@ -38,6 +40,8 @@ pub struct PacketReader {
     frame: Frame,
     packet_len_max: usize,
     seq_checked: bool,
+    /// Where the payload of the last packet lies, until the buffer is received into again.
+    last: Range<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +64,7 @@ impl PacketReader {
             frame: Frame::First,
             packet_len_max,
             seq_checked: true,
+            last: 0..0,
         }
     }
 
@@ -109,6 +114,7 @@ impl PacketReader {
     }
 
     fn reserve(&mut self, wanted: usize) {
+        self.last = 0..0;
         if self.start == self.end {
             self.start = 0;
             self.end = 0;
@@ -134,32 +140,59 @@ impl PacketReader {
             self.buf = vec![0; BUFFER_MIN];
             self.start = 0;
             self.end = 0;
+            self.last = 0..0;
         }
     }
 
-    /// The next packet's payload, or None when more bytes are needed. `seq` is the sequence number that its first frame
-    /// must bear, and afterwards the one that follows its last frame. After an error the stream is lost.
-    pub fn next(&mut self, seq: &mut u8) -> Result<Option<&[u8]>> {
+    /// Completes the next packet, which [`PacketReader::packet`] then gives; false when more bytes are needed. `seq` is
+    /// the sequence number that its first frame must bear, and afterwards the one that follows its last frame. After an
+    /// error the stream is lost.
+    pub fn advance(&mut self, seq: &mut u8) -> Result<bool> {
         loop {
             let received = self.end - self.start;
             match self.frame {
-                Frame::Payload { .. } if received < self.packet_len => return Ok(None),
+                Frame::Payload { .. } if received < self.packet_len => return Ok(false),
                 Frame::Payload { last: false } => self.frame = Frame::Further,
                 Frame::Payload { last: true } => {
-                    let payload = self.start..self.start + self.packet_len;
-                    self.start = payload.end;
+                    self.last = self.start..self.start + self.packet_len;
+                    self.start = self.last.end;
                     self.packet_len = 0;
                     self.frame = Frame::First;
-                    return Ok(Some(&self.buf[payload]));
+                    return Ok(true);
                 }
                 Frame::First | Frame::Further => {
                     if received - self.packet_len < HEADER_LEN {
-                        return Ok(None);
+                        return Ok(false);
                     }
                     self.open_frame(seq)?;
                 }
             }
         }
+    }
+
+    /// The payload that [`PacketReader::advance`] completed; empty once more bytes have been received.
+    pub fn packet(&self) -> &[u8] {
+        &self.buf[self.last.clone()]
+    }
+
+    /// [`PacketReader::advance`] and [`PacketReader::packet`] in one.
+    pub fn next(&mut self, seq: &mut u8) -> Result<Option<&[u8]>> {
+        Ok(if self.advance(seq)? { Some(self.packet()) } else { None })
+    }
+
+    /// Takes received bytes back that no packet has been made of, for whom the stream goes on differently: TLS after
+    /// the request for it.
+    pub fn take_buffered(&mut self) -> Vec<u8> {
+        let bytes = self.buffered().to_vec();
+        self.start = self.end;
+        bytes
+    }
+
+    /// Receives bytes that came another way.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.reserve(bytes.len());
+        self.buf[self.end..self.end + bytes.len()].copy_from_slice(bytes);
+        self.end += bytes.len();
     }
 
     /// Reads the header that lies behind the payload so far, and closes the gap that it leaves.
@@ -168,11 +201,11 @@ impl PacketReader {
         let header = &self.buf[at..at + HEADER_LEN];
         let len = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
         if header[3] != *seq && self.seq_checked {
-            return Err(Error::new(ErrorCode::NET_PACKETS_OUT_OF_ORDER, "Got packets out of order"));
+            return Err(Error::net_packets_out_of_order());
         }
         *seq = seq.wrapping_add(1);
         if self.packet_len + len > self.packet_len_max {
-            return Err(packet_too_large());
+            return Err(Error::net_packet_too_large());
         }
         if self.frame == Frame::First {
             self.start += HEADER_LEN;
@@ -184,10 +217,6 @@ impl PacketReader {
         self.frame = Frame::Payload { last: len < FRAME_PAYLOAD_MAX };
         Ok(())
     }
-}
-
-fn packet_too_large() -> Error {
-    Error::new(ErrorCode::NET_PACKET_TOO_LARGE, "Got a packet bigger than 'max_allowed_packet' bytes")
 }
 
 /// Collects packets that are to be sent.
@@ -299,8 +328,9 @@ impl PacketWriter {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use types::ErrorCode;
 
-    fn feed(reader: &mut PacketReader, mut bytes: &[u8]) {
+    fn receive(reader: &mut PacketReader, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let spare = reader.spare();
             let len = spare.len().min(bytes.len());
@@ -332,7 +362,7 @@ mod tests {
             let mut seq = 0;
             let mut got: Vec<Vec<u8>> = Vec::new();
             for chunk in bytes.chunks(1_000_003) {
-                feed(&mut reader, chunk);
+                receive(&mut reader, chunk);
                 while let Some(packet) = reader.next(&mut seq).unwrap() {
                     got.push(packet.to_vec());
                 }
@@ -348,7 +378,7 @@ mod tests {
     #[test]
     fn a_promised_length_allocates_nothing() {
         let mut reader = PacketReader::new(64 << 20);
-        feed(&mut reader, &[0xfe, 0xff, 0xff, 0, 1, 2, 3]);
+        receive(&mut reader, &[0xfe, 0xff, 0xff, 0, 1, 2, 3]);
         assert!(reader.next(&mut 0).unwrap().is_none());
         reader.spare();
         assert!(reader.buf.len() <= BULK_READ + BUFFER_MIN);
@@ -358,10 +388,10 @@ mod tests {
     #[test]
     fn limits_and_order() {
         let mut reader = PacketReader::new(10);
-        feed(&mut reader, &[11, 0, 0, 0]);
+        receive(&mut reader, &[11, 0, 0, 0]);
         assert_eq!(reader.next(&mut 0).unwrap_err().code(), ErrorCode::NET_PACKET_TOO_LARGE);
         let mut reader = PacketReader::new(10);
-        feed(&mut reader, &[1, 0, 0, 1, 0]);
+        receive(&mut reader, &[1, 0, 0, 1, 0]);
         assert_eq!(reader.next(&mut 0).unwrap_err().code(), ErrorCode::NET_PACKETS_OUT_OF_ORDER);
     }
 
@@ -397,7 +427,7 @@ mod tests {
                 }
                 let (head, tail) = rest.split_at(rest.len().min(*cut));
                 rest = tail;
-                feed(&mut reader, head);
+                receive(&mut reader, head);
                 while let Some(packet) = reader.next(&mut seq).unwrap() {
                     got.push(packet.to_vec());
                 }
@@ -408,7 +438,7 @@ mod tests {
         #[test]
         fn any_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
             let mut reader = PacketReader::new(1 << 10);
-            feed(&mut reader, &bytes);
+            receive(&mut reader, &bytes);
             let mut seq = bytes.get(3).copied().unwrap_or(0);
             while let Ok(Some(_)) = reader.next(&mut seq) {}
         }

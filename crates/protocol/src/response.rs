@@ -19,7 +19,7 @@ const LOCAL_INFILE: u8 = 0xfb;
 
 /// What an OK packet says.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Ok<'a> {
+pub struct OkPacket<'a> {
     pub affected_rows: u64,
     pub last_insert_id: u64,
     pub status: StatusFlags,
@@ -42,12 +42,12 @@ pub enum SessionChange<'a> {
 }
 
 /// Appends an OK packet's payload.
-pub fn ok(out: &mut Vec<u8>, ok: &Ok<'_>, capabilities: Capabilities) {
+pub fn ok(out: &mut Vec<u8>, ok: &OkPacket<'_>, capabilities: Capabilities) {
     put_ok(out, OK, ok, capabilities);
 }
 
 /// Appends what ends a result set's rows.
-pub fn ok_as_eof(out: &mut Vec<u8>, ok: &Ok<'_>, capabilities: Capabilities) {
+pub fn ok_as_eof(out: &mut Vec<u8>, ok: &OkPacket<'_>, capabilities: Capabilities) {
     if capabilities.has(Capabilities::DEPRECATE_EOF) {
         put_ok(out, EOF, ok, capabilities);
     } else {
@@ -55,7 +55,7 @@ pub fn ok_as_eof(out: &mut Vec<u8>, ok: &Ok<'_>, capabilities: Capabilities) {
     }
 }
 
-fn put_ok(out: &mut Vec<u8>, header: u8, ok: &Ok<'_>, capabilities: Capabilities) {
+fn put_ok(out: &mut Vec<u8>, header: u8, ok: &OkPacket<'_>, capabilities: Capabilities) {
     let track = capabilities.has(Capabilities::SESSION_TRACK) && !ok.changes.is_empty();
     let status = match track {
         true => ok.status | StatusFlags::SESSION_STATE_CHANGED,
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn ok_packets() {
         let changes = [SessionChange::Schema("db"), SessionChange::SystemVariable { name: "a", value: "" }];
-        let full = Ok {
+        let full = OkPacket {
             affected_rows: 300,
             last_insert_id: 1,
             status: StatusFlags::AUTOCOMMIT,
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn ends_of_rows() {
-        let end = Ok { warnings: 1, status: StatusFlags::AUTOCOMMIT, ..Ok::default() };
+        let end = OkPacket { warnings: 1, status: StatusFlags::AUTOCOMMIT, ..OkPacket::default() };
         assert_eq!(bytes(|out| ok_as_eof(out, &end, Capabilities::default())), b"\xfe\x01\0\x02\0");
         assert_eq!(bytes(|out| ok_as_eof(out, &end, Capabilities::DEPRECATE_EOF)), b"\xfe\0\0\x02\0\x01\0");
     }

@@ -1,0 +1,100 @@
+//! What the network needs of a database: the seam to the engine.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::auth::Account;
+use protocol::{Capabilities, StatusFlags};
+use types::Result;
+
+use super::{ClientHost, Process, Reply};
+
+/// A database that clients can log in to.
+pub trait Backend: Send + Sync + 'static {
+    /// The account that a user from this host would log in to. None does not tell the client that there is none.
+    fn account(&self, user: &str, host: &ClientHost) -> Option<Account>;
+
+    /// Whether anybody has a password; otherwise the server does not listen beyond this machine.
+    fn has_account_with_password(&self) -> bool;
+
+    /// Opens a session for a client that has proved who it is.
+    fn connect(&self, client: Client) -> Result<Box<dyn Session>>;
+}
+
+/// A client that has logged in.
+#[derive(Clone)]
+pub struct Client {
+    pub process: Arc<Process>,
+    /// The user it named, and where it comes from: USER().
+    pub user: String,
+    pub host: ClientHost,
+    /// The account it logged in to: CURRENT_USER().
+    pub account: Account,
+    pub database: Option<String>,
+    pub capabilities: Capabilities,
+    /// Id of the collation that the client asked for.
+    pub collation_id: u16,
+    pub attributes: Vec<(String, String)>,
+    /// Name of the TLS version and of the cipher suite, if the connection is encrypted.
+    pub tls: Option<(String, String)>,
+}
+
+/// Session variables that the network obeys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// wait_timeout, or interactive_timeout for interactive clients.
+    pub idle: Duration,
+    /// net_read_timeout
+    pub read: Duration,
+    /// net_write_timeout
+    pub write: Duration,
+    /// max_allowed_packet
+    pub packet_len_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            idle: Duration::from_secs(28800),
+            read: Duration::from_secs(30),
+            write: Duration::from_secs(60),
+            packet_len_max: 64 << 20,
+        }
+    }
+}
+
+/// The database's side of one connection. Its methods are called by the connection's thread, one at a time; they should
+/// end soon after the client's [`Process::killed`].
+pub trait Session: Send {
+    /// Asked after each command.
+    fn limits(&self) -> Limits;
+
+    /// Status flags for answers that the network makes itself.
+    fn status(&self) -> StatusFlags;
+
+    /// COM_QUERY: executes one statement, or several if the client may send them, and answers each in turn with
+    /// [`Reply::ok`] or with [`Reply::columns`], rows and [`Reply::end`]; all answers but the last bear
+    /// [`StatusFlags::MORE_RESULTS`]. An error ends the run and is answered by the caller.
+    fn query(&mut self, sql: &[u8], reply: &mut Reply<'_>) -> Result<()>;
+
+    /// COM_INIT_DB
+    fn use_database(&mut self, name: &[u8]) -> Result<()>;
+
+    /// COM_FIELD_LIST: answers with [`Reply::field_list`].
+    fn field_list(&mut self, table: &[u8], wildcard: &[u8], reply: &mut Reply<'_>) -> Result<()>;
+
+    /// COM_STATISTICS: one line for `mysqladmin status`.
+    fn statistics(&mut self) -> String;
+
+    /// COM_PROCESS_KILL
+    fn kill(&mut self, id: u32) -> Result<()>;
+
+    /// COM_SET_OPTION
+    fn set_multi_statements(&mut self, on: bool);
+
+    /// COM_RESET_CONNECTION: back to the state after login, without asking who it is.
+    fn reset(&mut self) -> Result<()>;
+
+    /// COM_CHANGE_USER: as if the client had disconnected and logged in again.
+    fn change_user(&mut self, client: Client) -> Result<()>;
+}

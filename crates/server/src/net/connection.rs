@@ -1,0 +1,240 @@
+//! One connection: login, then command after command.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use protocol::auth::DigestCache;
+use protocol::{Capabilities, Command, OkPacket, PacketReader};
+use types::{Error, ErrorCode, Result};
+
+use super::hangup::{HangupMonitor, Watch};
+use super::login::{self, LOGIN_LEN_MAX, LoggedIn, LoginError};
+use super::process::Entry;
+use super::secrets::Secrets;
+use super::socket::Socket;
+use super::stream::Stream;
+use super::wire::{ReadError, Wire};
+use super::{Backend, ClientHost, Kill, Limits, Options, ProcessList, Reply};
+
+/// What all connections of a server share.
+pub(crate) struct Shared {
+    pub(crate) options: Options,
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) processes: Arc<ProcessList>,
+    pub(crate) secrets: Arc<Secrets>,
+    pub(crate) digests: DigestCache,
+    pub(crate) monitor: HangupMonitor,
+}
+
+/// Whether the connection goes on after a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    Command,
+    Close,
+    /// Close, but let the client read the error first.
+    Linger,
+}
+
+/// The body of a connection's thread.
+pub(crate) fn serve(shared: &Shared, socket: Socket, host: ClientHost, entry: &Entry) {
+    let process = entry.process();
+    let socket = Arc::new(socket);
+    let Ok(stream) = Stream::new(socket.clone()) else { return };
+    let to_wake = Arc::downgrade(&socket);
+    process.on_kill(move |kill| {
+        // a blocked read ends; what is left to say can still be written
+        if let (true, Some(socket)) = (kill.is_final(), to_wake.upgrade()) {
+            socket.shutdown(std::net::Shutdown::Read);
+        }
+    });
+    let limits = Limits { write: shared.options.connect_timeout, ..Limits::default() };
+    let mut wire = Wire::new(stream, process.clone(), limits);
+    let mut reader = PacketReader::new(LOGIN_LEN_MAX);
+    let logged_in = match login::log_in(shared, &mut wire, &mut reader, host) {
+        Ok(logged_in) => logged_in,
+        Err(LoginError::Silent) => return wire.close(),
+        Err(LoginError::Tell(error)) => {
+            let error = process.check_killed().err().unwrap_or(error);
+            let _ = wire.send_error(&error);
+            return wire.linger();
+        }
+    };
+    let watch = shared.monitor.watch(process.clone(), socket);
+    let multi_statements = wire.capabilities.has(Capabilities::MULTI_STATEMENTS);
+    Connection { shared, wire, logged_in, watch, multi_statements }.run(&mut reader);
+}
+
+struct Connection<'a> {
+    shared: &'a Shared,
+    wire: Wire,
+    logged_in: LoggedIn,
+    watch: Watch,
+    multi_statements: bool,
+}
+
+impl Connection<'_> {
+    fn run(&mut self, reader: &mut PacketReader) {
+        self.wire.process().clone().end();
+        let next = loop {
+            self.obey_limits(reader);
+            self.wire.begin_exchange();
+            let limits = self.wire.limits;
+            match self.wire.receive(reader, limits.idle, limits.read) {
+                Ok(()) => {}
+                Err(error) => break self.no_command(error),
+            }
+            let next = self.command(reader);
+            reader.shrink();
+            if next != Next::Command {
+                break next;
+            }
+        };
+        match next {
+            Next::Linger => self.wire.linger(),
+            Next::Command | Next::Close => self.wire.close(),
+        }
+    }
+
+    fn obey_limits(&mut self, reader: &mut PacketReader) {
+        self.wire.limits = self.logged_in.session.limits();
+        reader.set_packet_len_max(self.wire.limits.packet_len_max);
+    }
+
+    fn no_command(&mut self, error: ReadError) -> Next {
+        let last_words = match (self.wire.process().killed(), error) {
+            (Some(Kill::Shutdown), _) => Error::server_shutdown(),
+            (Some(_), _) | (None, ReadError::Closed | ReadError::Io) => return Next::Close,
+            (None, ReadError::Idle) => Error::client_interaction_timeout(),
+            (None, error) => error.into(),
+        };
+        let _ = self.wire.send_error(&last_words);
+        Next::Linger
+    }
+
+    /// Executes the command in `reader` and answers it.
+    fn command(&mut self, reader: &mut PacketReader) -> Next {
+        let command = match Command::parse(reader.packet()) {
+            Ok(command) => command,
+            Err(malformed) => return self.answer_error(&malformed.into(), Next::Command),
+        };
+        if command == Command::Quit {
+            return Next::Close;
+        }
+        let answered = command.is_answered();
+        let process = self.wire.process().clone();
+        process.begin(command.name(), shown_text(&command));
+        self.watch.query_begins();
+        let mut further = None;
+        let done = catch_unwind(AssertUnwindSafe(|| self.execute(command, reader, &mut further)));
+        let (result, mut next) = match done {
+            Ok(Done::Answered(result)) => (result, Next::Command),
+            Ok(Done::ChangeUser) => self.change_user(reader),
+            // the session may be in any state now
+            Err(_) => (Err(Error::internal("a statement ended in a panic")), Next::Linger),
+        };
+        if let Some(rest) = further {
+            reader.take_buffered();
+            reader.feed(PacketReader::buffered(&rest));
+        }
+        if let (Err(error), true) = (&result, answered) {
+            next = self.answer_error(error, next);
+        } else if self.wire.flush().is_err() {
+            next = Next::Close;
+        }
+        process.end();
+        match process.killed() {
+            Some(kill) if kill.is_final() && next == Next::Command => Next::Linger,
+            _ => next,
+        }
+    }
+
+    fn answer_error(&mut self, error: &Error, next: Next) -> Next {
+        match self.wire.send_error(error) {
+            Ok(()) => next,
+            Err(_) => Next::Close,
+        }
+    }
+
+    fn execute(&mut self, command: Command<'_>, reader: &PacketReader, further: &mut Option<PacketReader>) -> Done {
+        let session = &mut self.logged_in.session;
+        let result = match command {
+            Command::Query(sql) => self.query(sql, reader, further),
+            Command::ProcessInfo => self.query(b"SHOW PROCESSLIST", reader, further),
+            Command::InitDb(name) => session.use_database(name).and_then(|()| self.ok()),
+            Command::FieldList { table, wildcard } => {
+                let mut reply = Reply::new(&mut self.wire, reader.buffered(), false);
+                session.field_list(table, wildcard, &mut reply)
+            }
+            Command::Statistics => {
+                let text = session.statistics();
+                self.wire.out.packet(|out| out.extend_from_slice(text.as_bytes()));
+                Ok(())
+            }
+            Command::ProcessKill { id } => session.kill(id).and_then(|()| self.ok()),
+            Command::Ping => self.ok(),
+            Command::ResetConnection => session.reset().and_then(|()| self.ok()),
+            Command::SetOption { multi_statements } => {
+                session.set_multi_statements(multi_statements);
+                self.multi_statements = multi_statements;
+                self.eof()
+            }
+            Command::ChangeUser(_) => return Done::ChangeUser,
+            Command::StmtPrepare(_)
+            | Command::StmtExecute { .. }
+            | Command::StmtReset { .. }
+            | Command::StmtFetch { .. } => Err(Error::new(
+                ErrorCode::UNSUPPORTED_PS,
+                "This version of Nextleaf doesn't yet support the prepared statement protocol",
+            )),
+            Command::StmtSendLongData { .. } | Command::StmtClose { .. } | Command::Quit => Ok(()),
+            Command::Debug => Err(Error::not_supported("COM_DEBUG")),
+            Command::Refused(name) => Err(Error::not_supported(name)),
+            Command::Unknown(_) => Err(Error::unknown_com()),
+        };
+        Done::Answered(result)
+    }
+
+    fn query(&mut self, sql: &[u8], reader: &PacketReader, further: &mut Option<PacketReader>) -> Result<()> {
+        let mut reply = Reply::new(&mut self.wire, reader.buffered(), self.multi_statements);
+        let result = self.logged_in.session.query(sql, &mut reply);
+        let done = reply.is_done();
+        *further = reply.further.take();
+        result?;
+        if done { Ok(()) } else { Err(Error::internal("a statement without an answer")) }
+    }
+
+    fn change_user(&mut self, reader: &mut PacketReader) -> (Result<()>, Next) {
+        let payload = reader.packet()[1..].to_vec();
+        match login::change_user(self.shared, &mut self.wire, reader, &mut self.logged_in, &payload) {
+            Ok(()) => (self.ok(), Next::Command),
+            Err(LoginError::Tell(error)) => (Err(error), Next::Linger),
+            Err(LoginError::Silent) => (Err(Error::net_read_error()), Next::Close),
+        }
+    }
+
+    fn ok(&mut self) -> Result<()> {
+        let (status, capabilities) = (self.logged_in.session.status(), self.wire.capabilities);
+        self.wire.out.packet(|out| protocol::ok(out, &OkPacket { status, ..OkPacket::default() }, capabilities));
+        Ok(())
+    }
+
+    fn eof(&mut self) -> Result<()> {
+        let (status, capabilities) = (self.logged_in.session.status(), self.wire.capabilities);
+        self.wire.out.packet(|out| protocol::ok_as_eof(out, &OkPacket { status, ..OkPacket::default() }, capabilities));
+        Ok(())
+    }
+}
+
+enum Done {
+    Answered(Result<()>),
+    /// Needs the reader for itself.
+    ChangeUser,
+}
+
+/// The Info column of SHOW PROCESSLIST.
+fn shown_text<'a>(command: &Command<'a>) -> &'a [u8] {
+    match command {
+        Command::Query(text) | Command::StmtPrepare(text) => text,
+        _ => b"",
+    }
+}

@@ -1,0 +1,50 @@
+//! The network: listeners, TLS, connections.
+//!
+//! Each connection has one thread, which blocks: it reads a command, has the session execute it, and writes the answer.
+//! Measured, this costs less per query than an asynchronous runtime. What a blocked thread cannot do itself is done
+//! by one more thread for all, the [`hangup`] monitor: noticing that a client has gone while its query runs.
+//!
+//! ```text
+//!   listener --accept--> connection thread: login -> command -> ... -> close
+//!                          |  wire     packets over (compression over) (TLS over) a socket
+//!                          |  reply    an answer on its way out
+//!                          |  process  the connection as others see it: SHOW PROCESSLIST, KILL
+//!   hangup ---------------/   watches the sockets of running queries
+//! ```
+//!
+//! States of a connection, and who moves it:
+//!
+//! ```text
+//!   Greeted --login--> Idle --command--> Running --answer--> Idle
+//!   any     --error on the socket, malformed packet, timeout, KILL CONNECTION, shutdown--> Closed
+//! ```
+//!
+//! Invariants: a client can harm its own connection only; nothing here knows SQL; no lock is held while a socket is
+//! read or written; a query that is to stop is told so by its [`Process`], which every layer may ask cheaply.
+
+mod backend;
+mod connection;
+mod hangup;
+mod host;
+mod listener;
+mod login;
+mod process;
+mod reply;
+mod secrets;
+mod socket;
+mod stream;
+#[cfg(feature = "tls")]
+mod tls;
+mod wire;
+
+pub use backend::{Backend, Client, Limits, Session};
+pub use host::ClientHost;
+pub use listener::{Options, Server, StartError, Stopper};
+pub use process::{Kill, Process, ProcessInfo, ProcessList};
+pub use reply::{LocalInfile, Reply};
+
+/// What clients see as the server's version: MySQL's behind which the dialect stands, then our own.
+pub const SERVER_VERSION: &str = concat!("8.4.0-nextleaf-", env!("CARGO_PKG_VERSION"));
+
+/// Id of utf8mb4_0900_ai_ci, the collation proposed in the handshake.
+pub const DEFAULT_COLLATION_ID: u16 = 255;

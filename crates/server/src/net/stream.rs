@@ -1,0 +1,280 @@
+//! A byte stream over a socket, encrypted or not, in which every wait has an end.
+//!
+//! Reads wait in slices: the socket's own read timeout is set once, to the longest wait that is ever allowed within a
+//! packet, and longer waits are several of those, so that an ordinary query costs no system call to set timeouts.
+//! Writes wait in slices of [`WRITE_SLICE`], between which they look whether the connection is to stop.
+
+use std::io;
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::socket::Socket;
+
+/// A blocked write looks this often whether it is still wanted.
+pub(crate) const WRITE_SLICE: Duration = Duration::from_millis(50);
+const READ_SLICE_MIN: Duration = Duration::from_millis(1);
+#[cfg(feature = "tls")]
+const TLS_WRITE_CHUNK: usize = 64 << 10;
+
+pub(crate) struct Stream {
+    socket: Arc<Socket>,
+    #[cfg(feature = "tls")]
+    tls: Option<Box<rustls::ServerConnection>>,
+    /// Bytes that were received before TLS began and belong to it.
+    #[cfg(feature = "tls")]
+    early: io::Cursor<Vec<u8>>,
+    /// What the socket's read timeout is set to.
+    read_slice: Duration,
+}
+
+impl Stream {
+    pub(crate) fn new(socket: Arc<Socket>) -> io::Result<Stream> {
+        socket.configure(WRITE_SLICE)?;
+        Ok(Stream {
+            socket,
+            #[cfg(feature = "tls")]
+            tls: None,
+            #[cfg(feature = "tls")]
+            early: io::Cursor::default(),
+            read_slice: Duration::ZERO,
+        })
+    }
+
+    pub(crate) fn socket(&self) -> &Arc<Socket> {
+        &self.socket
+    }
+
+    /// Receives at least one byte within `limit`; 0 is the end of the stream.
+    pub(crate) fn read(&mut self, buf: &mut [u8], limit: Duration) -> io::Result<usize> {
+        let mut wait = Wait::new(limit);
+        loop {
+            #[cfg(feature = "tls")]
+            let received = match &mut self.tls {
+                Some(tls) => {
+                    wait.prepare(&self.socket, &mut self.read_slice)?;
+                    read_tls(tls, &self.socket, &mut self.early, buf)
+                }
+                None => {
+                    wait.prepare(&self.socket, &mut self.read_slice)?;
+                    self.socket.read(buf)
+                }
+            };
+            #[cfg(not(feature = "tls"))]
+            let received = {
+                wait.prepare(&self.socket, &mut self.read_slice)?;
+                self.socket.read(buf)
+            };
+            match received {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => wait.expired()?,
+                other => return other,
+            }
+        }
+    }
+
+    /// Sends some of `bytes`; those that it says are no longer the caller's. Gives up with `TimedOut` after `limit`
+    /// without progress, and with `ConnectionAborted` once `abort` says so.
+    pub(crate) fn write(&mut self, bytes: &[u8], limit: Duration, abort: &dyn Fn() -> bool) -> io::Result<usize> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &mut self.tls {
+            // what is left from a call that gave up goes first
+            while tls.wants_write() {
+                write_some(limit, abort, || tls.write_tls(&mut Plain(&self.socket)))?;
+            }
+            let len = io::Write::write(&mut tls.writer(), &bytes[..bytes.len().min(TLS_WRITE_CHUNK)])?;
+            while tls.wants_write() {
+                match write_some(limit, abort, || tls.write_tls(&mut Plain(&self.socket))) {
+                    Ok(_) => {}
+                    // taken over, though not yet on its way
+                    Err(_) if len > 0 => return Ok(len),
+                    Err(e) => return Err(e),
+                }
+            }
+            return Ok(len);
+        }
+        write_some(limit, abort, || self.socket.write(bytes))
+    }
+
+    /// The server's side of the TLS handshake. `early` are bytes that came right behind the request for it.
+    #[cfg(feature = "tls")]
+    pub(crate) fn start_tls(
+        &mut self,
+        config: Arc<rustls::ServerConfig>,
+        early: Vec<u8>,
+        limit: Duration,
+    ) -> io::Result<()> {
+        let mut tls = Box::new(rustls::ServerConnection::new(config).map_err(io::Error::other)?);
+        self.early = io::Cursor::new(early);
+        let mut wait = Wait::new(limit);
+        loop {
+            // the last flight of the handshake too
+            while tls.wants_write() {
+                write_some(limit, &|| false, || tls.write_tls(&mut Plain(&self.socket)))?;
+            }
+            if !tls.is_handshaking() {
+                break;
+            }
+            wait.prepare(&self.socket, &mut self.read_slice)?;
+            match receive_tls(&mut tls, &self.socket, &mut self.early) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => wait.expired()?,
+                Err(e) => {
+                    // the alert that says why
+                    let _ = tls.write_tls(&mut Plain(&self.socket));
+                    return Err(e);
+                }
+            }
+        }
+        self.tls = Some(tls);
+        Ok(())
+    }
+
+    /// Version and cipher suite, if encrypted.
+    pub(crate) fn tls_names(&self) -> Option<(String, String)> {
+        #[cfg(feature = "tls")]
+        {
+            let tls = self.tls.as_ref()?;
+            let version = match tls.protocol_version()? {
+                rustls::ProtocolVersion::TLSv1_2 => "TLSv1.2".to_owned(),
+                rustls::ProtocolVersion::TLSv1_3 => "TLSv1.3".to_owned(),
+                other => format!("{other:?}"),
+            };
+            let suite = format!("{:?}", tls.negotiated_cipher_suite()?.suite());
+            Some((version, suite.replacen("TLS13_", "TLS_", 1)))
+        }
+        #[cfg(not(feature = "tls"))]
+        None
+    }
+
+    /// Says goodbye, without waiting for anything.
+    pub(crate) fn close(&mut self) {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &mut self.tls {
+            tls.send_close_notify();
+            let _ = tls.write_tls(&mut Plain(&self.socket));
+        }
+        self.socket.shutdown(Shutdown::Write);
+    }
+}
+
+/// One wait, made of slices.
+struct Wait {
+    limit: Duration,
+    /// Begins with the first slice that ended in vain.
+    deadline: Option<Instant>,
+    slice: Duration,
+}
+
+impl Wait {
+    fn new(limit: Duration) -> Wait {
+        Wait { limit, deadline: None, slice: Duration::ZERO }
+    }
+
+    /// Sets the socket's timeout if it is longer than what is left.
+    fn prepare(&mut self, socket: &Socket, read_slice: &mut Duration) -> io::Result<()> {
+        let left = match self.deadline {
+            None => self.limit,
+            Some(deadline) => deadline.saturating_duration_since(Instant::now()),
+        };
+        let left = left.max(READ_SLICE_MIN);
+        if read_slice.is_zero() || *read_slice > left {
+            socket.set_read_timeout(left)?;
+            *read_slice = left;
+        }
+        self.slice = *read_slice;
+        Ok(())
+    }
+
+    fn expired(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        let deadline = *self.deadline.get_or_insert_with(|| now + self.limit.saturating_sub(self.slice));
+        if now >= deadline { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
+    }
+}
+
+fn write_some(
+    limit: Duration,
+    abort: &dyn Fn() -> bool,
+    mut write: impl FnMut() -> io::Result<usize>,
+) -> io::Result<usize> {
+    let mut began = None;
+    loop {
+        match write() {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(len) => return Ok(len),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                let began = *began.get_or_insert_with(Instant::now);
+                if abort() {
+                    return Err(io::ErrorKind::ConnectionAborted.into());
+                }
+                if began.elapsed() >= limit {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+            }
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// The socket as rustls wants it.
+#[cfg(feature = "tls")]
+struct Plain<'a>(&'a Socket);
+
+#[cfg(feature = "tls")]
+impl io::Read for Plain<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buf)
+    }
+}
+
+#[cfg(feature = "tls")]
+impl io::Write for Plain<'_> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.0.write(buf)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Decrypted bytes, or what the socket says when there are none.
+#[cfg(feature = "tls")]
+fn read_tls(
+    tls: &mut rustls::ServerConnection,
+    socket: &Socket,
+    early: &mut io::Cursor<Vec<u8>>,
+    buf: &mut [u8],
+) -> io::Result<usize> {
+    loop {
+        match io::Read::read(&mut tls.reader(), buf) {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            // a stream cut off without a farewell ends like any other
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+            other => return other,
+        }
+        if receive_tls(tls, socket, early)? == 0 {
+            return Ok(0);
+        }
+    }
+}
+
+/// Takes encrypted bytes in.
+#[cfg(feature = "tls")]
+fn receive_tls(
+    tls: &mut rustls::ServerConnection,
+    socket: &Socket,
+    early: &mut io::Cursor<Vec<u8>>,
+) -> io::Result<usize> {
+    let len = if early.position() < early.get_ref().len() as u64 {
+        tls.read_tls(early)?
+    } else {
+        tls.read_tls(&mut Plain(socket))?
+    };
+    tls.process_new_packets().map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
+    Ok(len)
+}

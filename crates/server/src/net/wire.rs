@@ -1,0 +1,270 @@
+//! Packets over a stream: framing, compression, and when to send what is collected.
+
+use std::io;
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use protocol::{Capabilities, CompressedReader, CompressedWriter, PacketReader, PacketWriter};
+use types::{Error, Result};
+
+use super::stream::Stream;
+use super::{Kill, Limits, Process};
+
+/// Collected output is sent when it is longer than this, or at the end of the answer.
+pub(crate) const FLUSH_LEN: usize = 32 << 10;
+/// A connection that is to end may still try this long to send its last words.
+const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
+/// After an error that ends the connection, so much of what the client is still sending is read and dropped, in order
+/// that it may come to read the error.
+const LINGER_LEN_MAX: usize = 1 << 30;
+const LINGER_PAUSE_MAX: Duration = Duration::from_secs(1);
+const LINGER_MAX: Duration = Duration::from_secs(10);
+
+/// Why no packet came.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    /// The client closed the connection, between two packets or within one.
+    Closed,
+    /// Nothing of a packet came in time.
+    Idle,
+    /// The rest of a packet did not come in time.
+    Stalled,
+    /// What came is not the protocol.
+    Protocol(Error),
+    /// The socket failed.
+    Io,
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Error {
+        match error {
+            ReadError::Protocol(error) => error,
+            ReadError::Idle | ReadError::Stalled => Error::net_read_interrupted(),
+            ReadError::Closed | ReadError::Io => Error::net_read_error(),
+        }
+    }
+}
+
+/// One connection's way to its client.
+pub(crate) struct Wire {
+    stream: Stream,
+    pub(crate) out: PacketWriter,
+    /// Sequence number of the next packet in either direction; the writer borrows it while an answer is written.
+    seq: u8,
+    compression: Option<Box<Compression>>,
+    process: Arc<Process>,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) limits: Limits,
+    /// Something could not be sent: the client's view is unknown, and the connection ends.
+    broken: bool,
+}
+
+struct Compression {
+    input: CompressedReader,
+    output: CompressedWriter,
+    seq: u8,
+}
+
+impl Wire {
+    pub(crate) fn new(stream: Stream, process: Arc<Process>, limits: Limits) -> Wire {
+        Wire {
+            stream,
+            out: PacketWriter::new(),
+            seq: 0,
+            compression: None,
+            process,
+            capabilities: Capabilities::default(),
+            limits,
+            broken: false,
+        }
+    }
+
+    pub(crate) fn process(&self) -> &Arc<Process> {
+        &self.process
+    }
+
+    pub(crate) fn stream(&mut self) -> &mut Stream {
+        &mut self.stream
+    }
+
+    /// A packet of the client's was lost; nothing can be made of what follows.
+    pub(crate) fn lost(&mut self) {
+        self.broken = true;
+    }
+
+    /// From now on frames travel in compressed frames.
+    pub(crate) fn start_compression(&mut self, reader: &mut PacketReader) {
+        let mut input = CompressedReader::new();
+        let early = reader.take_buffered();
+        let mut rest = &early[..];
+        while !rest.is_empty() {
+            let spare = input.spare();
+            let len = spare.len().min(rest.len());
+            spare[..len].copy_from_slice(&rest[..len]);
+            input.filled(len);
+            rest = &rest[len..];
+        }
+        reader.ignore_seq();
+        self.compression = Some(Box::new(Compression { input, output: CompressedWriter::new(), seq: 0 }));
+    }
+
+    /// A reader for packets that come while the reader of the command is in use, beginning with `early`.
+    pub(crate) fn further_reader(&self, early: &[u8]) -> PacketReader {
+        let mut reader = PacketReader::new(self.limits.packet_len_max);
+        if self.compression.is_some() {
+            reader.ignore_seq();
+        }
+        reader.feed(early);
+        reader
+    }
+
+    /// A new exchange begins, and with it the numbering.
+    pub(crate) fn begin_exchange(&mut self) {
+        self.set_seq(0);
+        if let Some(compression) = &mut self.compression {
+            compression.seq = 0;
+        }
+    }
+
+    fn set_seq(&mut self, seq: u8) {
+        self.seq = seq;
+        self.out.set_seq(seq);
+    }
+
+    /// Receives the next packet into `reader`. Its first byte must come within `first`, each further run of bytes
+    /// within `rest`.
+    pub(crate) fn receive(
+        &mut self,
+        reader: &mut PacketReader,
+        first: Duration,
+        rest: Duration,
+    ) -> std::result::Result<(), ReadError> {
+        self.seq = self.out.seq();
+        let mut began = !reader.is_idle();
+        loop {
+            if reader.advance(&mut self.seq).map_err(ReadError::Protocol)? {
+                self.out.set_seq(self.seq);
+                return Ok(());
+            }
+            let spare = match &mut self.compression {
+                None => reader.spare(),
+                Some(compression) => {
+                    if compression.input.next(&mut compression.seq, reader).map_err(ReadError::Protocol)? {
+                        continue;
+                    }
+                    began |= !compression.input.is_idle();
+                    compression.input.spare()
+                }
+            };
+            let limit = if began { rest } else { first };
+            match self.stream.read(spare, limit) {
+                Ok(0) => return Err(ReadError::Closed),
+                Ok(len) => match &mut self.compression {
+                    None => reader.filled(len),
+                    Some(compression) => compression.input.filled(len),
+                },
+                Err(e) if e.kind() == io::ErrorKind::TimedOut && began => return Err(ReadError::Stalled),
+                Err(e) if e.kind() == io::ErrorKind::TimedOut => return Err(ReadError::Idle),
+                Err(_) => return Err(ReadError::Io),
+            }
+            began = true;
+        }
+    }
+
+    /// Sends if enough is collected. While rows are produced, a kill ends a wait for the client.
+    #[inline]
+    pub(crate) fn flush_if_long(&mut self) -> Result<()> {
+        if self.out.unsent().len() < FLUSH_LEN {
+            return Ok(());
+        }
+        self.process.check_killed()?;
+        self.send(self.limits.write, false)
+    }
+
+    /// Sends everything.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        let dying = self.process.killed().is_some_and(Kill::is_final);
+        self.send(if dying { self.limits.write.min(LAST_WORDS_MAX) } else { self.limits.write }, true)
+    }
+
+    fn send(&mut self, limit: Duration, through_kill: bool) -> Result<()> {
+        if self.broken {
+            return Err(Error::net_error_on_write());
+        }
+        let began = Instant::now();
+        let process = self.process.clone();
+        let abort = move || match process.killed() {
+            None => false,
+            Some(_) if !through_kill => true,
+            Some(Kill::Query) => false,
+            Some(Kill::Gone) => true,
+            Some(_) => began.elapsed() > LAST_WORDS_MAX,
+        };
+        let sent = self.send_until(limit, &abort);
+        sent.or_else(|e| match e.kind() {
+            // what is collected stays, and goes before the error that follows
+            io::ErrorKind::ConnectionAborted if !through_kill && self.process.killed().is_some() => {
+                self.process.check_killed()
+            }
+            io::ErrorKind::TimedOut => {
+                self.broken = true;
+                Err(Error::net_write_interrupted())
+            }
+            _ => {
+                self.broken = true;
+                Err(Error::net_error_on_write())
+            }
+        })
+    }
+
+    fn send_until(&mut self, limit: Duration, abort: &dyn Fn() -> bool) -> io::Result<()> {
+        let Some(compression) = &mut self.compression else {
+            while !self.out.unsent().is_empty() {
+                let len = self.stream.write(self.out.unsent(), limit, abort)?;
+                self.out.advance(len);
+            }
+            return Ok(());
+        };
+        loop {
+            while !compression.output.unsent().is_empty() {
+                let len = self.stream.write(compression.output.unsent(), limit, abort)?;
+                compression.output.advance(len);
+            }
+            let plain = self.out.unsent().len();
+            if plain == 0 {
+                return Ok(());
+            }
+            compression.output.write(self.out.unsent(), &mut compression.seq);
+            self.out.advance(plain);
+        }
+    }
+
+    /// Collects an ERR packet and sends everything.
+    pub(crate) fn send_error(&mut self, error: &Error) -> Result<()> {
+        self.out.abandon();
+        self.out.packet(|out| protocol::err(out, error));
+        self.flush()
+    }
+
+    /// Ends the connection so that the client can still read what was sent: closes one direction, then drops what comes
+    /// from the other.
+    pub(crate) fn linger(&mut self) {
+        self.stream.close();
+        let mut dropped = [0; 16 << 10];
+        let mut left = LINGER_LEN_MAX;
+        let deadline = Instant::now() + LINGER_MAX;
+        while left > 0 && Instant::now() < deadline && self.process.killed().is_none_or(|kill| !kill.is_final()) {
+            match self.stream.read(&mut dropped, LINGER_PAUSE_MAX) {
+                Ok(0) | Err(_) => break,
+                Ok(len) => left = left.saturating_sub(len),
+            }
+        }
+    }
+
+    /// Closes without waiting.
+    pub(crate) fn close(&mut self) {
+        self.stream.close();
+        self.stream.socket().shutdown(Shutdown::Both);
+    }
+}

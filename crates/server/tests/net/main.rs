@@ -1,0 +1,6 @@
+//! The network from a client's side: a real server on a port, a toy database behind it.
+
+mod clients;
+mod misuse;
+mod raw;
+mod toy;
