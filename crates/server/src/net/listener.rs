@@ -213,7 +213,7 @@ impl Server {
             Ok(accepted) => accepted,
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => return,
             Err(e) => {
-                eprintln!("cannot accept a connection: {e}");
+                crate::log::error(format_args!("cannot accept a connection: {e}"));
                 return thread::sleep(ACCEPT_PAUSE);
             }
         };

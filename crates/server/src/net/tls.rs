@@ -115,7 +115,7 @@ impl PasswordKey {
         self.key
             .get_or_init(|| {
                 open_password_key(&self.dir)
-                    .inspect_err(|e| eprintln!("no RSA key for caching_sha2_password: {e}"))
+                    .inspect_err(|e| crate::log::error(format_args!("no RSA key for caching_sha2_password: {e}")))
                     .ok()
             })
             .as_ref()

@@ -1,0 +1,59 @@
+//! A server's life: limits, listening, signals, stopping.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::config::ServerConfig;
+use crate::log;
+use crate::net::{Backend, ProcessList, SERVER_VERSION, Server, StartError, Stopper};
+
+/// Exit status after a second Ctrl-C, which does not wait.
+const EXIT_IMPATIENT: i32 = 130;
+
+/// Serves until SIGINT or SIGTERM; the backend is the caller's to close afterwards.
+pub fn serve(config: &ServerConfig, backend: Arc<dyn Backend>, processes: Arc<ProcessList>) -> Result<(), StartError> {
+    raise_descriptor_limit();
+    let options = config.net_options().map_err(|e| StartError::new(e.to_string()))?;
+    let socket = options.socket.clone();
+    let server = Server::bind(options, backend, processes)?;
+    stop_on_signals(server.stopper()).map_err(|e| StartError::new(format!("cannot handle signals: {e}")))?;
+    for address in server.local_addresses() {
+        log::system(format_args!("ready for connections on {address}, version {SERVER_VERSION}"));
+    }
+    if let Some(path) = socket {
+        log::system(format_args!("ready for connections on socket {}, version {SERVER_VERSION}", path.display()));
+    }
+    if !server.run() {
+        log::warning("some connections did not end in time");
+    }
+    log::system("stopped listening");
+    Ok(())
+}
+
+/// Each connection needs a descriptor, and the usual soft limit of 1024 is soon reached.
+fn raise_descriptor_limit() {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current != maximum && setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_err() {
+        log::warning("cannot raise the limit of open files");
+    }
+}
+
+fn stop_on_signals(stopper: Stopper) -> std::io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let stopping = AtomicBool::new(false);
+    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        for signal in signals.forever() {
+            if stopping.swap(true, Ordering::Relaxed) {
+                std::process::exit(EXIT_IMPATIENT);
+            }
+            log::system(format_args!("stopping on {}", if signal == SIGINT { "SIGINT" } else { "SIGTERM" }));
+            stopper.stop();
+        }
+    })?;
+    Ok(())
+}
