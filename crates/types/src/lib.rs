@@ -10,10 +10,10 @@ pub mod sql_type;
 pub mod temporal;
 pub mod value;
 
-pub use collation::Collation;
+pub use collation::{Charset, Collation, LikePattern};
 pub use decimal::Decimal;
 pub use error::{Error, ErrorCode, Result, Warning, WarningLevel};
 pub use int256::I256;
 pub use sql_type::{IntSize, PhysType, SqlType, StringKind};
-pub use temporal::{Date, DateTime, Time, Timestamp};
+pub use temporal::{Date, DateTime, Time, TimeZone, Timestamp};
 pub use value::Value;
