@@ -173,10 +173,12 @@ pub(super) struct Bind<'a, 's, 'e> {
     pub ctes: Vec<super::cte::CteEntry<'a>>,
     /// Aggregates whose arguments are being bound, the innermost last.
     pub frames: Vec<super::aggregates::Frame>,
+    /// Name of the recursive CTE of which the next SELECT to be bound is a recursive member.
+    pub recursive_member: Option<&'a str>,
 }
 
 impl<'s, 'e> Bind<'_, 's, 'e> {
     pub fn new(shared: &'s mut Shared<'e>) -> Self {
-        Bind { shared, blocks: vec![], ctes: vec![], frames: vec![] }
+        Bind { shared, blocks: vec![], ctes: vec![], frames: vec![], recursive_member: None }
     }
 }

@@ -78,7 +78,9 @@ impl<'a> Bind<'a, '_, '_> {
         }
         // Later definitions may read earlier ones, so the last goes first into what reads it.
         while let Some(cte) = single.pop() {
-            let mut slot = Some(cte);
+            let columns = &self.shared.columns;
+            let reads = cte.output.iter().map(|id| columns.expr(*id)).collect::<Vec<_>>();
+            let mut slot = Some((cte, reads));
             put_in(&mut bound.plan, &mut slot);
             for other in rest.iter_mut().chain(&mut single) {
                 put_in(&mut other.plan, &mut slot);
@@ -258,20 +260,17 @@ impl<'a> Bind<'a, '_, '_> {
 }
 
 /// Replaces the one scan of the CTE by its definition.
-fn put_in(plan: &mut Logical, slot: &mut Option<LogicalCte>) {
+fn put_in(plan: &mut Logical, slot: &mut Option<(LogicalCte, Vec<Expr>)>) {
     plan.walk_mut(&mut |node| {
-        let Some(cte) = slot.as_ref() else { return };
+        let Some((cte, _)) = slot.as_ref() else { return };
         let Logical::CteScan { cte_id, columns, .. } = node else { return };
         if *cte_id != cte.cte_id {
             return;
         }
         let columns = std::mem::take(columns);
-        let cte = slot.take().expect("checked above");
-        let exprs = columns.into_iter().map(|(id, position)| (id, cte.output[position])).collect::<Vec<_>>();
-        *node = Logical::Project {
-            input: Box::new(cte.plan),
-            exprs: exprs.into_iter().map(|(id, from)| (id, Expr::column(from, SqlType::Null, true))).collect(),
-        };
+        let (cte, reads) = slot.take().expect("checked above");
+        let exprs = columns.into_iter().map(|(id, position)| (id, reads[position].clone())).collect();
+        *node = Logical::Project { input: Box::new(cte.plan), exprs };
     });
 }
 

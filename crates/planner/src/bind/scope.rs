@@ -162,6 +162,8 @@ pub struct Block<'a> {
     pub row_ids: bool,
     /// VALUES(col) in ON DUPLICATE KEY UPDATE: the new row, by position in `sources`.
     pub new_row: Option<usize>,
+    /// Columns of this FROM that LATERAL derived tables of the same FROM used.
+    pub lateral_references: Vec<ColumnId>,
     /// Column ids are positions, of these types, rather than ids of the statement.
     pub positional: Option<Vec<(SqlType, bool)>>,
     /// Name of the recursive CTE of which this is a recursive member.
@@ -186,6 +188,7 @@ impl Block<'_> {
             rollup: false,
             row_ids: false,
             new_row: None,
+            lateral_references: vec![],
             positional: None,
             recursive_of: None,
         }
