@@ -155,8 +155,8 @@ impl<'a> Bind<'a, '_, '_> {
             ast::CastType::Unsigned => SqlType::BIGINT_UNSIGNED,
             ast::CastType::Decimal { precision, scale } => decimal_target(*precision, *scale)?,
             ast::CastType::Float => SqlType::Float,
-            ast::CastType::Real if self.shared.session.sql_mode.real_as_float => SqlType::Float,
-            ast::CastType::Double | ast::CastType::Real => SqlType::Double,
+
+            ast::CastType::Double => SqlType::Double,
             ast::CastType::Date => SqlType::Date,
             ast::CastType::Time { fsp: n } => SqlType::Time { fsp: fsp(n, "CAST")? },
             ast::CastType::DateTime { fsp: n } => SqlType::DateTime { fsp: fsp(n, "CAST")? },

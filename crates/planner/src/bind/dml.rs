@@ -151,7 +151,7 @@ impl<'e> Binder<'e> {
             let mut sources = vec![];
             for t in &d.targets {
                 let found = b.block().scope.sources.iter().position(|s| {
-                    *s.alias == **t.name && t.schema.as_ref().is_none_or(|schema| *s.schema == **schema)
+                    *s.alias == *t.name.0 && t.schema.as_ref().is_none_or(|schema| *s.schema == **schema)
                 });
                 let idx = found.ok_or_else(|| Error::unknown_table(&*t.name, "MULTI DELETE"))?;
                 if sources.contains(&idx) {

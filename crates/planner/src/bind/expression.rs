@@ -2,7 +2,6 @@
 
 use super::MAX_CHAIN;
 use super::api::Bind;
-use super::query::QueryUse;
 use expr::{ArithOp, CmpOp, Expr, ExprKind, Truth, build};
 use parser::ast;
 use types::{Error, Result, SqlType};
@@ -196,15 +195,6 @@ impl<'a> Bind<'a, '_, '_> {
         match (chars.next(), chars.next()) {
             (c, None) => Ok(c),
             _ => Err(Error::wrong_arguments("ESCAPE")),
-        }
-    }
-
-    /// The only column of a query, for callers that read queries as values.
-    pub fn only_column(&mut self, q: &'a ast::Query) -> Result<Expr> {
-        let bound = self.query(q, QueryUse::Subquery)?;
-        match bound.output[..] {
-            [(id, _)] => Ok(self.shared.columns.expr(id)),
-            _ => Err(Error::operand_columns(1)),
         }
     }
 }

@@ -47,7 +47,7 @@ pub fn find_in_scope<'s>(scope: &'s Scope, c: &ast::ColumnRef, clause: Clause) -
         }
         Some(table) => {
             for s in &scope.sources {
-                if *s.alias == ***table && c.schema.as_ref().is_none_or(|schema| *s.schema == ***schema) {
+                if *s.alias == *table.0 && c.schema.as_ref().is_none_or(|schema| s.schema == schema.0) {
                     for column in s.columns.iter().filter(|column| same_name(&column.name, &c.name)) {
                         take(column)?;
                     }
@@ -66,7 +66,7 @@ pub fn find_item<'b>(block: &'b Block, c: &ast::ColumnRef) -> Result<Option<&'b 
         let matches = match (&c.table, item.aliased) {
             (None, _) => same_name(&item.name, &c.name) || column_name_is(block, &item.expr, &c.name) && !item.aliased,
             (Some(_), true) => false,
-            (Some(t), false) => item.table.as_deref() == Some(&***t) && same_name(&item.name, &c.name),
+            (Some(t), false) => item.table.as_deref() == Some(&*t.0) && same_name(&item.name, &c.name),
         };
         if matches {
             match found {
