@@ -42,7 +42,8 @@ impl<'a> Bind<'a, '_, '_> {
 
     pub fn user_variable(&mut self, name: &ast::Ident) -> Expr {
         let assigned = self.shared.assigned.get(&name.to_lowercase()).copied();
-        let text = SqlType::String { kind: StringKind::LongText, len: u32::MAX / 4, collation: build::CONNECTION_COLLATION };
+        let text =
+            SqlType::String { kind: StringKind::LongText, len: u32::MAX / 4, collation: build::CONNECTION_COLLATION };
         let ty = assigned.or_else(|| self.shared.variables.user_variable_type(name)).unwrap_or(text);
         Expr::new(ExprKind::UserVar(name.0.clone()), ty, true)
     }

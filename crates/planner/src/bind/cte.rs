@@ -189,7 +189,9 @@ impl<'a> Bind<'a, '_, '_> {
             return Err(Error::not_supported("INTERSECT or EXCEPT in a recursive common table expression"));
         }
         if after.iter().any(|t| t.all != after[0].all) {
-            return Err(Error::not_supported("UNION ALL and UNION DISTINCT mixed in a recursive common table expression"));
+            return Err(Error::not_supported(
+                "UNION ALL and UNION DISTINCT mixed in a recursive common table expression",
+            ));
         }
         let mut anchor = self.set_chain(&chain.first, before)?;
         rename_columns(&mut anchor, &cte.columns)?;
@@ -235,8 +237,7 @@ impl<'a> Bind<'a, '_, '_> {
                     (b.plan, ids)
                 })
                 .collect();
-            let plan =
-                Logical::SetOp { kind: SetOpKind::Union, columns: union.clone(), inputs, distinct: false };
+            let plan = Logical::SetOp { kind: SetOpKind::Union, columns: union.clone(), inputs, distinct: false };
             (Box::new(plan), union)
         };
         let anchor_ids = ids(&anchor);

@@ -348,7 +348,11 @@ impl<'a> Bind<'a, '_, '_> {
             let id = base.row_id.ok_or_else(|| Error::internal("targets have row ids"))?;
             exprs.push((id, self.shared.columns.expr(id)));
             output.push((id, "".into()));
-            targets.push(DmlTarget { table: base.table.clone(), alias: source.alias.clone(), row_id: output.len() - 1 });
+            targets.push(DmlTarget {
+                table: base.table.clone(),
+                alias: source.alias.clone(),
+                row_id: output.len() - 1,
+            });
         }
         Ok(targets)
     }
@@ -375,7 +379,9 @@ impl<'a> Bind<'a, '_, '_> {
                 };
                 build::function("now", vec![build::integer(fsp as u64)], self.shared.session)
             }
-            DefaultValue::Expr { .. } => Err(Error::not_supported("DEFAULT(column) of a column with an expression default")),
+            DefaultValue::Expr { .. } => {
+                Err(Error::not_supported("DEFAULT(column) of a column with an expression default"))
+            }
         }
     }
 

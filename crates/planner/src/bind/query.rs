@@ -77,8 +77,7 @@ impl<'a> Bind<'a, '_, '_> {
         self.blocks.push(block);
         let (plan, scope) = self.named_table(name, &name.name, &[])?;
         self.blocks.pop();
-        let output =
-            scope.visible.into_iter().filter(|c| !c.invisible).map(|c| (c.id, c.name)).collect();
+        let output = scope.visible.into_iter().filter(|c| !c.invisible).map(|c| (c.id, c.name)).collect();
         Ok(Bound { plan, output })
     }
 

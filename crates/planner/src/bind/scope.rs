@@ -95,9 +95,7 @@ impl Scope {
     }
 
     pub fn column_ids(&self) -> impl Iterator<Item = ColumnId> {
-        self.sources.iter().flat_map(|s| {
-            s.columns.iter().map(|c| c.id).chain(s.base.as_ref().and_then(|b| b.row_id))
-        })
+        self.sources.iter().flat_map(|s| s.columns.iter().map(|c| c.id).chain(s.base.as_ref().and_then(|b| b.row_id)))
     }
 
     /// A table whose column ids are `first + position`.

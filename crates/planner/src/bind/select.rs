@@ -115,9 +115,12 @@ impl<'a> Bind<'a, '_, '_> {
                     }
                 }
                 ast::SelectItem::QualifiedWildcard(name, _) => {
-                    let found = self.block().scope.sources.iter().find(|s| {
-                        s.alias == name.name.0 && name.schema.as_ref().is_none_or(|n| *s.schema == **n)
-                    });
+                    let found = self
+                        .block()
+                        .scope
+                        .sources
+                        .iter()
+                        .find(|s| s.alias == name.name.0 && name.schema.as_ref().is_none_or(|n| *s.schema == **n));
                     let Some(source) = found else { return Err(Error::bad_table(&*name.name)) };
                     let columns: Vec<_> = source.columns.iter().filter(|c| !c.invisible).cloned().collect();
                     for c in columns {

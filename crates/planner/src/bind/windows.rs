@@ -164,12 +164,7 @@ impl<'a> Bind<'a, '_, '_> {
     }
 
     fn extend_window(&self, spec: &'a ast::WindowSpec, name: &'a str, depth: usize) -> Result<Spec<'a>> {
-        let own = Spec {
-            name,
-            partition_by: &spec.partition_by,
-            order_by: &spec.order_by,
-            frame: spec.frame.as_ref(),
-        };
+        let own = Spec { name, partition_by: &spec.partition_by, order_by: &spec.order_by, frame: spec.frame.as_ref() };
         let Some(base_name) = &spec.base else { return Ok(own) };
         let base = self.named_window(base_name, depth + 1)?;
         if base.frame.is_some() {
