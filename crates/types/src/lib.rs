@@ -5,6 +5,7 @@
 pub mod collation;
 pub mod decimal;
 pub mod error;
+pub mod float;
 pub mod int256;
 pub mod sql_type;
 pub mod temporal;
