@@ -47,7 +47,7 @@ impl<'a> Context<'a> {
         let mut next_cte = 0;
         for n in std::iter::once(root).chain(subqueries.iter().map(|s| &s.plan)) {
             tree::visit(n, &mut |n| {
-                for e in tree::exprs(n) {
+                for e in n.exprs() {
                     e.walk(&mut |e| {
                         if let ExprKind::Param(p) = e.kind {
                             next_param = next_param.max(p + 1);

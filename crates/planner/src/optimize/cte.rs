@@ -1,9 +1,8 @@
 //! Common table expressions: those read once become part of their reader.
 
 use super::context::Context;
-use super::tree::{map_children, visit};
+use super::tree::map_children;
 use plan::logical::{Logical, LogicalCte};
-use std::collections::HashMap;
 use types::Result;
 
 /// Inlines CTEs that are read exactly once, outside any recursion; drops those that nobody reads.
@@ -57,7 +56,7 @@ fn scans(node: &Logical, id: u32, in_recursion: bool) -> (usize, bool) {
             let (b, br) = scans(&recursive.0, id, true);
             (a + b, ar || br)
         }
-        n => super::tree::children(n).into_iter().fold((0, false), |(c, r), k| {
+        n => n.inputs().into_iter().fold((0, false), |(c, r), k| {
             let (kc, kr) = scans(k, id, in_recursion);
             (c + kc, r || kr)
         }),
@@ -81,15 +80,4 @@ fn replace_scans(mut node: Logical, cte: &LogicalCte, cx: &mut Context) -> Resul
     }
     map_children(&mut node, &mut |c| replace_scans(c, cte, cx))?;
     Ok(node)
-}
-
-/// For each CTE, which positions of its output are read anywhere in the tree.
-pub fn positions_read(node: &Logical) -> HashMap<u32, Vec<usize>> {
-    let mut read: HashMap<u32, Vec<usize>> = HashMap::new();
-    visit(node, &mut |n| {
-        if let Logical::CteScan { cte_id, columns, .. } = n {
-            read.entry(*cte_id).or_default().extend(columns.iter().map(|c| c.1));
-        }
-    });
-    read
 }

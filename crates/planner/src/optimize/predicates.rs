@@ -64,9 +64,7 @@ fn push_not(e: Expr, negate: bool) -> Expr {
             Some(op) => compare(op, *left, *right),
             None => super::tree::not(Expr::new(ExprKind::Compare { op, left, right }, ty, nullable)),
         },
-        ExprKind::IsNull { expr, negated } => {
-            Expr::new(ExprKind::IsNull { expr, negated: !negated }, ty, nullable)
-        }
+        ExprKind::IsNull { expr, negated } => Expr::new(ExprKind::IsNull { expr, negated: !negated }, ty, nullable),
         ExprKind::IsTruth { expr, truth, negated } => {
             Expr::new(ExprKind::IsTruth { expr, truth, negated: !negated }, ty, nullable)
         }
@@ -98,8 +96,7 @@ fn factor(e: Expr) -> Expr {
         return e;
     }
     let mut split: Vec<Vec<Expr>> = branches.iter().map(|b| conjuncts(vec![b.clone()])).collect();
-    let common: Vec<Expr> =
-        split[0].iter().filter(|c| split[1..].iter().all(|b| b.contains(c))).cloned().collect();
+    let common: Vec<Expr> = split[0].iter().filter(|c| split[1..].iter().all(|b| b.contains(c))).cloned().collect();
     if common.is_empty() {
         return e;
     }

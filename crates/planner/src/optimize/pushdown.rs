@@ -8,9 +8,7 @@
 use super::column_set::ColumnSet;
 use super::predicates::{implied_by_or, normalize};
 use super::properties::null_rejected;
-use super::tree::{
-    as_column, expr_columns, filter, is_column, is_volatile, output_set, outputs, substitute,
-};
+use super::tree::{as_column, expr_columns, filter, is_column, is_volatile, output_set, outputs, substitute};
 use expr::{ColumnId, Expr, ExprKind};
 use plan::logical::{Logical, LogicalJoinKind};
 use std::collections::HashMap;
@@ -61,9 +59,8 @@ fn push(node: Logical, ps: Vec<Expr>) -> Logical {
         }
         Logical::Aggregate { input, groups, aggregates, rollup } => {
             let keys: ColumnSet = groups.iter().map(|g| g.0).collect();
-            let (below, above): (Vec<_>, Vec<_>) = ps
-                .into_iter()
-                .partition(|p| !rollup && !groups.is_empty() && !is_volatile(p) && only_keys(p, &keys));
+            let (below, above): (Vec<_>, Vec<_>) =
+                ps.into_iter().partition(|p| !rollup && !groups.is_empty() && !is_volatile(p) && only_keys(p, &keys));
             let map: HashMap<ColumnId, Expr> = groups.iter().map(|g| (g.0, g.1.clone())).collect();
             let below = below
                 .into_iter()
@@ -131,9 +128,7 @@ fn push(node: Logical, ps: Vec<Expr>) -> Logical {
             filter(Logical::RecursiveUnion { cte_id, columns, anchor, recursive, distinct }, ps)
         }
         n @ Logical::Empty { .. } => n,
-        n @ (Logical::OneRow | Logical::Values { .. } | Logical::Get { .. } | Logical::CteScan { .. }) => {
-            filter(n, ps)
-        }
+        n @ (Logical::OneRow | Logical::Values { .. } | Logical::Get { .. } | Logical::CteScan { .. }) => filter(n, ps),
     }
 }
 

@@ -20,8 +20,7 @@ use super::column_set::ColumnSet;
 use super::context::{Context, LogicalInit};
 use super::properties::{at_most_one_row, can_be_null, exactly_one_row, not_null};
 use super::tree::{
-    compare, conjuncts, exprs, exprs_mut, filter, free_columns, free_ctes, inverse, map_children, not, or, outputs,
-    take, truth,
+    compare, conjuncts, filter, free_columns, free_ctes, inverse, map_children, not, or, outputs, take, truth,
 };
 use expr::{AggCall, AggFunc, CmpOp, Expr, ExprKind, SubqueryId};
 use plan::InitKind;
@@ -37,15 +36,14 @@ fn has_subquery(e: &Expr) -> bool {
 /// Replaces every subquery of the tree by joins and parameters.
 pub fn subqueries_to_joins(mut node: Logical, cx: &mut Context) -> Result<Logical> {
     map_children(&mut node, &mut |c| subqueries_to_joins(c, cx))?;
-    if !exprs(&node).into_iter().any(has_subquery) {
+    if !node.exprs().into_iter().any(has_subquery) {
         return Ok(node);
     }
     match node {
         Logical::Filter { input, predicates } => filter_with_subqueries(*input, predicates, cx),
         Logical::Join { kind: LogicalJoinKind::Inner, left, right, on, dependent, straight } => {
             let (with, without): (Vec<_>, Vec<_>) = conjuncts(on).into_iter().partition(has_subquery);
-            let joined =
-                Logical::Join { kind: LogicalJoinKind::Inner, left, right, on: without, dependent, straight };
+            let joined = Logical::Join { kind: LogicalJoinKind::Inner, left, right, on: without, dependent, straight };
             filter_with_subqueries(joined, with, cx)
         }
         Logical::Join { kind: kind @ LogicalJoinKind::Left, left, right, on, straight, .. } => {
@@ -80,7 +78,8 @@ pub fn subqueries_to_joins(mut node: Logical, cx: &mut Context) -> Result<Logica
         }
         mut node => {
             // Project, Aggregate, Sort, Window: compute the subqueries below.
-            let mut es: Vec<Expr> = exprs_mut(&mut node)
+            let mut es: Vec<Expr> = node
+                .exprs_mut()
                 .into_iter()
                 .map(|e| std::mem::replace(e, Expr::new(ExprKind::Row(vec![]), SqlType::Null, true)))
                 .collect();
@@ -96,7 +95,7 @@ pub fn subqueries_to_joins(mut node: Logical, cx: &mut Context) -> Result<Logica
                 replace(e, &mut below, cx)?;
             }
             **input = below;
-            for (slot, e) in exprs_mut(&mut node).into_iter().zip(es) {
+            for (slot, e) in node.exprs_mut().into_iter().zip(es) {
                 *slot = e;
             }
             Ok(node)
@@ -177,14 +176,7 @@ fn may_be_unknown(left: &Logical, right: &Logical, on: &[Expr]) -> bool {
 fn attach(input: &mut Logical, kind: LogicalJoinKind, right: Logical, on: Vec<Expr>) {
     let left = take(input);
     let dependent = ColumnSet::from_iter(outputs(&left)).intersects(&free_columns(&right));
-    *input = Logical::Join {
-        kind,
-        left: Box::new(left),
-        right: Box::new(right),
-        on,
-        dependent,
-        straight: false,
-    };
+    *input = Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, dependent, straight: false };
 }
 
 /// The subquery's tree, its own subqueries already joins, under names of its own, and its output columns.
@@ -345,8 +337,7 @@ fn quantified(
         Logical::Sort { input, .. } | Logical::Distinct { input } => *input,
         p => p,
     };
-    let parts: Vec<Expr> =
-        left.into_iter().zip(&output).map(|(l, c)| compare(op, l, cx.columns.expr(*c))).collect();
+    let parts: Vec<Expr> = left.into_iter().zip(&output).map(|(l, c)| compare(op, l, cx.columns.expr(*c))).collect();
     let on = match op {
         CmpOp::Eq => parts,
         _ if parts.len() == 1 => parts,
@@ -426,11 +417,4 @@ pub fn strip_for_exists(plan: Logical) -> Logical {
         Logical::Aggregate { input, groups, rollup: false, .. } if !groups.is_empty() => strip_for_exists(*input),
         p => p,
     }
-}
-
-/// Shape check used after the pass: no subquery may remain in any expression.
-pub fn none_left(node: &Logical) -> bool {
-    let mut none = true;
-    super::tree::visit(node, &mut |n| none &= !exprs(n).into_iter().any(has_subquery));
-    none
 }

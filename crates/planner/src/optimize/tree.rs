@@ -1,102 +1,23 @@
 //! Walking and rebuilding logical trees: inputs, expressions, outputs, free columns, copies under fresh names.
 
 use super::column_set::ColumnSet;
-use expr::{CmpOp, ColumnId, Expr, ExprKind, FrameBound};
+use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use plan::logical::{Columns, Logical, LogicalJoinKind};
 use std::collections::HashMap;
 use types::{SqlType, Value};
 
 /// The columns a node hands up, in order.
 pub fn outputs(node: &Logical) -> Vec<ColumnId> {
-    match node {
-        Logical::OneRow => vec![],
-        Logical::Empty { columns }
-        | Logical::Values { columns, .. }
-        | Logical::SetOp { columns, .. }
-        | Logical::RecursiveUnion { columns, .. } => columns.clone(),
-        Logical::Get { columns, .. } => columns.iter().map(|c| c.0).collect(),
-        Logical::CteScan { columns, .. } => columns.iter().map(|c| c.0).collect(),
-        Logical::Filter { input, .. }
-        | Logical::Distinct { input }
-        | Logical::Sort { input, .. }
-        | Logical::Limit { input, .. }
-        | Logical::With { input, .. } => outputs(input),
-        Logical::Project { exprs, .. } => exprs.iter().map(|e| e.0).collect(),
-        Logical::Aggregate { groups, aggregates, .. } => {
-            groups.iter().map(|g| g.0).chain(aggregates.iter().map(|a| a.0)).collect()
-        }
-        Logical::Window { input, calls, .. } => {
-            let mut r = outputs(input);
-            r.extend(calls.iter().map(|c| c.0));
-            r
-        }
-        Logical::Join { kind, left, right, .. } => {
-            let mut r = outputs(left);
-            match kind {
-                LogicalJoinKind::Inner
-                | LogicalJoinKind::Left
-                | LogicalJoinKind::Full
-                | LogicalJoinKind::Single => r.extend(outputs(right)),
-                LogicalJoinKind::Mark { mark, .. } => r.push(*mark),
-                LogicalJoinKind::Semi | LogicalJoinKind::Anti | LogicalJoinKind::NullAwareAnti => {}
-            }
-            r
-        }
-    }
+    node.output_columns()
 }
 
 pub fn output_set(node: &Logical) -> ColumnSet {
     outputs(node).into_iter().collect()
 }
 
-/// The inputs, left to right; definitions of a With before its input.
-pub fn children(node: &Logical) -> Vec<&Logical> {
-    match node {
-        Logical::OneRow
-        | Logical::Empty { .. }
-        | Logical::Values { .. }
-        | Logical::Get { .. }
-        | Logical::CteScan { .. } => vec![],
-        Logical::Filter { input, .. }
-        | Logical::Project { input, .. }
-        | Logical::Aggregate { input, .. }
-        | Logical::Distinct { input }
-        | Logical::Sort { input, .. }
-        | Logical::Limit { input, .. }
-        | Logical::Window { input, .. } => vec![input],
-        Logical::Join { left, right, .. } => vec![left, right],
-        Logical::SetOp { inputs, .. } => inputs.iter().map(|i| &i.0).collect(),
-        Logical::With { ctes, input } => ctes.iter().map(|c| &c.plan).chain(std::iter::once(&**input)).collect(),
-        Logical::RecursiveUnion { anchor, recursive, .. } => vec![&anchor.0, &recursive.0],
-    }
-}
-
-pub fn children_mut(node: &mut Logical) -> Vec<&mut Logical> {
-    match node {
-        Logical::OneRow
-        | Logical::Empty { .. }
-        | Logical::Values { .. }
-        | Logical::Get { .. }
-        | Logical::CteScan { .. } => vec![],
-        Logical::Filter { input, .. }
-        | Logical::Project { input, .. }
-        | Logical::Aggregate { input, .. }
-        | Logical::Distinct { input }
-        | Logical::Sort { input, .. }
-        | Logical::Limit { input, .. }
-        | Logical::Window { input, .. } => vec![input],
-        Logical::Join { left, right, .. } => vec![left, right],
-        Logical::SetOp { inputs, .. } => inputs.iter_mut().map(|i| &mut i.0).collect(),
-        Logical::With { ctes, input } => {
-            ctes.iter_mut().map(|c| &mut c.plan).chain(std::iter::once(&mut **input)).collect()
-        }
-        Logical::RecursiveUnion { anchor, recursive, .. } => vec![&mut anchor.0, &mut recursive.0],
-    }
-}
-
 /// Replaces every input by what `f` makes of it.
 pub fn map_children(node: &mut Logical, f: &mut dyn FnMut(Logical) -> types::Result<Logical>) -> types::Result<()> {
-    for c in children_mut(node) {
+    for c in node.inputs_mut() {
         *c = f(take(c))?;
     }
     Ok(())
@@ -105,73 +26,6 @@ pub fn map_children(node: &mut Logical, f: &mut dyn FnMut(Logical) -> types::Res
 /// Moves a node out, leaving a placeholder.
 pub fn take(node: &mut Logical) -> Logical {
     std::mem::replace(node, Logical::OneRow)
-}
-
-/// Every expression of this node alone.
-pub fn exprs(node: &Logical) -> Vec<&Expr> {
-    match node {
-        Logical::Values { rows, .. } => rows.iter().flatten().collect(),
-        Logical::Filter { predicates, .. } => predicates.iter().collect(),
-        Logical::Project { exprs, .. } => exprs.iter().map(|e| &e.1).collect(),
-        Logical::Join { on, .. } => on.iter().collect(),
-        Logical::Aggregate { groups, aggregates, .. } => groups
-            .iter()
-            .map(|g| &g.1)
-            .chain(aggregates.iter().flat_map(|(_, a)| a.args.iter().chain(a.order_by.iter().map(|o| &o.0))))
-            .collect(),
-        Logical::Sort { keys, .. } => keys.iter().map(|k| &k.0).collect(),
-        Logical::Window { partition_by, order_by, calls, .. } => partition_by
-            .iter()
-            .chain(order_by.iter().map(|o| &o.0))
-            .chain(calls.iter().flat_map(|(_, c)| {
-                c.args.iter().chain([&c.frame.start, &c.frame.end].into_iter().filter_map(bound_expr))
-            }))
-            .collect(),
-        _ => vec![],
-    }
-}
-
-fn bound_expr(b: &FrameBound) -> Option<&Expr> {
-    match b {
-        FrameBound::Preceding(e) | FrameBound::Following(e) => Some(e),
-        _ => None,
-    }
-}
-
-fn bound_expr_mut(b: &mut FrameBound) -> Option<&mut Expr> {
-    match b {
-        FrameBound::Preceding(e) | FrameBound::Following(e) => Some(e),
-        _ => None,
-    }
-}
-
-pub fn exprs_mut(node: &mut Logical) -> Vec<&mut Expr> {
-    match node {
-        Logical::Values { rows, .. } => rows.iter_mut().flatten().collect(),
-        Logical::Filter { predicates, .. } => predicates.iter_mut().collect(),
-        Logical::Project { exprs, .. } => exprs.iter_mut().map(|e| &mut e.1).collect(),
-        Logical::Join { on, .. } => on.iter_mut().collect(),
-        Logical::Aggregate { groups, aggregates, .. } => groups
-            .iter_mut()
-            .map(|g| &mut g.1)
-            .chain(
-                aggregates
-                    .iter_mut()
-                    .flat_map(|(_, a)| a.args.iter_mut().chain(a.order_by.iter_mut().map(|o| &mut o.0))),
-            )
-            .collect(),
-        Logical::Sort { keys, .. } => keys.iter_mut().map(|k| &mut k.0).collect(),
-        Logical::Window { partition_by, order_by, calls, .. } => partition_by
-            .iter_mut()
-            .chain(order_by.iter_mut().map(|o| &mut o.0))
-            .chain(calls.iter_mut().flat_map(|(_, c)| {
-                c.args
-                    .iter_mut()
-                    .chain([&mut c.frame.start, &mut c.frame.end].into_iter().filter_map(bound_expr_mut))
-            }))
-            .collect(),
-        _ => vec![],
-    }
 }
 
 /// Column references of a node outside expressions.
@@ -185,21 +39,18 @@ fn listed_columns(node: &Logical) -> Vec<ColumnId> {
 }
 
 /// Columns that this node itself brings into being.
-fn produced(node: &Logical) -> Vec<ColumnId> {
+pub fn produced(node: &Logical) -> Vec<ColumnId> {
     match node {
         Logical::Empty { columns }
         | Logical::Values { columns, .. }
         | Logical::SetOp { columns, .. }
         | Logical::RecursiveUnion { columns, .. } => columns.clone(),
-        Logical::Get { columns, .. } => columns.iter().map(|c| c.0).collect(),
+        Logical::Get { columns, row_id, .. } => columns.iter().map(|c| c.0).chain(*row_id).collect(),
         Logical::CteScan { columns, .. } => columns.iter().map(|c| c.0).collect(),
         Logical::Project { exprs, .. } => exprs.iter().filter(|e| !is_column(&e.1, e.0)).map(|e| e.0).collect(),
-        Logical::Aggregate { groups, aggregates, .. } => groups
-            .iter()
-            .filter(|g| !is_column(&g.1, g.0))
-            .map(|g| g.0)
-            .chain(aggregates.iter().map(|a| a.0))
-            .collect(),
+        Logical::Aggregate { groups, aggregates, .. } => {
+            groups.iter().filter(|g| !is_column(&g.1, g.0)).map(|g| g.0).chain(aggregates.iter().map(|a| a.0)).collect()
+        }
         Logical::Window { calls, .. } => calls.iter().map(|c| c.0).collect(),
         Logical::Join { kind: LogicalJoinKind::Mark { mark, .. }, .. } => vec![*mark],
         _ => vec![],
@@ -243,14 +94,14 @@ pub fn exprs_columns<'a>(es: impl IntoIterator<Item = &'a Expr>) -> ColumnSet {
 /// Calls `f` on every node, parents first.
 pub fn visit<'a>(node: &'a Logical, f: &mut dyn FnMut(&'a Logical)) {
     f(node);
-    for c in children(node) {
+    for c in node.inputs() {
         visit(c, f);
     }
 }
 
 /// Calls `f` on every node, children first.
 pub fn visit_mut(node: &mut Logical, f: &mut dyn FnMut(&mut Logical)) {
-    for c in children_mut(node) {
+    for c in node.inputs_mut() {
         visit_mut(c, f);
     }
     f(node);
@@ -272,7 +123,7 @@ pub fn free_columns(node: &Logical) -> ColumnSet {
     let mut used = ColumnSet::new();
     let mut made = ColumnSet::new();
     visit(node, &mut |n| {
-        for e in exprs(n) {
+        for e in n.exprs() {
             collect_columns(e, &mut used);
         }
         for c in listed_columns(n) {
@@ -331,12 +182,15 @@ pub fn rename_tree(node: &mut Logical, map: &HashMap<ColumnId, ColumnId>) {
         }
     };
     visit_mut(node, &mut |n| {
-        for e in exprs_mut(n) {
+        for e in n.exprs_mut() {
             rename_expr(e, map);
         }
         match n {
             Logical::Empty { columns } | Logical::Values { columns, .. } => columns.iter_mut().for_each(sub),
-            Logical::Get { columns, .. } => columns.iter_mut().for_each(|c| sub(&mut c.0)),
+            Logical::Get { columns, row_id, .. } => {
+                columns.iter_mut().for_each(|c| sub(&mut c.0));
+                row_id.iter_mut().for_each(sub);
+            }
             Logical::CteScan { columns, .. } => columns.iter_mut().for_each(|c| sub(&mut c.0)),
             Logical::Project { exprs, .. } => exprs.iter_mut().for_each(|c| sub(&mut c.0)),
             Logical::Aggregate { groups, aggregates, .. } => {
@@ -361,11 +215,7 @@ pub fn rename_tree(node: &mut Logical, map: &HashMap<ColumnId, ColumnId>) {
 }
 
 /// A copy in which every column and CTE produced has a new name; free columns keep theirs. Returns the renaming too.
-pub fn fresh_copy(
-    node: &Logical,
-    columns: &mut Columns,
-    next_cte: &mut u32,
-) -> (Logical, HashMap<ColumnId, ColumnId>) {
+pub fn fresh_copy(node: &Logical, columns: &mut Columns, next_cte: &mut u32) -> (Logical, HashMap<ColumnId, ColumnId>) {
     let mut map = HashMap::new();
     for c in all_produced(node).iter() {
         let info = columns.get(c).clone();
@@ -484,26 +334,9 @@ pub fn is_volatile(e: &Expr) -> bool {
     let mut v = false;
     e.walk(&mut |e| match &e.kind {
         ExprKind::UserVar(_) | ExprKind::SetUserVar { .. } => v = true,
-        ExprKind::Call { function, .. } => v |= function_is_volatile(function),
+        ExprKind::Call { function, .. } => v |= function.is_volatile(),
         _ => {}
     });
-    v
-}
-
-/// Known by name, so that the list of functions may grow beside this one.
-fn function_is_volatile(f: &expr::Function) -> bool {
-    let name = format!("{f:?}");
-    ["Rand", "Uuid", "UuidShort", "Sleep", "Benchmark", "GetLock", "ReleaseLock", "Sysdate", "RandomBytes"]
-        .iter()
-        .any(|n| name.eq_ignore_ascii_case(n))
-        || name.starts_with("Rand")
-        || name.starts_with("LastInsertId")
-}
-
-/// Does the tree hold a volatile expression anywhere?
-pub fn tree_is_volatile(node: &Logical) -> bool {
-    let mut v = false;
-    visit(node, &mut |n| v |= exprs(n).into_iter().any(is_volatile));
     v
 }
 

@@ -23,8 +23,8 @@ use super::column_set::ColumnSet;
 use super::context::Context;
 use super::properties::{can_be_null, equality_is_identity, not_null};
 use super::tree::{
-    as_column, children, collect_columns, compare, conjuncts, expr_columns, exprs, filter, free_columns, is_column,
-    is_not_null, is_volatile, join, map_children, output_set, outputs, rename_expr, rename_tree, truth,
+    as_column, collect_columns, compare, conjuncts, expr_columns, filter, free_columns, is_column, is_not_null,
+    is_volatile, join, map_children, output_set, outputs, rename_expr, rename_tree, truth,
 };
 use expr::{
     AggCall, AggFunc, CmpOp, ColumnId, Expr, ExprKind, FrameBound, FrameUnits, Truth, WindowCall, WindowFrame,
@@ -127,7 +127,7 @@ fn only_compared(node: &Logical, c: ColumnId) -> bool {
             _ => e.children().into_iter().all(|k| ok(k, c)),
         }
     }
-    exprs(node).into_iter().all(|e| ok(e, c)) && children(node).into_iter().all(|n| only_compared(n, c))
+    node.exprs().into_iter().all(|e| ok(e, c)) && node.inputs().into_iter().all(|n| only_compared(n, c))
 }
 
 fn null_aware(kind: LogicalJoinKind) -> bool {
@@ -136,11 +136,7 @@ fn null_aware(kind: LogicalJoinKind) -> bool {
 
 /// `a` (left) and `b` (right) hold the same value or are both NULL.
 fn same(a: ColumnId, b: ColumnId, l: &ColumnSet, r: &ColumnSet, kind: LogicalJoinKind, cx: &Context) -> Expr {
-    let plain = if null_aware(kind) {
-        l.contains(a) && r.contains(b)
-    } else {
-        l.contains(a) || r.contains(b)
-    };
+    let plain = if null_aware(kind) { l.contains(a) && r.contains(b) } else { l.contains(a) || r.contains(b) };
     compare(if plain { CmpOp::Eq } else { CmpOp::NullSafeEq }, cx.columns.expr(a), cx.columns.expr(b))
 }
 
@@ -207,14 +203,9 @@ fn eliminate(
             let joined = plain(left.clone(), right, on);
             share(joined, left, domain, cx)
         }
-        Err(e) if e.code() == ErrorCode::NOT_SUPPORTED_YET => Ok(Logical::Join {
-            kind,
-            left: Box::new(left),
-            right: Box::new(right),
-            on,
-            dependent: true,
-            straight,
-        }),
+        Err(e) if e.code() == ErrorCode::NOT_SUPPORTED_YET => {
+            Ok(Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, dependent: true, straight })
+        }
         Err(e) => Err(e),
     }
 }
@@ -336,9 +327,7 @@ fn pull_up(node: Logical, f: &ColumnSet, pulled: &mut Vec<Expr>) -> Logical {
             let left = Box::new(pull_up(*left, f, pulled));
             Logical::Join { kind, left, right, on, dependent, straight }
         }
-        Logical::Sort { input, keys } => {
-            Logical::Sort { input: Box::new(pull_up(*input, f, pulled)), keys }
-        }
+        Logical::Sort { input, keys } => Logical::Sort { input: Box::new(pull_up(*input, f, pulled)), keys },
         n => n,
     }
 }
@@ -383,8 +372,7 @@ fn one_row_subquery(
     match right {
         Logical::Project { input, exprs } => {
             let joined = one_row_subquery(left, *input, f, domain, cx)?;
-            let mut all: Vec<(ColumnId, Expr)> =
-                outputs(left).into_iter().map(|c| (c, cx.columns.expr(c))).collect();
+            let mut all: Vec<(ColumnId, Expr)> = outputs(left).into_iter().map(|c| (c, cx.columns.expr(c))).collect();
             // A column of the left side that the subquery hands out under its own name is there already.
             all.extend(exprs.into_iter().filter(|(id, e)| !(is_column(e, *id) && f.contains(*id))));
             Ok(Logical::Project { input: Box::new(joined), exprs: all })
@@ -397,11 +385,9 @@ fn one_row_subquery(
             }
             let (agg, map, fixed) = grouped(*input, aggregates, &fa, domain, cx)?;
             let (l, r) = (not_null(left), not_null(&agg));
-            let on =
-                fa.iter().map(|c| same(c, map[&c], &l, &r, LogicalJoinKind::Left, cx)).collect();
+            let on = fa.iter().map(|c| same(c, map[&c], &l, &r, LogicalJoinKind::Left, cx)).collect();
             let joined = join(LogicalJoinKind::Left, left.clone(), agg, on);
-            let mut all: Vec<(ColumnId, Expr)> =
-                outputs(left).into_iter().map(|c| (c, cx.columns.expr(c))).collect();
+            let mut all: Vec<(ColumnId, Expr)> = outputs(left).into_iter().map(|c| (c, cx.columns.expr(c))).collect();
             all.extend(fixed);
             Ok(Logical::Project { input: Box::new(joined), exprs: all })
         }
@@ -451,11 +437,8 @@ fn grouped(
             None => read,
             Some(v) => {
                 let v = if call.ty.is_unsigned() { Value::UInt(v) } else { Value::Int(v as i64) };
-                let missing = Expr::new(
-                    ExprKind::IsNull { expr: Box::new(read.clone()), negated: false },
-                    SqlType::Bool,
-                    false,
-                );
+                let missing =
+                    Expr::new(ExprKind::IsNull { expr: Box::new(read.clone()), negated: false }, SqlType::Bool, false);
                 Expr::new(
                     ExprKind::Case {
                         branches: vec![(missing, Expr::constant(v, call.ty))],
@@ -750,8 +733,7 @@ fn push_join(
         Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, dependent, straight }
     };
     if kind == LogicalJoinKind::Inner && !dependent {
-        let (with, without): (Vec<_>, Vec<_>) =
-            conjuncts(on).into_iter().partition(|p| expr_columns(p).intersects(f));
+        let (with, without): (Vec<_>, Vec<_>) = conjuncts(on).into_iter().partition(|p| expr_columns(p).intersects(f));
         if !with.is_empty() {
             return push_filter(build(left, right, without), with, f, domain, cx);
         }
