@@ -41,12 +41,12 @@ impl IntSize {
     }
 
     /// The least signed value.
-    pub const fn min(self) -> i64 {
+    pub const fn min_value(self) -> i64 {
         self.range(false).0 as i64
     }
 
     /// The greatest signed value.
-    pub const fn max(self) -> i64 {
+    pub const fn max_value(self) -> i64 {
         self.range(false).1 as i64
     }
 
