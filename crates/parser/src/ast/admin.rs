@@ -132,8 +132,6 @@ pub enum ShowWhat {
     Profile {
         types: Vec<Ident>,
         query: Option<u64>,
-        offset: u64,
-        limit: Option<u64>,
     },
     ProcedureStatus,
     FunctionStatus,

@@ -1,3 +1,0 @@
-//! Nextleaf's experiments: data, queries, drivers and reports.
-
-pub mod tpch;
