@@ -22,6 +22,7 @@
 mod batch;
 mod bitmap;
 mod chunk;
+mod edit;
 mod selection;
 mod strings;
 mod values;
@@ -29,8 +30,9 @@ mod values;
 pub use batch::{Batch, Vector};
 pub use bitmap::Bitmap;
 pub use chunk::{Bounds, Chunk, ChunkBuilder};
+pub use edit::Rows;
 pub use selection::Selection;
-pub use strings::{DictValues, StrHeap, StrValues, StrView, StringDict};
+pub use strings::{DictValues, INLINE_BYTES_MAX, StrHeap, StrValues, StrView, StringDict};
 pub use values::{Native, Values};
 
 /// The most rows a leaf or batch can have.

@@ -13,18 +13,9 @@
 //!
 //! Names and argument rules: MySQL 8.4 manual, chapter "Functions and Operators".
 
-mod eval;
+mod unit;
 
-pub(crate) use eval::{Call, CallState, eval, over_dictionary};
-pub use types::temporal::IntervalUnit;
-
-/// Which ends TRIM cuts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TrimSide {
-    Both,
-    Leading,
-    Trailing,
-}
+pub use unit::{IntervalUnit, TrimSide};
 
 /// What the builder makes of a function's result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

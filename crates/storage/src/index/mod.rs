@@ -1,0 +1,344 @@
+//! Unique indexes: from a key to the one row that has it.
+//!
+//! A key is looked for in two places: in the sorted runs ([`runs`]), which cost no memory a row, and in a sharded hash
+//! table of row ids for the rows that arrived out of order or whose keys are not integers. Neither holds keys: the
+//! candidate's key is compared in its leaf.
+//!
+//! ```text
+//!   entry = | tag: 24 bits of the key's hash | row id: 40 bits |
+//! ```
+//! Invariants
+//! 1. Every version of a row that some transaction may still see, or a rollback restore, is found: by its entry or by
+//!    its run. An entry goes when the last such version with its key goes.
+//! 2. Whoever brings a key into the index holds the latch of the key's shard from the check for conflicts until the row
+//!    is in its leaf and can be found. So of two transactions that bring the same key, one sees the other's row.
+//!    (Leaves of a bulk load are the exception: first they are made findable, then checked.)
+//! 3. Readers search runs before hash: a row moves from a run to the hash (never back), and is in both meanwhile.
+
+mod collate;
+pub mod key;
+pub mod runs;
+
+use crate::heap::Heap;
+use crate::leaf::{Leaf, RowState};
+use crate::sync::{AtomicUsize, Ordering, Rank, RwLock, WriteGuard};
+use crate::txn::{Snapshot, Txn, TxnManager};
+use hashbrown::HashTable;
+use key::{Key, KeySpec, RunKey};
+use runs::Runs;
+use std::sync::Arc;
+use types::{Error, Result};
+use vector::Chunk;
+
+/// The heap, and how row ids divide into leaf and slot.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    pub heap: &'a Heap,
+    pub shift: u32,
+}
+
+impl Rows<'_> {
+    #[inline]
+    pub fn split(&self, row_id: u64) -> (u64, usize) {
+        (row_id >> self.shift, (row_id & ((1 << self.shift) - 1)) as usize)
+    }
+
+    #[inline]
+    pub fn row_id(&self, leaf_no: u64, slot: usize) -> u64 {
+        leaf_no << self.shift | slot as u64
+    }
+
+    /// Runs `f` on the leaf and slot of a row, under the leaf's read latch.
+    #[inline]
+    pub fn with<R>(&self, row_id: u64, f: impl FnOnce(&Leaf, usize) -> R) -> Option<R> {
+        let (leaf_no, slot) = self.split(row_id);
+        let state = self.heap.slot(leaf_no)?.read();
+        Some(f(state.leaf()?, slot))
+    }
+}
+
+const ROW_ID_BITS: u32 = 40;
+const ROW_ID_MASK: u64 = (1 << ROW_ID_BITS) - 1;
+const SHARD_BITS: u32 = 5;
+
+/// Past this row id an index entry has no room.
+pub const ROW_IDS_MAX: u64 = 1 << ROW_ID_BITS;
+
+#[inline]
+fn entry(hash: u64, row_id: u64) -> u64 {
+    debug_assert!(row_id < ROW_IDS_MAX);
+    hash << SHARD_BITS >> ROW_ID_BITS << ROW_ID_BITS | row_id
+}
+
+/// Spreads an entry's tag over a table's hash; the table can thus grow without looking at rows.
+#[inline]
+fn table_hash(entry: u64) -> u64 {
+    (entry >> ROW_ID_BITS).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+type Shard = HashTable<u64>;
+
+#[derive(Debug)]
+#[repr(align(64))]
+struct ShardSlot(RwLock<Shard>);
+
+/// A shard latched for a check and an entry. Counts as an entry meanwhile, so that a load that has just made its leaf
+/// findable (and then reads the count) either is seen by this check or looks for this entry.
+#[derive(Debug)]
+pub struct ShardGuard<'a> {
+    shard: WriteGuard<'a, Shard>,
+    hashed: &'a AtomicUsize,
+}
+
+impl Drop for ShardGuard<'_> {
+    fn drop(&mut self) {
+        self.hashed.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// What stands against a new key.
+#[derive(Debug)]
+pub enum Conflict {
+    None,
+    /// The row has the key.
+    Duplicate(u64),
+    /// The outcome depends on this transaction.
+    Wait(Arc<Txn>),
+}
+
+#[derive(Debug)]
+pub struct UniqueIndex {
+    pub spec: KeySpec,
+    shards: Box<[ShardSlot]>,
+    /// Entries in all shards, and latched shards: see [`ShardGuard`].
+    hashed: AtomicUsize,
+    runs: Runs,
+}
+
+impl UniqueIndex {
+    pub fn new(spec: KeySpec) -> UniqueIndex {
+        let shards = (0..1 << SHARD_BITS).map(|_| ShardSlot(RwLock::new(Rank::IndexShard, HashTable::new()))).collect();
+        UniqueIndex { spec, shards, hashed: AtomicUsize::new(0), runs: Runs::default() }
+    }
+
+    fn shard(&self, hash: u64) -> &RwLock<Shard> {
+        &self.shards[(hash >> (64 - SHARD_BITS)) as usize].0
+    }
+
+    /// Latches the shard of `hash` for a check followed by [`UniqueIndex::enter`].
+    pub fn lock(&self, hash: u64) -> ShardGuard<'_> {
+        self.hashed.fetch_add(1, Ordering::SeqCst);
+        ShardGuard { shard: self.shard(hash).write(), hashed: &self.hashed }
+    }
+
+    fn candidates(shard: &Shard, hash: u64) -> impl Iterator<Item = u64> {
+        let wanted = entry(hash, 0);
+        shard.iter_hash(table_hash(wanted)).filter(move |e| **e & !ROW_ID_MASK == wanted).map(|e| e & ROW_ID_MASK)
+    }
+
+    /// What stands against `txn` bringing in `key`; `own` is the row that will have it, where it exists already.
+    pub fn check(
+        &self,
+        shard: &ShardGuard<'_>,
+        hash: u64,
+        key: Key<'_>,
+        txn: &Txn,
+        rows: Rows<'_>,
+        own: Option<u64>,
+    ) -> Conflict {
+        let examine = |leaf: &Leaf, slot: usize, row_id: u64| match leaf.state(slot, txn) {
+            RowState::Gone => Conflict::None,
+            RowState::Free if self.spec.equals(&|c| (leaf.column(c), slot), key) => Conflict::Duplicate(row_id),
+            RowState::Free => Conflict::None,
+            RowState::Held(holder) => {
+                let may_have = |at: &dyn Fn(usize) -> _| self.spec.equals(at, key);
+                let depends = leaf.any_version(slot, &self.spec.columns, Some(&holder), may_have);
+                if depends { Conflict::Wait(holder) } else { Conflict::None }
+            }
+        };
+        let mut found = Conflict::None;
+        if let Some(run_key) = self.spec.run_key(key) {
+            self.runs.find_each(&self.spec, rows.heap, std::iter::once(Some(run_key)), |_, leaf_no, slot, leaf| {
+                let row_id = rows.row_id(leaf_no, slot);
+                if own != Some(row_id) {
+                    found = examine(leaf, slot, row_id);
+                }
+            });
+        }
+        if !matches!(found, Conflict::None) {
+            return found;
+        }
+        for row_id in Self::candidates(&shard.shard, hash) {
+            if own != Some(row_id) {
+                match rows.with(row_id, |leaf, slot| examine(leaf, slot, row_id)) {
+                    None | Some(Conflict::None) => {}
+                    Some(conflict) => return conflict,
+                }
+            }
+        }
+        Conflict::None
+    }
+
+    /// Makes the row findable by the key with this hash; nothing happens if it is already.
+    pub fn enter(&self, shard: &mut ShardGuard<'_>, hash: u64, row_id: u64) {
+        let e = entry(hash, row_id);
+        if shard.shard.find(table_hash(e), |x| *x == e).is_none() {
+            self.hashed.fetch_add(1, Ordering::SeqCst);
+            shard.shard.insert_unique(table_hash(e), e, |x| table_hash(*x));
+        }
+    }
+
+    /// Makes a row just appended to the tail leaf findable: through the leaf's run if it continues it, else by an entry.
+    pub fn enter_appended(
+        &self,
+        shard: &mut ShardGuard<'_>,
+        hash: u64,
+        key: Key<'_>,
+        rows: Rows<'_>,
+        leaf_no: u64,
+        slot: usize,
+    ) {
+        if let Some(run_key) = self.spec.run_key(key)
+            && self.runs.extend(&self.spec, rows.heap, leaf_no, slot, &run_key)
+        {
+            return;
+        }
+        self.enter(shard, hash, rows.row_id(leaf_no, slot));
+    }
+
+    /// Makes all rows of a leaf just attached by `txn` findable, and checks them for conflicts.
+    pub fn enter_leaf(&self, txns: &TxnManager, txn: &Txn, rows: Rows<'_>, leaf_no: u64) -> Result<()> {
+        let Some((chunks, n, ascending)) = rows.heap.slot(leaf_no).and_then(|slot| {
+            let state = slot.read();
+            let leaf = state.leaf()?;
+            let chunks: Vec<Arc<Chunk>> = self.spec.columns.iter().map(|&c| leaf.column(c).clone()).collect();
+            Some((chunks, leaf.rows(), runs::ascending(&self.spec, leaf)))
+        }) else {
+            return Ok(());
+        };
+        let chunks: Vec<&Chunk> = chunks.iter().map(|c| &**c).collect();
+        let in_run = ascending.is_some_and(|(min, max)| self.runs.add(&self.spec, rows.heap, leaf_no, n, &min, &max));
+        // A row that came in by the hash was counted before it looked at the runs: either it saw this run, or it is
+        // counted now and found below.
+        if in_run && self.hashed.load(Ordering::SeqCst) == 0 {
+            return Ok(());
+        }
+        let hashes = self.spec.hash_rows(&chunks, 0..n);
+        for (slot, hash) in hashes.into_iter().enumerate() {
+            let Some(hash) = hash else { continue };
+            let key = Key { chunks: &chunks, row: slot };
+            let row_id = rows.row_id(leaf_no, slot);
+            loop {
+                let mut shard = self.lock(hash);
+                match self.check(&shard, hash, key, txn, rows, Some(row_id)) {
+                    Conflict::None => {
+                        if !in_run {
+                            self.enter(&mut shard, hash, row_id);
+                        }
+                        break;
+                    }
+                    Conflict::Duplicate(_) => return Err(Error::dup_entry(self.spec.text(key), &self.spec.name)),
+                    Conflict::Wait(owner) => {
+                        drop(shard);
+                        txns.wait_for(txn, &owner)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Dissolves the leaf's run: its rows enter the hash. To be called before a key in it changes.
+    pub fn dissolve_run(&self, rows: Rows<'_>, leaf_no: u64) {
+        let n = self.runs.freeze(leaf_no);
+        if n == 0 {
+            return;
+        }
+        let chunks: Option<Vec<Arc<Chunk>>> = rows.heap.slot(leaf_no).and_then(|slot| {
+            let state = slot.read();
+            let leaf = state.leaf()?;
+            Some(self.spec.columns.iter().map(|&c| leaf.column(c).clone()).collect())
+        });
+        if let Some(chunks) = chunks {
+            let chunks: Vec<&Chunk> = chunks.iter().map(|c| &**c).collect();
+            for (slot, hash) in self.spec.hash_rows(&chunks, 0..n).into_iter().enumerate() {
+                if let Some(hash) = hash {
+                    let mut shard = self.lock(hash);
+                    self.enter(&mut shard, hash, rows.row_id(leaf_no, slot));
+                }
+            }
+        }
+        self.runs.remove(leaf_no);
+    }
+
+    /// The leaf died or is rolled back: its run goes.
+    pub fn remove_run(&self, leaf_no: u64) {
+        self.runs.remove(leaf_no);
+    }
+
+    /// Removes the row's entry for keys with this hash, unless a version of the row still has such a key.
+    pub fn remove_unused(&self, hash: u64, row_id: u64, rows: Rows<'_>) {
+        let mut shard = self.shard(hash).write();
+        let e = entry(hash, row_id);
+        let Ok(found) = shard.find_entry(table_hash(e), |x| *x == e) else { return };
+        let used = rows.with(row_id, |leaf, slot| {
+            leaf.any_version(slot, &self.spec.columns, None, |at| self.spec.hash_one(at) == Some(hash))
+        });
+        if used != Some(true) {
+            found.remove();
+            self.hashed.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// The row that `snapshot` sees under each key, `None` where there is none. `keys`: one chunk a part, of the part's
+    /// physical type; keys with NULL parts find nothing.
+    pub fn get_many(&self, keys: &[&Chunk], n: usize, snapshot: &Snapshot, rows: Rows<'_>) -> Vec<Option<u64>> {
+        let mut out = vec![None; n];
+        let key = |row| Key { chunks: keys, row };
+        let valid = |row: usize| keys.iter().all(|c| c.is_valid(row));
+        if self.spec.is_integral {
+            let run_keys = (0..n).map(|row| if valid(row) { self.spec.run_key(key(row)) } else { None });
+            self.find_in_runs(run_keys, key, snapshot, rows, &mut out);
+        }
+        if self.hashed.load(Ordering::SeqCst) == 0 || out.iter().all(Option::is_some) {
+            return out;
+        }
+        let hashes = self.spec.hash_rows(keys, 0..n);
+        let mut candidates = Vec::new();
+        for (row, hash) in hashes.into_iter().enumerate() {
+            let Some(hash) = hash.filter(|_| out[row].is_none()) else { continue };
+            candidates.clear();
+            candidates.extend(Self::candidates(&self.shard(hash).read(), hash));
+            out[row] = candidates.iter().copied().find(|&row_id| {
+                rows.with(row_id, |leaf, slot| leaf.with_seen(slot, snapshot, |at| self.spec.equals(at, key(row))))
+                    == Some(Some(true))
+            });
+        }
+        out
+    }
+
+    fn find_in_runs<'k>(
+        &self,
+        run_keys: impl Iterator<Item = Option<RunKey>>,
+        key: impl Fn(usize) -> Key<'k>,
+        snapshot: &Snapshot,
+        rows: Rows<'_>,
+        out: &mut [Option<u64>],
+    ) {
+        self.runs.find_each(&self.spec, rows.heap, run_keys, |row, leaf_no, slot, leaf| {
+            let seen = if leaf.has_versions() {
+                leaf.with_seen(slot, snapshot, |at| self.spec.equals(at, key(row))) == Some(true)
+            } else {
+                leaf.is_live(slot)
+            };
+            if seen {
+                out[row] = Some(rows.row_id(leaf_no, slot));
+            }
+        });
+    }
+
+    pub fn bytes_allocated(&self) -> usize {
+        let shards: usize = self.shards.iter().map(|s| s.0.read().allocation_size() + size_of::<ShardSlot>()).sum();
+        shards + self.runs.bytes_allocated()
+    }
+}

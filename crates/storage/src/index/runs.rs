@@ -1,0 +1,275 @@
+//! Sorted runs: leaves whose rows ascend by key need no hash entries.
+//!
+//! Rows mostly arrive in key order: AUTO_INCREMENT, loads of sorted files. As long as they do, the leaf itself is the
+//! index. A run is a leaf whose first `rows` slots ascend strictly by key; the directory lists the runs by least key,
+//! and their key ranges do not overlap. A lookup is a binary search over the directory (one entry a leaf) and one in
+//! the leaf that starts where the key would lie if keys were evenly spaced: for dense keys it ends there.
+//!
+//! ```text
+//!   directory  [ min 1, leaf 0, rows 1024 ] [ min 1025, leaf 1, rows 700 ] [ min 9000, leaf 5, rows 1024 ]
+//!   key 1300:                                 ^ greatest min <= 1300; guess slot 275: there
+//! ```
+//! Invariants
+//! 1. For neighbours a, b of the directory: the greatest key of a is below b's least. So one run at most can hold a key.
+//! 2. The key columns of slots below `rows` never change in place: before a key update the run is dissolved, its rows
+//!    enter the hash. Deleted rows keep their values until the leaf dies.
+//! 3. A run is extended under the directory's read latch and the table's tail latch; all else changes under its write
+//!    latch.
+
+use super::key::{KeySpec, RunKey};
+use crate::heap::Heap;
+use crate::leaf::Leaf;
+use crate::sync::{AtomicU32, Ordering as Memory, Rank, RwLock};
+use std::cmp::Ordering;
+use vector::{Bounds, Values};
+
+#[derive(Debug)]
+struct Run {
+    min: RunKey,
+    leaf_no: u64,
+    rows: AtomicU32,
+    /// The run is being dissolved and grows no more.
+    frozen: bool,
+}
+
+/// The directory of an index's runs.
+#[derive(Debug)]
+pub struct Runs(RwLock<Vec<Run>>);
+
+fn key_at(spec: &KeySpec, leaf: &Leaf, slot: usize) -> Option<RunKey> {
+    let mut out = RunKey::default();
+    for (o, &c) in out.iter_mut().zip(&spec.columns) {
+        *o = leaf.column(c).values.int_at(slot)?;
+    }
+    Some(out)
+}
+
+/// The slot of `key` among the first `rows` slots, which ascend.
+fn find_slot(spec: &KeySpec, leaf: &Leaf, rows: usize, key: &RunKey) -> Option<usize> {
+    let first = leaf.column(spec.columns[0]);
+    let last = rows.checked_sub(1)?;
+    let guess = first.bounds.map_or(0, |b| guess_slot(b, leaf.rows(), key[0])).min(last);
+    if spec.columns.len() == 1 {
+        return find_int(&first.values, rows, guess, key[0]);
+    }
+    gallop(rows, guess, |slot| key_at(spec, leaf, slot).map_or(Ordering::Greater, |k| k.cmp(key)))
+}
+
+/// Where `key` would lie if the leaf's keys were evenly spaced. A binary search from the middle would touch some seven
+/// cold cache lines, a good guess touches one.
+fn guess_slot(bounds: Bounds, rows: usize, key: i64) -> usize {
+    if key <= bounds.min {
+        return 0;
+    }
+    let (offset, span) = (key.wrapping_sub(bounds.min) as u64, bounds.max.wrapping_sub(bounds.min) as u64);
+    if offset >= span {
+        return rows - 1;
+    }
+    // In floating point: a guess may be wrong, and 128-bit division is slow.
+    (offset as f64 * (rows - 1) as f64 / span as f64) as usize
+}
+
+/// Searches ascending positions `0..n` outwards from `guess`. `cmp`: how the position compares with what is wanted.
+fn gallop(n: usize, guess: usize, cmp: impl Fn(usize) -> Ordering) -> Option<usize> {
+    let (mut lo, mut hi);
+    let mut step = 1;
+    match cmp(guess) {
+        Ordering::Equal => return Some(guess),
+        Ordering::Less => {
+            lo = guess + 1;
+            loop {
+                hi = (guess + step).min(n);
+                if hi == n || cmp(hi) != Ordering::Less {
+                    break;
+                }
+                lo = hi + 1;
+                step *= 2;
+            }
+            hi = (hi + 1).min(n);
+        }
+        Ordering::Greater => {
+            hi = guess;
+            loop {
+                lo = guess.saturating_sub(step);
+                if lo == 0 || cmp(lo) != Ordering::Greater {
+                    break;
+                }
+                hi = lo;
+                step *= 2;
+            }
+        }
+    }
+    while lo < hi {
+        let mid = (lo + hi) / 2;
+        match cmp(mid) {
+            Ordering::Less => lo = mid + 1,
+            Ordering::Equal => return Some(mid),
+            Ordering::Greater => hi = mid,
+        }
+    }
+    None
+}
+
+fn find_int(values: &Values, rows: usize, guess: usize, key: i64) -> Option<usize> {
+    macro_rules! search {
+        ($v:expr, $t:ty) => {{
+            let v = &$v[..rows];
+            let key = <$t>::try_from(key).ok()?;
+            gallop(rows, guess, |slot| v[slot].cmp(&key))
+        }};
+    }
+    match values {
+        Values::I8(v) => search!(v, i8),
+        Values::U8(v) => search!(v, u8),
+        Values::I16(v) => search!(v, i16),
+        Values::U16(v) => search!(v, u16),
+        Values::I32(v) => search!(v, i32),
+        Values::U32(v) => search!(v, u32),
+        Values::I64(v) => search!(v, i64),
+        Values::U64(v) => search!(v, u64),
+        _ => None,
+    }
+}
+
+impl Default for Runs {
+    fn default() -> Runs {
+        Runs(RwLock::new(Rank::IndexRuns, Vec::new()))
+    }
+}
+
+impl Runs {
+    /// The leaf that alone can hold `key` in its run, and the run's length.
+    #[inline]
+    fn candidate(runs: &[Run], key: &RunKey) -> Option<(u64, usize)> {
+        let run = &runs[runs.partition_point(|r| r.min <= *key).checked_sub(1)?];
+        Some((run.leaf_no, run.rows.load(Memory::Acquire) as usize))
+    }
+
+    /// Calls `f` with the position in `keys` and the leaf and slot of each key that a run holds, dead rows included, under the leaf's
+    /// read latch. `keys` may be in any order; `None`s are skipped.
+    pub fn find_each(
+        &self,
+        spec: &KeySpec,
+        heap: &Heap,
+        keys: impl Iterator<Item = Option<RunKey>>,
+        mut f: impl FnMut(usize, u64, usize, &Leaf),
+    ) {
+        let runs = self.0.read();
+        if runs.is_empty() {
+            return;
+        }
+        for (i, key) in keys.enumerate() {
+            let Some(key) = key else { continue };
+            let Some((leaf_no, rows)) = Self::candidate(&runs, &key) else { continue };
+            let Some(slot) = heap.slot(leaf_no) else { continue };
+            let state = slot.read();
+            let Some(leaf) = state.leaf() else { continue };
+            if let Some(s) = find_slot(spec, leaf, rows.min(leaf.rows()), &key) {
+                f(i, leaf_no, s, leaf);
+            }
+        }
+    }
+
+    /// Adds the row at `slot`, the last of the table's tail leaf, to the leaf's run, or begins one with it. False if it
+    /// does not fit there. The tail latch is held.
+    pub fn extend(&self, spec: &KeySpec, heap: &Heap, leaf_no: u64, slot: usize, key: &RunKey) -> bool {
+        if slot == 0 {
+            return self.add(spec, heap, leaf_no, 1, key, key);
+        }
+        let runs = self.0.read();
+        let Some(at) = runs.partition_point(|r| r.min <= *key).checked_sub(1) else { return false };
+        let run = &runs[at];
+        if run.frozen || run.leaf_no != leaf_no || run.rows.load(Memory::Acquire) as usize != slot {
+            return false;
+        }
+        let Some(leaf_slot) = heap.slot(leaf_no) else { return false };
+        let state = leaf_slot.read();
+        let Some(last) = state.leaf().and_then(|l| key_at(spec, l, slot - 1)) else { return false };
+        if last >= *key {
+            return false;
+        }
+        run.rows.store(slot as u32 + 1, Memory::Release);
+        true
+    }
+
+    /// Adds a leaf whose first `rows` slots ascend from `min` to `max`. False if that would overlap other runs.
+    pub fn add(&self, spec: &KeySpec, heap: &Heap, leaf_no: u64, rows: usize, min: &RunKey, max: &RunKey) -> bool {
+        let mut runs = self.0.write();
+        let at = runs.partition_point(|r| r.min <= *min);
+        if runs.get(at).is_some_and(|next| next.min <= *max) {
+            return false;
+        }
+        if let Some(before) = at.checked_sub(1).map(|i| &runs[i]) {
+            let last = before.rows.load(Memory::Acquire) as usize - 1;
+            let state = heap.slot(before.leaf_no).map(|s| s.read());
+            let greatest = state.as_ref().and_then(|s| key_at(spec, s.leaf()?, last));
+            if greatest.is_none_or(|greatest| greatest >= *min) {
+                return false;
+            }
+        }
+        runs.insert(at, Run { min: *min, leaf_no, rows: AtomicU32::new(rows as u32), frozen: false });
+        true
+    }
+
+    /// Takes the leaf's run away, if it has one.
+    pub fn remove(&self, leaf_no: u64) {
+        self.0.write().retain(|r| r.leaf_no != leaf_no);
+    }
+
+    /// Lets the leaf's run grow no more and returns its length, 0 if there is none. Step one of dissolving it.
+    pub fn freeze(&self, leaf_no: u64) -> usize {
+        // A pass over the directory: runs are only dissolved by key updates.
+        let mut runs = self.0.write();
+        runs.iter_mut().find(|r| r.leaf_no == leaf_no).map_or(0, |r| {
+            r.frozen = true;
+            *r.rows.get_mut() as usize
+        })
+    }
+
+    pub fn bytes_allocated(&self) -> usize {
+        self.0.read().capacity() * size_of::<Run>()
+    }
+}
+
+/// The least and greatest key of the leaf's rows if they ascend strictly; `None` otherwise.
+pub fn ascending(spec: &KeySpec, leaf: &Leaf) -> Option<(RunKey, RunKey)> {
+    let rows = leaf.rows();
+    if !spec.is_integral || rows == 0 || spec.columns.iter().any(|&c| leaf.column(c).has_nulls()) {
+        return None;
+    }
+    let first = key_at(spec, leaf, 0)?;
+    let mut last = first;
+    for slot in 1..rows {
+        let key = key_at(spec, leaf, slot)?;
+        if key <= last {
+            return None;
+        }
+        last = key;
+    }
+    Some((first, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_search_from_any_guess_finds_what_is_there(
+            keys in proptest::collection::btree_set(-500i64..500, 1..200),
+            guess in 0usize..200,
+            wanted in -510i64..510,
+        ) {
+            let keys: Vec<i64> = keys.into_iter().collect();
+            let found = gallop(keys.len(), guess.min(keys.len() - 1), |i| keys[i].cmp(&wanted));
+            prop_assert_eq!(found, keys.binary_search(&wanted).ok());
+            let bounds = Bounds { min: keys[0], max: keys[keys.len() - 1] };
+            let guess = guess_slot(bounds, keys.len(), wanted);
+            prop_assert!(guess < keys.len());
+            if bounds.max - bounds.min == keys.len() as i64 - 1 && found.is_some() {
+                prop_assert_eq!(Some(guess), found, "dense keys need no search");
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Where rows live: leaves in heaps, versions, transactions, unique indexes, statistics.
+//!
+//! ```text
+//!   Store ── Table ── Heap ── LeafSlot ── Leaf ── Arc<Chunk> a column, newest version in place
+//!     │        │                            └──── Versions: before-images of rows changed lately
+//!     │        └── UniqueIndex: sorted runs + hash of row ids
+//!     └── TxnManager: Txn, Snapshot, commit order, waits, garbage
+//! ```
+//! A reader takes a [`Snapshot`], walks leaf numbers, and gets of each leaf the Arcs of the columns it wants and the
+//! positions it may see ([`Table::scan_leaf`]); it works on them with no latch held. A writer changes the newest version
+//! in place and leaves a before-image with its [`Txn`]; [`TxnManager::commit`] publishes all of it with one store.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use catalog::{ColumnDef, DefaultValue, TableDef, TableEngine, TableId};
+//! # use types::{Collation, SqlType, Value};
+//! # use vector::Chunk;
+//! # let column = ColumnDef { name: "a".into(), ty: SqlType::INT, nullable: true, default: DefaultValue::None,
+//! #     auto_increment: false, on_update_current_timestamp: false, comment: "".into(), unsigned: false,
+//! #     zerofill: false, display_width: None, float_digits: None, invisible: false };
+//! # let def = Arc::new(TableDef { id: TableId(1), schema: "test".into(), name: "t".into(), columns: vec![column],
+//! #     indexes: vec![], engine: TableEngine::InnoDb, collation: Collation::Utf8mb4_0900AiCi, comment: "".into(),
+//! #     options: vec![], created_at: 0, temporary: false });
+//! let store = storage::Store::default();
+//! let table = store.create_table(def);
+//! let txn = store.txns().begin();
+//! let row = Chunk::single(table.types()[0], &Value::Int(7));
+//! let ids = table.insert_rows(&txn, &[&row], 1)?;
+//! store.txns().commit(&txn);
+//!
+//! let snapshot = store.txns().snapshot();
+//! for leaf_no in 0..table.leaf_count() {
+//!     if let Some(view) = table.scan_leaf(leaf_no, &[0], &snapshot) {
+//!         assert_eq!((view.base_row_id, view.rows), (ids[0], 1));
+//!     }
+//! }
+//! # Ok::<(), types::Error>(())
+//! ```
+//!
+//! Everything is `Send + Sync`. Nothing here blocks but [`TxnManager::wait_for`] and what calls it: the write functions
+//! of [`Table`], for rows and keys that another transaction holds.
+
+mod bulk;
+mod check;
+mod dict;
+mod fetch;
+mod heap;
+mod index;
+mod leaf;
+mod scan;
+mod stats;
+mod store;
+pub mod sync;
+mod table;
+mod txn;
+mod undo;
+mod write;
+
+pub use bulk::{BulkAppender, ColumnBuilder};
+pub use fetch::Fetched;
+pub use scan::{LeafView, Zone};
+pub use store::{StorageOptions, Store};
+pub use table::Table;
+pub use txn::{ACTIVE, Change, LockWait, Savepoint, Snapshot, Txn, TxnManager, Versioned};
+pub use write::{Duplicate, RowLock};

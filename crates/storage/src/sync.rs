@@ -1,0 +1,259 @@
+//! Latches and atomics: the only source of them in this crate.
+//!
+//! Two things come from having one source. Every latch carries its [`Rank`], and debug builds check that a thread only
+//! ever takes latches of rising rank, so that no cycle of latches can exist. And with the feature `shuttle` the same
+//! protocols run under a model checker that tries thread interleavings.
+//!
+//! Invariants
+//! 1. Latches are taken in rising [`Rank`] order; only ranks for which [`Rank::repeats`] holds may be held twice.
+//! 2. No latch is held while waiting for a row lock, doing I/O or calling into another crate's code.
+
+use std::ops::{Deref, DerefMut};
+
+#[cfg(not(feature = "shuttle"))]
+mod imp {
+    pub use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+    pub use std::sync::atomic;
+
+    pub fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+        m.lock()
+    }
+    pub fn read<T>(l: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+        l.read()
+    }
+    pub fn write<T>(l: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+        l.write()
+    }
+    pub fn try_write<T>(l: &RwLock<T>) -> Option<RwLockWriteGuard<'_, T>> {
+        l.try_write()
+    }
+    pub fn wait<'a, T>(c: &Condvar, mut g: MutexGuard<'a, T>, timeout: std::time::Duration) -> MutexGuard<'a, T> {
+        c.wait_for(&mut g, timeout);
+        g
+    }
+}
+
+#[cfg(feature = "shuttle")]
+mod imp {
+    pub use shuttle::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic};
+
+    const WHY: &str = "a panic under a latch ends the test";
+
+    pub fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+        m.lock().expect(WHY)
+    }
+    pub fn read<T>(l: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+        l.read().expect(WHY)
+    }
+    pub fn write<T>(l: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+        l.write().expect(WHY)
+    }
+    pub fn try_write<T>(l: &RwLock<T>) -> Option<RwLockWriteGuard<'_, T>> {
+        l.try_write().ok()
+    }
+    /// Model time does not pass: the wait ends when notified.
+    pub fn wait<'a, T>(c: &Condvar, g: MutexGuard<'a, T>, _: std::time::Duration) -> MutexGuard<'a, T> {
+        c.wait(g).expect(WHY)
+    }
+}
+
+pub use imp::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// The one latch order, outermost first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Rank {
+    /// The map from table ids to tables.
+    Store,
+    /// A shard of a hash index. A row insert holds one a unique index, in index order.
+    IndexShard,
+    /// Where a table appends rows one by one.
+    Tail,
+    /// The directory of sorted runs of an index. A row insert may hold one a unique index, in index order.
+    IndexRuns,
+    /// One leaf.
+    Leaf,
+    /// A table's shared dictionaries.
+    Dictionary,
+    /// A transaction's list of what it changed.
+    TxnLog,
+    /// Versions that wait to be collected.
+    Garbage,
+    /// Whether a transaction has ended; its waiters sleep here.
+    TxnEnd,
+    /// Who waits for whom.
+    Waits,
+    /// The order of commits.
+    Commit,
+    /// The set of snapshots in use.
+    Snapshots,
+    /// Cached statistics.
+    Statistics,
+}
+
+impl Rank {
+    /// Several latches of this rank may be held at once, in an order of their own.
+    #[cfg_attr(not(debug_assertions), expect(dead_code))]
+    const fn repeats(self) -> bool {
+        matches!(self, Rank::IndexShard | Rank::IndexRuns)
+    }
+}
+
+#[cfg(all(debug_assertions, not(feature = "shuttle")))]
+mod held {
+    use super::Rank;
+    use std::cell::RefCell;
+
+    thread_local! {
+        static HELD: RefCell<Vec<Rank>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Proof that the latch of this rank was noted as held by this thread.
+    #[derive(Debug)]
+    pub struct Token(Rank);
+
+    impl Token {
+        pub fn new(rank: Rank) -> Token {
+            HELD.with_borrow_mut(|held| {
+                if let Some(&top) = held.iter().max() {
+                    assert!(
+                        top < rank || top == rank && rank.repeats(),
+                        "latch order: {rank:?} wanted while {top:?} is held"
+                    );
+                }
+                held.push(rank);
+            });
+            Token(rank)
+        }
+
+        pub fn assert_none() {
+            HELD.with_borrow(|held| assert!(held.is_empty(), "a wait begins while {held:?} are held"));
+        }
+    }
+
+    impl Drop for Token {
+        fn drop(&mut self) {
+            HELD.with_borrow_mut(|held| {
+                let i = held.iter().rposition(|r| *r == self.0).expect("noted when taken");
+                held.remove(i);
+            });
+        }
+    }
+}
+
+#[cfg(not(all(debug_assertions, not(feature = "shuttle"))))]
+mod held {
+    #[derive(Debug)]
+    pub struct Token;
+
+    impl Token {
+        #[inline(always)]
+        pub fn new(_: super::Rank) -> Token {
+            Token
+        }
+        #[inline(always)]
+        pub fn assert_none() {}
+    }
+}
+
+/// Debug builds: panics if this thread holds any latch.
+pub fn assert_no_latch_held() {
+    held::Token::assert_none();
+}
+
+/// A guard that gives its rank back when dropped.
+#[derive(Debug)]
+pub struct Guard<G> {
+    inner: G,
+    _token: held::Token,
+}
+
+impl<G: Deref> Deref for Guard<G> {
+    type Target = G::Target;
+    #[inline]
+    fn deref(&self) -> &G::Target {
+        &self.inner
+    }
+}
+
+impl<G: DerefMut> DerefMut for Guard<G> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut G::Target {
+        &mut self.inner
+    }
+}
+
+pub type MutexGuard<'a, T> = Guard<imp::MutexGuard<'a, T>>;
+pub type ReadGuard<'a, T> = Guard<imp::RwLockReadGuard<'a, T>>;
+pub type WriteGuard<'a, T> = Guard<imp::RwLockWriteGuard<'a, T>>;
+
+/// A mutex with a rank.
+#[derive(Debug)]
+pub struct Mutex<T> {
+    inner: imp::Mutex<T>,
+    rank: Rank,
+}
+
+impl<T> Mutex<T> {
+    pub fn new(rank: Rank, value: T) -> Mutex<T> {
+        Mutex { inner: imp::Mutex::new(value), rank }
+    }
+
+    #[inline]
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        let token = held::Token::new(self.rank);
+        Guard { inner: imp::lock(&self.inner), _token: token }
+    }
+}
+
+/// A reader-writer latch with a rank. Fair: a thread never takes the same one twice.
+#[derive(Debug)]
+pub struct RwLock<T> {
+    inner: imp::RwLock<T>,
+    rank: Rank,
+}
+
+impl<T> RwLock<T> {
+    pub fn new(rank: Rank, value: T) -> RwLock<T> {
+        RwLock { inner: imp::RwLock::new(value), rank }
+    }
+
+    #[inline]
+    pub fn read(&self) -> ReadGuard<'_, T> {
+        let token = held::Token::new(self.rank);
+        Guard { inner: imp::read(&self.inner), _token: token }
+    }
+
+    #[inline]
+    pub fn write(&self) -> WriteGuard<'_, T> {
+        let token = held::Token::new(self.rank);
+        Guard { inner: imp::write(&self.inner), _token: token }
+    }
+
+    /// `None` if the latch is not free now.
+    #[inline]
+    pub fn try_write(&self) -> Option<WriteGuard<'_, T>> {
+        let token = held::Token::new(self.rank);
+        Some(Guard { inner: imp::try_write(&self.inner)?, _token: token })
+    }
+}
+
+/// A condition to wait for under a [`Mutex`].
+#[derive(Debug, Default)]
+pub struct Condvar(imp::Condvar);
+
+impl Condvar {
+    pub fn new() -> Condvar {
+        Condvar(imp::Condvar::new())
+    }
+
+    /// Gives up the mutex until notified or until `timeout` has passed, whichever is first; may wake without cause.
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: std::time::Duration) -> MutexGuard<'a, T> {
+        let Guard { inner, _token } = guard;
+        Guard { inner: imp::wait(&self.0, inner, timeout), _token }
+    }
+
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}

@@ -1,0 +1,456 @@
+//! Transactions, snapshots, commit order, row-lock waits and the collection of old versions.
+//!
+//! ```text
+//!             begin                 commit: one store of commit_ts
+//!   (nothing) ─────▶ active ───────────────────────────────────────▶ committed at ts
+//!                      │ rollback: its records are undone, newest first
+//!                      └───────────────────────────────────────────▶ ended, as if it never was
+//! ```
+//! Invariants
+//! 1. `commit_ts` is [`ACTIVE`] until the transaction commits, then its timestamp for ever. Timestamps rise by one;
+//!    `last_published` is stored after `commit_ts`, so whoever reads timestamp t sees all of every commit up to t.
+//! 2. A snapshot sees a version iff its transaction's `commit_ts <= ts`, or it is the snapshot's own transaction's and
+//!    an earlier statement made it.
+//! 3. Versions up to [`TxnManager::oldest`] need no before-image: every snapshot in use, and every later one, sees them.
+//! 4. The first updater holds a row until it ends. Whoever wants the row sleeps on that transaction; a wait that would
+//!    close a cycle fails with 1213 at once, one that lasts too long with 1205.
+
+use crate::sync::{self, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use types::{Error, Result};
+
+/// `commit_ts` of a transaction that has not committed.
+pub const ACTIVE: u64 = u64::MAX;
+
+/// How long a sleeping waiter goes without looking whether it was interrupted.
+const WAIT_SLICE: Duration = Duration::from_millis(50);
+
+/// What holds versions: a table. Transactions know tables only by this.
+pub trait Versioned: Send + Sync + Debug {
+    /// Takes back the newest record of the changed row, or the whole leaf; it is the transaction's.
+    fn undo(&self, change: Change);
+    /// Prunes the leaf's versions that every snapshot from `oldest` on sees.
+    fn collect(&self, leaf_no: u64, oldest: u64);
+}
+
+/// What a transaction changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    Row {
+        leaf_no: u64,
+        slot: u16,
+    },
+    /// A leaf that the transaction filled and attached.
+    Leaf {
+        leaf_no: u64,
+    },
+}
+
+impl Change {
+    fn leaf_no(self) -> u64 {
+        match self {
+            Change::Row { leaf_no, .. } | Change::Leaf { leaf_no } => leaf_no,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct TxnLog {
+    tables: Vec<Arc<dyn Versioned>>,
+    /// (index into `tables`, change), oldest first.
+    changes: Vec<(u32, Change)>,
+}
+
+/// A transaction.
+#[derive(Debug)]
+pub struct Txn {
+    id: u64,
+    commit_ts: AtomicU64,
+    statement: AtomicU32,
+    log: Mutex<TxnLog>,
+    ended: Mutex<bool>,
+    wake: Condvar,
+    interrupted: AtomicBool,
+    lock_wait_timeout_ms: AtomicU64,
+}
+
+/// A point in a transaction's list of changes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Savepoint(usize);
+
+impl Txn {
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The commit timestamp, [`ACTIVE`] before commit.
+    #[inline]
+    pub fn commit_ts(&self) -> u64 {
+        self.commit_ts.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    pub fn is_active(&self) -> bool {
+        self.commit_ts() == ACTIVE
+    }
+
+    #[inline]
+    pub fn statement(&self) -> u32 {
+        self.statement.load(Ordering::Relaxed)
+    }
+
+    /// Starts the next statement: snapshots taken from now on see what the statements before it changed.
+    pub fn begin_statement(&self) -> u32 {
+        self.statement.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// How long a wait for a row may last (innodb_lock_wait_timeout).
+    pub fn set_lock_wait_timeout(&self, timeout: Duration) {
+        self.lock_wait_timeout_ms.store(timeout.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// Ends the transaction's lock waits with error 1317, now and later, until [`Txn::clear_interrupt`].
+    pub fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
+    }
+
+    pub fn clear_interrupt(&self) {
+        self.interrupted.store(false, Ordering::Relaxed);
+    }
+
+    /// Where the transaction stands now, for [`TxnManager::rollback_to`].
+    pub fn savepoint(&self) -> Savepoint {
+        Savepoint(self.log.lock().changes.len())
+    }
+
+    /// Whether the transaction changed or locked anything.
+    pub fn has_changes(&self) -> bool {
+        !self.log.lock().changes.is_empty()
+    }
+
+    /// Notes changes, so that they can be undone. To be called after the versions exist.
+    pub(crate) fn note(&self, table: &Arc<dyn Versioned>, changes: impl IntoIterator<Item = Change>) {
+        let mut log = self.log.lock();
+        let known = log.tables.iter().rposition(|t| Arc::ptr_eq(t, table));
+        let idx = known.unwrap_or_else(|| {
+            log.tables.push(table.clone());
+            log.tables.len() - 1
+        });
+        log.changes.extend(changes.into_iter().map(|c| (idx as u32, c)));
+    }
+
+    fn end(&self) {
+        *self.ended.lock() = true;
+        self.wake.notify_all();
+    }
+}
+
+/// What a reader sees: the commits up to a timestamp, and its own transaction's earlier statements.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    ts: u64,
+    /// Own transaction's id; 0: none.
+    own: u64,
+    /// Own statements below this one are seen.
+    statement: u32,
+    _registered: Arc<Registration>,
+}
+
+impl Snapshot {
+    pub fn ts(&self) -> u64 {
+        self.ts
+    }
+
+    #[inline]
+    pub fn sees(&self, txn: &Txn, statement: u32) -> bool {
+        txn.commit_ts() <= self.ts || txn.id == self.own && statement < self.statement
+    }
+
+    /// The same point in time, seeing what `txn`'s statements before its current one changed.
+    pub fn at_statement(&self, txn: &Txn) -> Snapshot {
+        Snapshot { own: txn.id, statement: txn.statement(), ..self.clone() }
+    }
+}
+
+/// Keeps a timestamp in the set of snapshots in use.
+#[derive(Debug)]
+struct Registration {
+    ts: u64,
+    manager: Arc<TxnManager>,
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        {
+            let mut in_use = self.manager.snapshots.lock();
+            if let Some(n) = in_use.get_mut(&self.ts) {
+                *n -= 1;
+                if *n == 0 {
+                    in_use.remove(&self.ts);
+                }
+            }
+        }
+        self.manager.collect_garbage(GARBAGE_LEAVES_PER_SNAPSHOT);
+    }
+}
+
+/// How a wish for a row that another transaction holds is treated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LockWait {
+    /// Sleep until the holder ends, at most the transaction's lock wait timeout.
+    #[default]
+    Wait,
+    /// Error 3572.
+    NoWait,
+    /// The row is left out.
+    SkipLocked,
+}
+
+/// What one commit left to collect.
+#[derive(Debug)]
+struct Garbage {
+    commit_ts: u64,
+    leaves: Vec<(Arc<dyn Versioned>, Vec<u64>)>,
+}
+
+/// Leaves that the end of a snapshot may visit to collect garbage.
+const GARBAGE_LEAVES_PER_SNAPSHOT: usize = 64;
+/// Leaves that a commit may visit, besides as many as it touched itself.
+const GARBAGE_LEAVES_PER_COMMIT: usize = 64;
+
+/// All transactions of a store.
+#[derive(Debug)]
+pub struct TxnManager {
+    last_published: AtomicU64,
+    next_id: AtomicU64,
+    commit: Mutex<()>,
+    /// Timestamps of the snapshots in use, with how many share each.
+    snapshots: Mutex<BTreeMap<u64, u32>>,
+    garbage: Mutex<VecDeque<Garbage>>,
+    garbage_count: AtomicUsize,
+    /// Who waits for whom, by transaction id. A parallel load may wait for several.
+    waits: Mutex<HashMap<u64, Vec<u64>>>,
+}
+
+impl TxnManager {
+    pub fn new() -> Arc<TxnManager> {
+        Arc::new(TxnManager {
+            last_published: AtomicU64::new(1),
+            next_id: AtomicU64::new(1),
+            commit: Mutex::new(Rank::Commit, ()),
+            snapshots: Mutex::new(Rank::Snapshots, BTreeMap::new()),
+            garbage: Mutex::new(Rank::Garbage, VecDeque::new()),
+            garbage_count: AtomicUsize::new(0),
+            waits: Mutex::new(Rank::Waits, HashMap::new()),
+        })
+    }
+
+    /// Starts a transaction.
+    pub fn begin(&self) -> Arc<Txn> {
+        Arc::new(Txn {
+            id: self.next_id.fetch_add(1, Ordering::Relaxed),
+            commit_ts: AtomicU64::new(ACTIVE),
+            statement: AtomicU32::new(1),
+            log: Mutex::new(Rank::TxnLog, TxnLog::default()),
+            ended: Mutex::new(Rank::TxnEnd, false),
+            wake: Condvar::new(),
+            interrupted: AtomicBool::new(false),
+            lock_wait_timeout_ms: AtomicU64::new(50_000),
+        })
+    }
+
+    /// A snapshot of everything committed now, without a transaction of its own.
+    pub fn snapshot(self: &Arc<Self>) -> Snapshot {
+        self.take_snapshot(0, 0)
+    }
+
+    /// A snapshot of everything committed now and of what `txn`'s statements before its current one changed.
+    pub fn snapshot_of(self: &Arc<Self>, txn: &Txn) -> Snapshot {
+        self.take_snapshot(txn.id, txn.statement())
+    }
+
+    /// What a current read sees: everything committed now and all of `txn`'s own changes. For rows that `txn` has
+    /// locked this is their newest version.
+    pub fn current(self: &Arc<Self>, txn: &Txn) -> Snapshot {
+        self.take_snapshot(txn.id, u32::MAX)
+    }
+
+    fn take_snapshot(self: &Arc<Self>, own: u64, statement: u32) -> Snapshot {
+        let ts = {
+            let mut in_use = self.snapshots.lock();
+            // Read under the latch: oldest() must not pass this timestamp before it is in the set.
+            let ts = self.last_published.load(Ordering::Acquire);
+            *in_use.entry(ts).or_insert(0) += 1;
+            ts
+        };
+        Snapshot { ts, own, statement, _registered: Arc::new(Registration { ts, manager: self.clone() }) }
+    }
+
+    /// The newest timestamp up to which everything is seen by every snapshot in use.
+    pub fn oldest(&self) -> u64 {
+        let in_use = self.snapshots.lock();
+        let last = self.last_published.load(Ordering::Acquire);
+        in_use.keys().next().map_or(last, |&ts| ts.min(last))
+    }
+
+    pub fn last_published(&self) -> u64 {
+        self.last_published.load(Ordering::Acquire)
+    }
+
+    /// Publishes all changes of `txn` at once; returns the commit timestamp.
+    pub fn commit(&self, txn: &Txn) -> u64 {
+        assert!(txn.is_active(), "a transaction ends once");
+        let log = std::mem::take(&mut *txn.log.lock());
+        let ts = if log.changes.is_empty() {
+            // Nobody waits for or looks at a transaction without changes; it takes no timestamp of its own.
+            let ts = self.last_published();
+            txn.commit_ts.store(ts, Ordering::Release);
+            ts
+        } else {
+            let _order = self.commit.lock();
+            let ts = self.last_published.load(Ordering::Relaxed) + 1;
+            txn.commit_ts.store(ts, Ordering::Release);
+            self.last_published.store(ts, Ordering::Release);
+            ts
+        };
+        txn.end();
+        if !log.changes.is_empty() {
+            let touched = self.add_garbage(ts, log);
+            self.collect_garbage(touched + GARBAGE_LEAVES_PER_COMMIT);
+        }
+        ts
+    }
+
+    /// Takes back all changes of `txn` and ends it.
+    pub fn rollback(&self, txn: &Txn) {
+        assert!(txn.is_active(), "a transaction ends once");
+        self.rollback_to(txn, Savepoint(0));
+        txn.end();
+    }
+
+    /// Takes back what `txn` changed after `savepoint`; rows locked since are let go too.
+    pub fn rollback_to(&self, txn: &Txn, savepoint: Savepoint) {
+        let (tables, undone) = {
+            let mut log = txn.log.lock();
+            let at = savepoint.0.min(log.changes.len());
+            (log.tables.clone(), log.changes.split_off(at))
+        };
+        for (table, change) in undone.into_iter().rev() {
+            tables[table as usize].undo(change);
+        }
+    }
+
+    fn add_garbage(&self, commit_ts: u64, log: TxnLog) -> usize {
+        let mut by_table: Vec<Vec<u64>> = vec![Vec::new(); log.tables.len()];
+        for (table, change) in log.changes {
+            let leaves = &mut by_table[table as usize];
+            if leaves.last() != Some(&change.leaf_no()) {
+                leaves.push(change.leaf_no());
+            }
+        }
+        let mut touched = 0;
+        for leaves in &mut by_table {
+            leaves.sort_unstable();
+            leaves.dedup();
+            touched += leaves.len();
+        }
+        let leaves = log.tables.into_iter().zip(by_table).collect();
+        let mut garbage = self.garbage.lock();
+        // Commits reach this point out of order now and then; the queue is nearly sorted, which is all it needs.
+        garbage.push_back(Garbage { commit_ts, leaves });
+        self.garbage_count.store(garbage.len(), Ordering::Relaxed);
+        touched
+    }
+
+    /// Prunes versions that nobody needs any more, in about `leaves_max` leaves.
+    pub fn collect_garbage(&self, leaves_max: usize) {
+        if self.garbage_count.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let oldest = self.oldest();
+        let mut visited = 0;
+        while visited < leaves_max {
+            let garbage = {
+                let mut queue = self.garbage.lock();
+                let ready = queue.front().is_some_and(|g| g.commit_ts <= oldest);
+                let front = if ready { queue.pop_front() } else { None };
+                self.garbage_count.store(queue.len(), Ordering::Relaxed);
+                front
+            };
+            let Some(garbage) = garbage else { break };
+            for (table, leaves) in garbage.leaves {
+                visited += leaves.len();
+                for leaf_no in leaves {
+                    table.collect(leaf_no, oldest);
+                }
+            }
+        }
+    }
+
+    /// Sleeps until `owner` has ended. Errors: 1213 if `owner` waits for `txn`, directly or not; 1205 after `txn`'s lock
+    /// wait timeout; 1317 if it was interrupted. No latch may be held.
+    pub fn wait_for(&self, txn: &Txn, owner: &Txn) -> Result<()> {
+        sync::assert_no_latch_held();
+        {
+            let mut waits = self.waits.lock();
+            if reaches(&waits, owner.id, txn.id) {
+                return Err(Error::lock_deadlock());
+            }
+            waits.entry(txn.id).or_default().push(owner.id);
+        }
+        let result = self.sleep_on(txn, owner);
+        let mut waits = self.waits.lock();
+        if let Some(owners) = waits.get_mut(&txn.id) {
+            if let Some(i) = owners.iter().position(|&o| o == owner.id) {
+                owners.swap_remove(i);
+            }
+            if owners.is_empty() {
+                waits.remove(&txn.id);
+            }
+        }
+        result
+    }
+
+    fn sleep_on(&self, txn: &Txn, owner: &Txn) -> Result<()> {
+        let timeout = Duration::from_millis(txn.lock_wait_timeout_ms.load(Ordering::Relaxed));
+        let begun = Instant::now();
+        let mut ended = owner.ended.lock();
+        while !*ended {
+            if txn.interrupted.load(Ordering::Relaxed) {
+                return Err(Error::query_interrupted());
+            }
+            let Some(left) = timeout.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) else {
+                return Err(Error::lock_wait_timeout());
+            };
+            ended = owner.wake.wait(ended, left.min(WAIT_SLICE));
+        }
+        Ok(())
+    }
+
+    /// Garbage queue length: commits whose versions are still to be pruned.
+    pub fn garbage_len(&self) -> usize {
+        self.garbage_count.load(Ordering::Relaxed)
+    }
+}
+
+/// Whether `from` waits for `to`, directly or through others.
+fn reaches(waits: &HashMap<u64, Vec<u64>>, from: u64, to: u64) -> bool {
+    let mut seen = vec![from];
+    let mut next = 0;
+    while next < seen.len() {
+        let at = seen[next];
+        next += 1;
+        if at == to {
+            return true;
+        }
+        for &owner in waits.get(&at).into_iter().flatten() {
+            if !seen.contains(&owner) {
+                seen.push(owner);
+            }
+        }
+    }
+    false
+}

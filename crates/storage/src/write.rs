@@ -1,0 +1,372 @@
+//! Changing rows: insert, update, delete, lock.
+//!
+//! All of these are current: they act on a row's newest version, whatever the transaction's snapshot is. A row that
+//! another transaction holds is waited for; afterwards the caller has to look at it again (MySQL's current read):
+//!
+//! ```text
+//!   scan with the snapshot ─▶ row ids ─▶ lock_row ─▶ fetch with TxnManager::current ─▶ WHERE again ─▶ update
+//! ```
+//! An error may leave a statement half done: the caller rolls back to the savepoint it took before.
+
+use crate::heap::LeafState;
+use crate::index::key::Key;
+use crate::index::{Conflict, ShardGuard, UniqueIndex};
+use crate::leaf::{Leaf, RowState};
+use crate::table::Table;
+use crate::txn::{Change, LockWait, Txn, Versioned};
+use std::ops::Range;
+use std::sync::Arc;
+use types::{Error, Result};
+use vector::Chunk;
+
+/// A row was not inserted because a unique key of its exists.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Duplicate {
+    /// The row that has the key.
+    pub row_id: u64,
+    /// Position of the index in the table's definition.
+    pub index: usize,
+    /// The key as MySQL prints it.
+    pub key: String,
+    /// `table.INDEX`
+    pub key_name: Box<str>,
+}
+
+impl Duplicate {
+    /// 1062
+    pub fn error(&self) -> Error {
+        Error::dup_entry(&self.key, &self.key_name)
+    }
+}
+
+/// What came of the wish to lock a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RowLock {
+    /// The transaction holds the row, and it exists.
+    Locked,
+    /// The row does not exist any more.
+    Gone,
+    /// Another transaction holds it, and the caller does not wait for such rows.
+    Skipped,
+}
+
+type Columns<'a> = &'a [&'a Chunk];
+
+impl Table {
+    fn part_chunks<'a>(index: &UniqueIndex, columns: Columns<'a>) -> Vec<&'a Chunk> {
+        index.spec.columns.iter().map(|&c| columns[c]).collect()
+    }
+
+    /// Inserts positions `0..rows` of `columns` (one chunk a column of the table, of its physical type; decimals may
+    /// come narrower). Returns the row ids, or error 1062 at the first duplicate.
+    pub fn insert_rows(self: &Arc<Self>, txn: &Arc<Txn>, columns: Columns<'_>, rows: usize) -> Result<Vec<u64>> {
+        self.assert_columns(columns, rows);
+        let mut ids = Vec::with_capacity(rows);
+        if self.unique.is_empty() {
+            let mut next = 0;
+            while next < rows {
+                let (leaf_no, slots) = self.append(txn, columns, next..rows, |_, _| {})?;
+                next += slots.len();
+                ids.extend(slots.map(|s| self.row_id(leaf_no, s)));
+            }
+        } else {
+            let hashes = self.hash_rows(columns, 0..rows);
+            for row in 0..rows {
+                let hash = |i: usize| hashes[i][row];
+                match self.insert_hashed(txn, columns, row, hash)? {
+                    Ok(id) => ids.push(id),
+                    Err(duplicate) => return Err(duplicate.error()),
+                }
+            }
+        }
+        self.inserted(columns, &ids);
+        Ok(ids)
+    }
+
+    /// Inserts position `row` of `columns`, unless a unique key of it exists: then nothing happens and the answer tells
+    /// which row has it. For INSERT IGNORE, REPLACE and ON DUPLICATE KEY UPDATE.
+    pub fn try_insert(
+        self: &Arc<Self>,
+        txn: &Arc<Txn>,
+        columns: Columns<'_>,
+        row: usize,
+    ) -> Result<std::result::Result<u64, Duplicate>> {
+        self.assert_columns(columns, row + 1);
+        let hashes = self.hash_rows(columns, row..row + 1);
+        let inserted = self.insert_hashed(txn, columns, row, |i| hashes[i][0])?;
+        if let Ok(id) = inserted {
+            let one: Vec<Chunk> = columns.iter().map(|c| c.gather(&[row as u16])).collect();
+            self.inserted(&one.iter().collect::<Vec<_>>(), &[id]);
+        }
+        Ok(inserted)
+    }
+
+    fn assert_columns(&self, columns: Columns<'_>, rows: usize) {
+        assert_eq!(columns.len(), self.types().len(), "one chunk a column");
+        assert!(columns.iter().all(|c| c.len() >= rows), "every column has all rows");
+    }
+
+    fn hash_rows(&self, columns: Columns<'_>, rows: Range<usize>) -> Vec<Vec<Option<u64>>> {
+        self.unique.iter().map(|i| i.spec.hash_rows(&Self::part_chunks(i, columns), rows.clone())).collect()
+    }
+
+    /// Counters and statistics, after rows came in.
+    fn inserted(&self, columns: Columns<'_>, ids: &[u64]) {
+        if let Some(c) = self.auto_increment_column() {
+            self.observe_chunk(c, columns[c]);
+        }
+        self.stats.observe(columns);
+        if let Some(&last) = ids.last() {
+            self.collect_if_many(self.split(last).0);
+        }
+    }
+
+    fn insert_hashed(
+        self: &Arc<Self>,
+        txn: &Arc<Txn>,
+        columns: Columns<'_>,
+        row: usize,
+        hash: impl Fn(usize) -> Option<u64>,
+    ) -> Result<std::result::Result<u64, Duplicate>> {
+        let chunks: Vec<Vec<&Chunk>> = self.unique.iter().map(|i| Self::part_chunks(i, columns)).collect();
+        let key = |i: usize| Key { chunks: &chunks[i], row };
+        let mut guards = match self.reserve_keys(txn, |i| hash(i).map(|h| (h, key(i))), None)? {
+            Ok(guards) => guards,
+            Err(duplicate) => return Ok(Err(duplicate)),
+        };
+        let (leaf_no, slots) = self.append(txn, columns, row..row + 1, |leaf_no, slot| {
+            for (i, guard) in guards.iter_mut().enumerate() {
+                if let (Some(guard), Some(hash)) = (guard, hash(i)) {
+                    self.unique[i].enter_appended(guard, hash, key(i), self.rows(), leaf_no, slot);
+                }
+            }
+        })?;
+        Ok(Ok(self.row_id(leaf_no, slots.start)))
+    }
+
+    /// Latches the shards of all keys that a row is about to have and makes sure that nobody has them; waits for
+    /// transactions on which that depends. `own`: the row, if it exists already. Keys may be absent (NULL parts).
+    fn reserve_keys<'k>(
+        &self,
+        txn: &Txn,
+        key: impl Fn(usize) -> Option<(u64, Key<'k>)>,
+        own: Option<u64>,
+    ) -> Result<std::result::Result<Vec<Option<ShardGuard<'_>>>, Duplicate>> {
+        'retry: loop {
+            let mut guards = Vec::with_capacity(self.unique.len());
+            for (i, index) in self.unique.iter().enumerate() {
+                let Some((hash, key)) = key(i) else {
+                    guards.push(None);
+                    continue;
+                };
+                let guard = index.lock(hash);
+                match index.check(&guard, hash, key, txn, self.rows(), own) {
+                    Conflict::None => guards.push(Some(guard)),
+                    Conflict::Duplicate(row_id) => {
+                        let (key, key_name) = (index.spec.text(key), index.spec.name.clone());
+                        return Ok(Err(Duplicate { row_id, index: i, key, key_name }));
+                    }
+                    Conflict::Wait(owner) => {
+                        drop((guard, guards));
+                        self.txns.wait_for(txn, &owner)?;
+                        continue 'retry;
+                    }
+                }
+            }
+            return Ok(Ok(guards));
+        }
+    }
+
+    /// Appends as many of `rows` as the tail leaf takes; returns the leaf and the slots. `appended` is called under the
+    /// tail latch with the leaf and the first slot, once the rows are in it.
+    fn append(
+        self: &Arc<Self>,
+        txn: &Arc<Txn>,
+        columns: Columns<'_>,
+        rows: Range<usize>,
+        appended: impl FnOnce(u64, usize),
+    ) -> Result<(u64, Range<usize>)> {
+        let mut tail = self.tail.lock();
+        let capacity = self.leaf_rows();
+        let room = |leaf_no: u64| self.slot(leaf_no).read().leaf().map_or(0, |l| capacity - l.rows());
+        let leaf_no = match tail.leaf_no.filter(|&n| room(n) > 0) {
+            Some(leaf_no) => leaf_no,
+            None => {
+                let leaf_no = self.take_leaf(&mut tail)?;
+                *self.slot(leaf_no).write() = LeafState::Resident(Box::new(Leaf::new(self.types())));
+                tail.leaf_no = Some(leaf_no);
+                leaf_no
+            }
+        };
+        let slots = {
+            let mut state = self.slot(leaf_no).write();
+            let leaf = state.leaf_mut().expect("the tail leaf is resident while the tail latch is held");
+            let n = rows.len().min(capacity - leaf.rows());
+            let first = leaf.append(txn, columns, rows.start..rows.start + n, capacity);
+            first..first + n
+        };
+        appended(leaf_no, slots.start);
+        drop(tail);
+        self.add_rows(slots.len() as u64);
+        self.note(txn, slots.clone().map(|s| Change::Row { leaf_no, slot: s as u16 }));
+        Ok((leaf_no, slots))
+    }
+
+    pub(crate) fn note(self: &Arc<Self>, txn: &Txn, changes: impl IntoIterator<Item = Change>) {
+        let table: Arc<dyn Versioned> = self.clone();
+        txn.note(&table, changes);
+    }
+
+    /// Runs `change` on the row once `txn` may change it. `Ok(None)`: the row is gone, or held by another and not waited for.
+    fn with_held<R>(
+        self: &Arc<Self>,
+        txn: &Arc<Txn>,
+        row_id: u64,
+        wait: LockWait,
+        change: impl FnOnce(&mut Leaf, usize) -> (R, bool),
+    ) -> Result<std::result::Result<R, RowLock>> {
+        let (leaf_no, slot) = self.split(row_id);
+        let Some(leaf_slot) = self.heap.slot(leaf_no) else { return Ok(Err(RowLock::Gone)) };
+        loop {
+            let owner = {
+                let mut state = leaf_slot.write();
+                let Some(leaf) = state.leaf_mut() else { return Ok(Err(RowLock::Gone)) };
+                match leaf.state(slot, txn) {
+                    RowState::Gone => return Ok(Err(RowLock::Gone)),
+                    RowState::Held(owner) => owner,
+                    RowState::Free => {
+                        let (result, changed) = change(leaf, slot);
+                        if changed {
+                            self.note(txn, [Change::Row { leaf_no, slot: slot as u16 }]);
+                        }
+                        return Ok(Ok(result));
+                    }
+                }
+            };
+            match wait {
+                LockWait::Wait => self.txns.wait_for(txn, &owner)?,
+                LockWait::NoWait => return Err(Error::lock_nowait()),
+                LockWait::SkipLocked => return Ok(Err(RowLock::Skipped)),
+            }
+        }
+    }
+
+    /// Makes `txn` the holder of the row until it ends. Errors: 1205, 1213, 1317, and 3572 with [`LockWait::NoWait`].
+    pub fn lock_row(self: &Arc<Self>, txn: &Arc<Txn>, row_id: u64, wait: LockWait) -> Result<RowLock> {
+        let locked = self.with_held(txn, row_id, wait, |leaf, slot| ((), leaf.lock(txn, slot)))?;
+        Ok(locked.map_or_else(|lock| lock, |()| RowLock::Locked))
+    }
+
+    /// Overwrites `columns` of the row with position `at` of `values` (one chunk a column named). False: the row is gone.
+    pub fn update(
+        self: &Arc<Self>,
+        txn: &Arc<Txn>,
+        row_id: u64,
+        columns: &[usize],
+        values: Columns<'_>,
+        at: usize,
+    ) -> Result<bool> {
+        assert_eq!(columns.len(), values.len());
+        if self.indexes_on(columns).next().is_some() {
+            return self.update_keys(txn, row_id, columns, values, at);
+        }
+        let updated = self.with_held(txn, row_id, LockWait::Wait, |leaf, slot| {
+            leaf.update(txn, slot, columns, values, at, &[]);
+            ((), true)
+        })?;
+        self.updated(row_id, columns, values, at, updated.is_ok())
+    }
+
+    fn updated(&self, row_id: u64, columns: &[usize], values: Columns<'_>, at: usize, done: bool) -> Result<bool> {
+        if done {
+            self.stats.changed(1);
+            for (&c, chunk) in columns.iter().zip(values) {
+                self.stats.observe_one(c, chunk, at);
+            }
+            self.collect_if_many(self.split(row_id).0);
+        }
+        Ok(done)
+    }
+
+    /// An update that touches columns of unique indexes: the row is held first, then the new keys are reserved.
+    fn update_keys(
+        self: &Arc<Self>,
+        txn: &Arc<Txn>,
+        row_id: u64,
+        columns: &[usize],
+        values: Columns<'_>,
+        at: usize,
+    ) -> Result<bool> {
+        if self.lock_row(txn, row_id, LockWait::Wait)? != RowLock::Locked {
+            return Ok(false);
+        }
+        let (leaf_no, slot) = self.split(row_id);
+        // Old and new key of each index; `None`: it stays.
+        let new_keys: Vec<Option<Vec<Chunk>>> = {
+            let state = self.slot(leaf_no).read();
+            let leaf = state.leaf().expect("its row is held");
+            self.unique
+                .iter()
+                .map(|index| {
+                    let of = |&c: &usize| match columns.iter().position(|w| *w == c) {
+                        Some(i) => values[i].gather_owned(&[at as u16]),
+                        None => leaf.column(c).gather_owned(&[slot as u16]),
+                    };
+                    let key: Vec<Chunk> = index.spec.columns.iter().map(of).collect();
+                    let refs: Vec<&Chunk> = key.iter().collect();
+                    let stays = refs.iter().all(|c| c.is_valid(0))
+                        && index.spec.equals(&|c| (leaf.column(c), slot), Key { chunks: &refs, row: 0 });
+                    (!stays).then_some(key)
+                })
+                .collect()
+        };
+        let refs: Vec<Option<Vec<&Chunk>>> = new_keys.iter().map(|k| k.as_ref().map(|k| k.iter().collect())).collect();
+        let mut keep = Vec::new();
+        for (index, key) in self.unique.iter().zip(&refs) {
+            if key.is_some() {
+                index.dissolve_run(self.rows(), leaf_no);
+            }
+            if index.spec.columns.iter().any(|c| columns.contains(c)) {
+                keep.extend(index.spec.columns.iter().copied().filter(|c| !keep.contains(c)).collect::<Vec<_>>());
+            }
+        }
+        let hashes: Vec<Option<u64>> = self
+            .unique
+            .iter()
+            .zip(&refs)
+            .map(|(index, key)| key.as_ref().and_then(|k| index.spec.hash_rows(k, 0..1)[0]))
+            .collect();
+        let key = |i: usize| Some((hashes[i]?, Key { chunks: refs[i].as_ref()?, row: 0 }));
+        let mut guards = match self.reserve_keys(txn, key, Some(row_id))? {
+            Ok(guards) => guards,
+            Err(duplicate) => return Err(duplicate.error()),
+        };
+        for (i, guard) in guards.iter_mut().enumerate() {
+            if let (Some(guard), Some(hash)) = (guard, hashes[i]) {
+                self.unique[i].enter(guard, hash, row_id);
+            }
+        }
+        let updated = {
+            let mut state = self.slot(leaf_no).write();
+            let leaf = state.leaf_mut().expect("its row is held");
+            leaf.update(txn, slot, columns, values, at, &keep);
+            self.note(txn, [Change::Row { leaf_no, slot: slot as u16 }]);
+            true
+        };
+        drop(guards);
+        self.updated(row_id, columns, values, at, updated)
+    }
+
+    /// Deletes the row. False: it is gone already.
+    pub fn delete(self: &Arc<Self>, txn: &Arc<Txn>, row_id: u64) -> Result<bool> {
+        let deleted = self.with_held(txn, row_id, LockWait::Wait, |leaf, slot| {
+            leaf.delete(txn, slot);
+            ((), true)
+        })?;
+        if deleted.is_ok() {
+            self.remove_rows(1);
+            self.collect_if_many(self.split(row_id).0);
+        }
+        Ok(deleted.is_ok())
+    }
+}
