@@ -4,7 +4,9 @@
 //! input** (for joins: probe side's columns first, then build side's). Every node lists the type and name of each
 //! column that it outputs. EXPLAIN prints this very tree.
 
+pub mod explain;
 pub mod logical;
 pub mod physical;
 
+pub use explain::NodeStats;
 pub use physical::*;

@@ -1,0 +1,363 @@
+//! EXPLAIN FORMAT=TREE and EXPLAIN ANALYZE.
+
+use super::NodeStats;
+use super::expression::{Names, aggregate, expression, window};
+use crate::{InitKind, JoinKey, JoinKind, Plan, PlanNode, PlanOp, SetOpKind, SortKey};
+use expr::Expr;
+use std::fmt::Write;
+
+/// Levels of the tree that are printed.
+const DEPTH_MAX: usize = 2000;
+
+/// The plan as an indented tree, one operator a line; with `stats` also what happened.
+pub fn tree(plan: &Plan, stats: Option<&[NodeStats]>) -> String {
+    let mut p = Printer { plan, stats, out: String::new() };
+    p.node(&plan.root, 0);
+    for (i, init) in plan.init.iter().enumerate() {
+        let what = match init.kind {
+            InitKind::Scalar => "subquery in expression; run only once",
+            InitKind::Exists => "subquery in condition; run only once, up to its first row",
+        };
+        p.line(0, &format!("Select #{} ({what})", i + 2), None);
+        p.node(&init.plan, 1);
+    }
+    p.out
+}
+
+struct Printer<'a> {
+    plan: &'a Plan,
+    stats: Option<&'a [NodeStats]>,
+    out: String,
+}
+
+/// `12.5`, `1.5e+6`: as MySQL prints estimates.
+fn figure(v: f64) -> String {
+    if !v.is_finite() {
+        return "inf".into();
+    }
+    if v >= 1e6 {
+        let exponent = v.log10().floor();
+        let mantissa = v / 10f64.powf(exponent);
+        let text = format!("{mantissa:.2}");
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        return format!("{text}e+{exponent}");
+    }
+    if v >= 100.0 || v.fract() == 0.0 {
+        format!("{v:.0}")
+    } else if v < 0.01 {
+        "0".into()
+    } else {
+        let text = format!("{v:.3}");
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    }
+}
+
+fn bytes(n: u64) -> String {
+    match n {
+        0..1024 => format!("{n}"),
+        1024..1048576 => format!("{}K", n / 1024),
+        _ => format!("{:.1}M", n as f64 / 1048576.0),
+    }
+}
+
+impl Printer<'_> {
+    /// One line; `node` adds its figures.
+    fn line(&mut self, depth: usize, text: &str, node: Option<&PlanNode>) {
+        let _ = write!(self.out, "{:1$}-> {text}", "", depth * 4);
+        if let Some(n) = node {
+            let _ = write!(
+                self.out,
+                "  (cost={} rows={})",
+                // Thousand nanoseconds: figures of a size that MySQL's users know.
+                figure(n.estimated_cost / 1000.0),
+                figure(n.estimated_rows)
+            );
+            if let Some(s) = self.stats.and_then(|s| s.get(n.id as usize)) {
+                if s.loops == 0 {
+                    self.out.push_str(" (never executed)");
+                } else {
+                    let ms = |us: u64| figure(us as f64 / 1000.0 / s.loops as f64);
+                    let _ = write!(
+                        self.out,
+                        " (actual time={}..{} rows={} loops={})",
+                        ms(s.time_first_us),
+                        ms(s.time_last_us),
+                        figure(s.rows as f64 / s.loops as f64),
+                        s.loops
+                    );
+                    if s.memory_peak_bytes > 0 {
+                        let _ = write!(self.out, " (memory={})", bytes(s.memory_peak_bytes));
+                    }
+                    if s.spilled_bytes > 0 {
+                        let _ = write!(self.out, " (spilled={})", bytes(s.spilled_bytes));
+                    }
+                }
+            }
+        }
+        self.out.push('\n');
+    }
+
+    fn expr(&self, e: &Expr, names: &Names) -> String {
+        let mut text = expression(e, names);
+        // Parameters that subqueries fill are called by their subquery.
+        for (i, init) in self.plan.init.iter().enumerate() {
+            text = text.replace(&format!("<param {}>", init.param), &format!("(select #{})", i + 2));
+        }
+        text
+    }
+
+    fn exprs(&self, es: &[Expr], names: &Names) -> String {
+        es.iter().map(|e| self.expr(e, names)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn conjunction(&self, es: &[Expr], names: &Names) -> String {
+        match es {
+            [one] => {
+                let text = self.expr(one, names);
+                if text.starts_with('(') { text } else { format!("({text})") }
+            }
+            _ => format!("({})", es.iter().map(|e| self.expr(e, names)).collect::<Vec<_>>().join(" and ")),
+        }
+    }
+
+    fn sort(&self, keys: &[SortKey], names: &Names) -> String {
+        keys.iter()
+            .map(|k| format!("{}{}", self.expr(&k.expr, names), if k.descending { " DESC" } else { "" }))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    fn keys(&self, keys: &[JoinKey], probe: &PlanNode, build: &PlanNode) -> String {
+        let (p, b) = (Names::of(&probe.output), Names::of(&build.output));
+        keys.iter()
+            .map(|k| {
+                let sign = if k.null_safe { "<=>" } else { "=" };
+                format!("({} {sign} {})", self.expr(&k.probe, &p), self.expr(&k.build, &b))
+            })
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    fn node(&mut self, n: &PlanNode, depth: usize) {
+        if depth > DEPTH_MAX {
+            self.line(depth, "...", None);
+            return;
+        }
+        let d = depth + 1;
+        match &n.op {
+            PlanOp::OneRow => self.line(depth, "Rows fetched before execution", Some(n)),
+            PlanOp::Empty => self.line(depth, "Zero rows (Impossible WHERE)", Some(n)),
+            PlanOp::Values { rows } => self.line(depth, &format!("Values: {} row(s)", rows.len()), Some(n)),
+            PlanOp::Scan { table, alias, columns, filters, sideways, .. } => {
+                let names =
+                    Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].name)).collect());
+                let mut scan = format!("Table scan on {alias}");
+                if !sideways.is_empty() {
+                    let on: Vec<String> = sideways
+                        .iter()
+                        .filter_map(|s| columns.get(s.column))
+                        .map(|c| table.columns[*c].name.to_string())
+                        .collect();
+                    let _ = write!(scan, ", narrowed by hash joins on {}", on.join(", "));
+                }
+                if filters.is_empty() {
+                    self.line(depth, &scan, Some(n));
+                } else {
+                    self.line(depth, &format!("Filter: {}", self.conjunction(filters, &names)), Some(n));
+                    self.line(d, &scan, None);
+                }
+            }
+            PlanOp::KeyLookup { table, alias, index, keys, columns, filters, .. } => {
+                let names =
+                    Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].name)).collect());
+                let key = &table.indexes[*index];
+                let lookup = match keys.as_slice() {
+                    [one] => {
+                        let parts: Vec<String> = key
+                            .parts
+                            .iter()
+                            .zip(one)
+                            .map(|(p, e)| format!("{}={}", table.columns[p.column_idx].name, self.expr(e, &names)))
+                            .collect();
+                        format!("Single-row index lookup on {alias} using {} ({})", key.name, parts.join(", "))
+                    }
+                    many => format!("Index lookups on {alias} using {} ({} keys)", key.name, many.len()),
+                };
+                if filters.is_empty() {
+                    self.line(depth, &lookup, Some(n));
+                } else {
+                    self.line(depth, &format!("Filter: {}", self.conjunction(filters, &names)), Some(n));
+                    self.line(d, &lookup, None);
+                }
+            }
+            PlanOp::Fetch { input, table, columns, .. } => {
+                let names: Vec<&str> = columns.iter().map(|c| &*table.columns[*c].name).collect();
+                self.line(depth, &format!("Fetch columns of {} by row id: {}", table.name, names.join(", ")), Some(n));
+                self.node(input, d);
+            }
+            PlanOp::Filter { input, predicates } => {
+                let text = self.conjunction(predicates, &Names::of(&input.output));
+                self.line(depth, &format!("Filter: {text}"), Some(n));
+                self.node(input, d);
+            }
+            PlanOp::Project { input, .. } => self.node(input, depth),
+            PlanOp::HashJoin { kind, probe, build, keys, residual, .. } => {
+                let mut text = format!("{} {}", hash_words(*kind), self.keys(keys, probe, build));
+                if let Some(r) = residual {
+                    let names = Names::of_both(&probe.output, &build.output);
+                    let _ = write!(text, ", extra conditions: {}", self.conjunction(std::slice::from_ref(r), &names));
+                }
+                self.line(depth, &text, Some(n));
+                self.node(probe, d);
+                self.line(d, "Hash", None);
+                self.node(build, d + 1);
+            }
+            PlanOp::NestedLoopJoin { kind, probe, build, condition, .. } => {
+                let mut text = nested_words(*kind).to_string();
+                if let Some(c) = condition {
+                    let names = Names::of_both(&probe.output, &build.output);
+                    let _ = write!(text, ": {}", self.conjunction(std::slice::from_ref(c), &names));
+                }
+                self.line(depth, &text, Some(n));
+                self.node(probe, d);
+                self.node(build, d);
+            }
+            PlanOp::Apply { input, subplan, params, kind } => {
+                let names = Names::of(&input.output);
+                let of: Vec<String> = params.iter().map(|(_, e)| self.expr(e, &names)).collect();
+                let text = format!("{} (invalidated on new values of {})", nested_words(*kind), of.join(", "));
+                self.line(depth, &text, Some(n));
+                self.node(input, d);
+                self.node(subplan, d);
+            }
+            PlanOp::Aggregate { input, groups, aggregates, rollup } => {
+                let names = Names::of(&input.output);
+                let calls: Vec<String> = aggregates.iter().map(|a| aggregate(a, &names)).collect();
+                let text = match (groups.is_empty(), rollup) {
+                    (true, _) => format!("Aggregate: {}", calls.join(", ")),
+                    (false, true) => "Group aggregate with rollup: ".to_string() + &calls.join(", "),
+                    (false, false) => "Aggregate using temporary table".into(),
+                };
+                self.line(depth, text.trim_end_matches(": "), Some(n));
+                self.node(input, d);
+            }
+            PlanOp::Distinct { input } => {
+                self.line(depth, "Temporary table with deduplication", Some(n));
+                self.node(input, d);
+            }
+            PlanOp::Sort { input, keys, limit, offset } => {
+                let by = self.sort(keys, &Names::of(&input.output));
+                match (limit, offset) {
+                    (None, 0) => self.line(depth, &format!("Sort: {by}"), Some(n)),
+                    _ => {
+                        self.line(depth, &limit_words(*limit, *offset), Some(n));
+                        let kept = limit.map(|l| l.saturating_add(*offset));
+                        let per = kept.map_or(String::new(), |k| format!(", limit input to {k} row(s) per chunk"));
+                        self.line(d, &format!("Sort: {by}{per}"), None);
+                    }
+                }
+                let below = if limit.is_some() || *offset > 0 { d + 1 } else { d };
+                self.node(input, below);
+            }
+            PlanOp::Limit { input, limit, offset } => {
+                self.line(depth, &limit_words(*limit, *offset), Some(n));
+                self.node(input, d);
+            }
+            PlanOp::Window { input, partition_by, order_by, calls } => {
+                let names = Names::of(&input.output);
+                let calls: Vec<String> = calls.iter().map(|c| window(c, &names)).collect();
+                self.line(depth, &format!("Window aggregate: {}", calls.join(", ")), Some(n));
+                let mut by = self.exprs(partition_by, &names);
+                let order = self.sort(order_by, &names);
+                if !by.is_empty() && !order.is_empty() {
+                    by.push_str(", ");
+                }
+                by.push_str(&order);
+                if by.is_empty() {
+                    self.node(input, d);
+                } else {
+                    self.line(d, &format!("Sort: {by}"), None);
+                    self.node(input, d + 1);
+                }
+            }
+            PlanOp::SetOp { kind, inputs } => {
+                let text = match kind {
+                    SetOpKind::UnionAll => "Append",
+                    SetOpKind::IntersectAll => "Intersect all materialize",
+                    SetOpKind::IntersectDistinct => "Intersect materialize with deduplication",
+                    SetOpKind::ExceptAll => "Except all materialize",
+                    SetOpKind::ExceptDistinct => "Except materialize with deduplication",
+                };
+                self.line(depth, text, Some(n));
+                for i in inputs {
+                    self.line(d, "Stream results", None);
+                    self.node(i, d + 1);
+                }
+            }
+            PlanOp::With { ctes, input } => {
+                self.node(input, depth);
+                for c in ctes {
+                    self.line(depth, &format!("Materialize CTE {}", c.name), None);
+                    self.node(&c.plan, d);
+                }
+            }
+            PlanOp::CteScan { name, .. } => self.line(depth, &format!("Table scan on {name}"), Some(n)),
+            PlanOp::RecursiveUnion { anchor, recursive, distinct, .. } => {
+                let text = if *distinct {
+                    "Materialize recursive CTE with deduplication"
+                } else {
+                    "Materialize recursive CTE"
+                };
+                self.line(depth, text, Some(n));
+                self.node(anchor, d);
+                self.line(d, "Repeat until convergence", None);
+                self.node(recursive, d + 1);
+            }
+            PlanOp::SingleRow { input } => {
+                self.line(depth, "At most one row", Some(n));
+                self.node(input, d);
+            }
+            PlanOp::Virtual { schema, name, .. } => {
+                self.line(depth, &format!("Table scan on {schema}.{name}"), Some(n))
+            }
+        }
+    }
+}
+
+fn limit_words(limit: Option<u64>, offset: u64) -> String {
+    match (limit, offset) {
+        (Some(l), 0) => format!("Limit: {l} row(s)"),
+        (Some(l), o) => format!("Limit/Offset: {l}/{o} row(s)"),
+        (None, o) => format!("Offset: {o} row(s)"),
+    }
+}
+
+fn hash_words(kind: JoinKind) -> &'static str {
+    match kind {
+        JoinKind::Inner => "Inner hash join",
+        JoinKind::Left => "Left hash join",
+        JoinKind::Right => "Left hash join, hashing its left side",
+        JoinKind::Semi => "Hash semijoin",
+        JoinKind::Anti => "Hash antijoin",
+        JoinKind::RightSemi => "Hash semijoin, hashing its left side",
+        JoinKind::RightAnti => "Hash antijoin, hashing its left side",
+        JoinKind::Mark { null_aware: false } => "Hash mark join",
+        JoinKind::Mark { null_aware: true } => "Hash mark join, NULL-aware",
+        JoinKind::NullAwareAnti => "Hash antijoin, NULL-aware",
+        JoinKind::Single => "Left hash join, at most one match",
+    }
+}
+
+fn nested_words(kind: JoinKind) -> &'static str {
+    match kind {
+        JoinKind::Inner => "Nested loop inner join",
+        JoinKind::Left => "Nested loop left join",
+        JoinKind::Right => "Nested loop right join",
+        JoinKind::Semi | JoinKind::RightSemi => "Nested loop semijoin",
+        JoinKind::Anti | JoinKind::RightAnti => "Nested loop antijoin",
+        JoinKind::Mark { null_aware: false } => "Nested loop mark join",
+        JoinKind::Mark { null_aware: true } => "Nested loop mark join, NULL-aware",
+        JoinKind::NullAwareAnti => "Nested loop antijoin, NULL-aware",
+        JoinKind::Single => "Nested loop left join, at most one match",
+    }
+}
