@@ -416,13 +416,10 @@ impl<'a> Lexer<'a> {
             let found = if escapes { memchr::memchr2(quote, b'\\', rest) } else { memchr::memchr(quote, rest) };
             let Some(i) = found else { return self.token(Tok::Bad, start, self.src.len()) };
             at += i;
-            if self.src[at] == b'\\' && quote != b'\\' {
-                at += 2;
-            } else if self.byte(at + 1) == quote {
-                at += 2;
-            } else {
+            if self.src[at] == quote && self.byte(at + 1) != quote {
                 return self.token(tok, start, at + 1);
             }
+            at += 2;
         }
     }
 

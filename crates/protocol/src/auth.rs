@@ -24,7 +24,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::NONCE_LEN;
-use crate::crypt::{native_stage2, same_bytes, sha1, sha2_matches, sha256};
+use crate::crypt::{is_sha2_hash, native_stage2, same_bytes, sha1, sha2_matches, sha256};
 
 /// How an account proves itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -48,6 +48,39 @@ impl Plugin {
     }
 }
 
+/// What the server stores instead of a password.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Secret {
+    /// There is no password.
+    None,
+    /// SHA1(SHA1(password)), of mysql_native_password.
+    Sha1([u8; 20]),
+    /// SHA256(SHA256(password)), with which caching_sha2_password can check proofs at once.
+    Sha256([u8; 32]),
+    /// The salted and slow form of caching_sha2_password, see [`crate::crypt`].
+    Crypt(Vec<u8>),
+}
+
+impl Secret {
+    /// From MySQL's `authentication_string`; None if the plugin does not store such a thing.
+    pub fn from_auth_string(plugin: Plugin, stored: &[u8]) -> Option<Secret> {
+        match plugin {
+            _ if stored.is_empty() => Some(Secret::None),
+            Plugin::NativePassword => native_stage2(stored).map(Secret::Sha1),
+            Plugin::CachingSha2Password => is_sha2_hash(stored).then(|| Secret::Crypt(stored.to_vec())),
+        }
+    }
+
+    fn matches(&self, password: &[u8]) -> bool {
+        match self {
+            Secret::None => password.is_empty(),
+            Secret::Sha1(stored) => same_bytes(&sha1(&[&sha1(&[password])]), stored),
+            Secret::Sha256(stored) => same_bytes(&sha256(&[&sha256(&[password])]), stored),
+            Secret::Crypt(stored) => sha2_matches(password, stored),
+        }
+    }
+}
+
 /// What the server stores about an account, as far as logging in goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Account {
@@ -55,8 +88,7 @@ pub struct Account {
     /// The host pattern of the account, such as `localhost` or `%`.
     pub host: String,
     pub plugin: Plugin,
-    /// The stored form of the password, see [`crate::crypt`]; empty when there is none.
-    pub auth_string: Vec<u8>,
+    pub secret: Secret,
     pub locked: bool,
     /// REQUIRE SSL
     pub tls_required: bool,
@@ -69,16 +101,19 @@ impl Account {
             user: user.to_owned(),
             host: String::new(),
             plugin: Plugin::CachingSha2Password,
-            auth_string: b"$A$005$THISISACOMBINATIONOFINVALIDSALTANDPASSWORDTHATMUSTNEVERBRBEUSED".to_vec(),
+            secret: Secret::Crypt(NO_PASSWORD_FITS.to_vec()),
             locked: false,
             tls_required: false,
         }
     }
 
     pub fn has_password(&self) -> bool {
-        !self.auth_string.is_empty()
+        self.secret != Secret::None
     }
 }
+
+/// Of the right form, but for a digest that no password has.
+const NO_PASSWORD_FITS: &[u8] = b"$A$005$THISISACOMBINATIONOFINVALIDSALTANDPASSWORDTHATMUSTNEVERBRBEUSED";
 
 /// SHA256(SHA256(password)) of accounts that have logged in, by user and host.
 #[derive(Default, Debug)]
@@ -88,8 +123,8 @@ pub struct DigestCache {
 
 #[derive(Debug)]
 struct CachedDigest {
-    /// The digest is of this stored password, and forgotten when the account has another.
-    auth_string: Vec<u8>,
+    /// The digest belongs to this secret, and is forgotten when the account has another.
+    secret: Secret,
     digest: [u8; 32],
 }
 
@@ -101,11 +136,11 @@ impl DigestCache {
     fn get(&self, account: &Account) -> Option<[u8; 32]> {
         let digests = self.lock();
         let cached = digests.get(&(account.user.clone(), account.host.clone()))?;
-        (cached.auth_string == account.auth_string).then_some(cached.digest)
+        (cached.secret == account.secret).then_some(cached.digest)
     }
 
     fn put(&self, account: &Account, digest: [u8; 32]) {
-        let cached = CachedDigest { auth_string: account.auth_string.clone(), digest };
+        let cached = CachedDigest { secret: account.secret.clone(), digest };
         self.lock().insert((account.user.clone(), account.host.clone()), cached);
     }
 
@@ -216,20 +251,18 @@ impl<'a> Exchange<'a> {
             (false, false) => return DENIED,
             (true, false) => {}
         }
-        match self.account.plugin {
-            Plugin::NativePassword => match native_proves(proof, self.nonce, &self.account.auth_string) {
-                true => Step::Accept(None),
-                false => DENIED,
-            },
-            Plugin::CachingSha2Password => {
-                let cached = self.cache.get(self.account);
-                if cached.is_some_and(|digest| sha2_proves(proof, self.nonce, &digest)) {
-                    return Step::Accept(Some(vec![MORE_DATA, FAST_SUCCESS]));
-                }
-                self.state = State::Password;
-                Step::Ask(vec![MORE_DATA, FULL_AUTH])
+        let digest = match &self.account.secret {
+            Secret::Sha1(stage2) => {
+                return if native_proves(proof, self.nonce, stage2) { Step::Accept(None) } else { DENIED };
             }
+            Secret::Sha256(digest) => Some(*digest),
+            Secret::Crypt(_) | Secret::None => self.cache.get(self.account),
+        };
+        if digest.is_some_and(|digest| sha2_proves(proof, self.nonce, &digest)) {
+            return Step::Accept(Some(vec![MORE_DATA, FAST_SUCCESS]));
         }
+        self.state = State::Password;
+        Step::Ask(vec![MORE_DATA, FULL_AUTH])
     }
 
     fn check_encrypted(&self, ciphertext: &[u8]) -> Step {
@@ -244,10 +277,12 @@ impl<'a> Exchange<'a> {
     }
 
     fn check_password(&self, password: &[u8]) -> Step {
-        if !sha2_matches(password, &self.account.auth_string) {
+        if !self.account.secret.matches(password) {
             return DENIED;
         }
-        self.cache.put(self.account, sha256(&[&sha256(&[password])]));
+        if let Secret::Crypt(_) = self.account.secret {
+            self.cache.put(self.account, sha256(&[&sha256(&[password])]));
+        }
         Step::Accept(None)
     }
 }
@@ -260,12 +295,12 @@ fn is_no_password(proof: &[u8]) -> bool {
 }
 
 /// proof = SHA1(password) XOR SHA1(nonce, SHA1(SHA1(password)))
-fn native_proves(proof: &[u8], nonce: &[u8], stored: &[u8]) -> bool {
-    let (Ok(mut stage1), Some(stage2)) = (<[u8; 20]>::try_from(proof), native_stage2(stored)) else { return false };
-    for (byte, key) in stage1.iter_mut().zip(sha1(&[nonce, &stage2])) {
+fn native_proves(proof: &[u8], nonce: &[u8], stage2: &[u8; 20]) -> bool {
+    let Ok(mut stage1) = <[u8; 20]>::try_from(proof) else { return false };
+    for (byte, key) in stage1.iter_mut().zip(sha1(&[nonce, stage2])) {
         *byte ^= key;
     }
-    same_bytes(&sha1(&[&stage1]), &stage2)
+    same_bytes(&sha1(&[&stage1]), stage2)
 }
 
 /// proof = SHA256(password) XOR SHA256(SHA256(SHA256(password)), nonce)
@@ -304,11 +339,12 @@ mod tests {
     }
 
     fn account(plugin: Plugin, password: &[u8]) -> Account {
-        let auth_string = match plugin {
+        let stored = match plugin {
             Plugin::NativePassword => native_hash(password).into_bytes(),
             Plugin::CachingSha2Password => sha2_hash(password, &NONCE),
         };
-        Account { plugin, auth_string, host: "%".to_owned(), ..Account::decoy("joe") }
+        let secret = Secret::from_auth_string(plugin, &stored).unwrap();
+        Account { plugin, secret, host: "%".to_owned(), ..Account::decoy("joe") }
     }
 
     fn native_proof(password: &[u8]) -> Vec<u8> {
@@ -351,7 +387,7 @@ mod tests {
         assert_eq!(wrong.begin(SHA2, &sha2_proof(b"no")), Step::Ask(vec![1, 4]));
         assert_eq!(wrong.resume(b"no\0"), DENIED);
         // a changed password makes the cached digest stale
-        let changed = Account { auth_string: sha2_hash(b"new", &NONCE), ..account.clone() };
+        let changed = Account { secret: Secret::Crypt(sha2_hash(b"new", &NONCE)), ..account.clone() };
         let mut stale = Exchange::new(&changed, &NONCE, true, &cache, &ToyRsa);
         assert_eq!(stale.begin(SHA2, &sha2_proof(b"pw")), Step::Ask(vec![1, 4]));
     }
@@ -373,6 +409,19 @@ mod tests {
     }
 
     #[test]
+    fn a_stored_digest_needs_no_cache() {
+        let secret = Secret::Sha256(sha256(&[&sha256(&[b"pw"])]));
+        let account = Account { secret, ..account(Plugin::CachingSha2Password, b"x") };
+        let cache = DigestCache::default();
+        let exchange = || Exchange::new(&account, &NONCE, true, &cache, &ToyRsa);
+        assert_eq!(exchange().begin(SHA2, &sha2_proof(b"pw")), Step::Accept(Some(vec![1, 3])));
+        let mut wrong = exchange();
+        assert_eq!(wrong.begin(SHA2, &sha2_proof(b"no")), Step::Ask(vec![1, 4]));
+        assert_eq!(wrong.resume(b"no\0"), DENIED);
+        assert_eq!(Secret::from_auth_string(Plugin::NativePassword, b"$A$"), None);
+    }
+
+    #[test]
     fn no_password() {
         let (account, cache) = (account(Plugin::CachingSha2Password, b""), DigestCache::default());
         let begin = |plugin, proof: &[u8]| Exchange::new(&account, &NONCE, false, &cache, &ToyRsa).begin(plugin, proof);
@@ -388,7 +437,7 @@ mod tests {
         assert_eq!(exchange.begin(SHA2, b""), Step::Deny { password_given: false });
         assert_eq!(exchange.begin(SHA2, &[1; 32]), Step::Ask(vec![1, 4]));
         assert_eq!(exchange.resume(b"anything\0"), DENIED);
-        assert!(crate::crypt::is_sha2_hash(&account.auth_string));
+        assert!(is_sha2_hash(NO_PASSWORD_FITS));
     }
 
     proptest! {

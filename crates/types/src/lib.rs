@@ -5,6 +5,7 @@
 pub mod collation;
 pub mod decimal;
 pub mod error;
+pub mod float;
 pub mod int256;
 pub mod sql_type;
 pub mod temporal;
@@ -16,4 +17,4 @@ pub use error::{Error, ErrorCode, Result, Warning, WarningLevel};
 pub use int256::I256;
 pub use sql_type::{IntSize, PhysType, SqlType, StringKind};
 pub use temporal::{Date, DateTime, Time, TimeZone, Timestamp};
-pub use value::Value;
+pub use value::{ConvertMode, Read, Truncation, Value, convert_for_column, render_text};

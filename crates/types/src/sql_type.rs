@@ -3,6 +3,8 @@
 //! A type says what a value means; [`SqlType::phys`] says how a chunk holds it. Attributes that only matter to DDL and
 //! to display (ZEROFILL, display width, UNSIGNED on DECIMAL/FLOAT/DOUBLE) live in the catalog's column definition.
 
+use std::fmt;
+
 use crate::Collation;
 
 /// Width of an integer type.
@@ -18,6 +20,51 @@ pub enum IntSize {
     I32,
     /// BIGINT, 8 bytes
     I64,
+}
+
+impl IntSize {
+    /// Bytes of a value on disk and in the protocol.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            IntSize::I8 => 1,
+            IntSize::I16 => 2,
+            IntSize::I24 => 3,
+            IntSize::I32 => 4,
+            IntSize::I64 => 8,
+        }
+    }
+
+    /// The least and the greatest value.
+    pub const fn range(self, unsigned: bool) -> (i128, i128) {
+        let bits = self.bytes() * 8;
+        if unsigned { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) }
+    }
+
+    /// The least signed value.
+    pub const fn min_value(self) -> i64 {
+        self.range(false).0 as i64
+    }
+
+    /// The greatest signed value.
+    pub const fn max_value(self) -> i64 {
+        self.range(false).1 as i64
+    }
+
+    /// The greatest unsigned value.
+    pub const fn max_unsigned(self) -> u64 {
+        self.range(true).1 as u64
+    }
+
+    /// The SQL word, in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            IntSize::I8 => "tinyint",
+            IntSize::I16 => "smallint",
+            IntSize::I24 => "mediumint",
+            IntSize::I32 => "int",
+            IntSize::I64 => "bigint",
+        }
+    }
 }
 
 /// Family of a character or byte string type. With [`Collation::Binary`] these are BINARY, VARBINARY and the BLOBs.
@@ -164,6 +211,48 @@ impl SqlType {
         match self {
             SqlType::String { collation, .. } => Some(*collation),
             _ => None,
+        }
+    }
+}
+
+impl fmt::Display for SqlType {
+    /// As SHOW CREATE TABLE writes the type, without character set: `decimal(10,2)`, `bigint unsigned`, `varchar(20)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fractional = |f: &mut fmt::Formatter<'_>, name: &str, fsp: u8| {
+            if fsp == 0 { f.write_str(name) } else { write!(f, "{name}({fsp})") }
+        };
+        match self {
+            SqlType::Null => f.write_str("null"),
+            SqlType::Bool => f.write_str("int"),
+            SqlType::Int { size, unsigned } => {
+                f.write_str(size.name())?;
+                f.write_str(if *unsigned { " unsigned" } else { "" })
+            }
+            SqlType::Decimal { precision, scale } => write!(f, "decimal({precision},{scale})"),
+            SqlType::Float => f.write_str("float"),
+            SqlType::Double => f.write_str("double"),
+            SqlType::String { kind, len, collation } => {
+                let binary = *collation == Collation::Binary;
+                match (kind, binary) {
+                    (StringKind::Char, false) => write!(f, "char({len})"),
+                    (StringKind::Char, true) => write!(f, "binary({len})"),
+                    (StringKind::VarChar, false) => write!(f, "varchar({len})"),
+                    (StringKind::VarChar, true) => write!(f, "varbinary({len})"),
+                    (StringKind::TinyText, false) => f.write_str("tinytext"),
+                    (StringKind::TinyText, true) => f.write_str("tinyblob"),
+                    (StringKind::Text, false) => f.write_str("text"),
+                    (StringKind::Text, true) => f.write_str("blob"),
+                    (StringKind::MediumText, false) => f.write_str("mediumtext"),
+                    (StringKind::MediumText, true) => f.write_str("mediumblob"),
+                    (StringKind::LongText, false) => f.write_str("longtext"),
+                    (StringKind::LongText, true) => f.write_str("longblob"),
+                }
+            }
+            SqlType::Date => f.write_str("date"),
+            SqlType::Time { fsp } => fractional(f, "time", *fsp),
+            SqlType::DateTime { fsp } => fractional(f, "datetime", *fsp),
+            SqlType::Timestamp { fsp } => fractional(f, "timestamp", *fsp),
+            SqlType::Year => f.write_str("year"),
         }
     }
 }

@@ -132,6 +132,8 @@ pub enum ShowWhat {
     Profile {
         types: Vec<Ident>,
         query: Option<u64>,
+        offset: u64,
+        limit: Option<u64>,
     },
     ProcedureStatus,
     FunctionStatus,

@@ -17,8 +17,8 @@ impl<'a> Parser<'a> {
             schema: None,
             target: ExplainTarget::Connection(0),
         };
-        let plain =
-            !self.at_word("ANALYZE") && !self.at_explainable() && !(self.at_word("FORMAT") && self.peek() == Tok::Eq);
+        let format = self.at_word("FORMAT") && self.peek() == Tok::Eq;
+        let plain = !(format || self.at_kw(Kw::ANALYZE) || self.at_explainable());
         if plain && !self.at_kw(Kw::FOR) {
             let ahead = self.peek2().0;
             // EXTENDED and PARTITIONS are words of old; but a table may have such a name.

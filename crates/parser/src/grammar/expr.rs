@@ -291,6 +291,11 @@ impl<'a> Parser<'a> {
         Ok((Expr::new(ExprKind::Unary(op, Box::new(operand)), self.span_from(start)), level))
     }
 
+    /// An operand with its signs, and no operator after it (column defaults).
+    pub(super) fn bare_operand(&mut self) -> Result<Expr> {
+        self.nested(EXPR_WEIGHT, |p| Ok(p.operand(COLLATE)?.0))
+    }
+
     fn primary(&mut self) -> Result<Expr> {
         let start = self.start();
         let kind = match self.kind() {

@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
         if query.into.is_some() {
             return Err(self.error());
         }
-        query.into = self.into_clause()?;
+        query.into = self.select_into()?;
         Ok(())
     }
 
@@ -276,7 +276,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `INTO OUTFILE ..`, `INTO DUMPFILE ..`, `INTO @x, y`
-    pub(super) fn into_clause(&mut self) -> Result<Option<Box<SelectInto>>> {
+    pub(super) fn select_into(&mut self) -> Result<Option<Box<SelectInto>>> {
         self.expect_kw(Kw::INTO)?;
         let into = if self.eat_kw(Kw::OUTFILE) {
             let path = self.string_utf8()?;

@@ -14,7 +14,7 @@ impl<'a> Parser<'a> {
         let hints = self.opt_hints();
         let modifiers = self.select_modifiers();
         let items = self.select_items()?;
-        let into = if self.at_kw(Kw::INTO) { self.into_clause()? } else { None };
+        let into = if self.at_kw(Kw::INTO) { self.select_into()? } else { None };
         let mut select = Select {
             modifiers,
             hints,
@@ -95,10 +95,11 @@ impl<'a> Parser<'a> {
 
     fn select_item(&mut self) -> Result<SelectItem> {
         let start = self.start();
-        if is_ident(self.kind()) && self.peek() == Tok::Dot {
-            if let Some(table) = self.opt_qualified_wildcard()? {
-                return Ok(SelectItem::QualifiedWildcard(table, self.span_from(start)));
-            }
+        if is_ident(self.kind())
+            && self.peek() == Tok::Dot
+            && let Some(table) = self.opt_qualified_wildcard()?
+        {
+            return Ok(SelectItem::QualifiedWildcard(table, self.span_from(start)));
         }
         let expr = self.expr()?;
         let text = self.source_text(self.span_from(start));

@@ -1,1 +1,119 @@
-//! The optimizer: rewrites, join order, access paths, physical plans.
+//! The optimizer: from a bound query to the plan that runs.
+//!
+//! ```text
+//!   bound query
+//!     │  subqueries       expressions' subqueries become (dependent) joins and parameters
+//!     │  ctes             CTEs read once are inlined
+//!     │  pushdown         predicates sink; outer joins become inner
+//!     │  unnest           dependent joins become joins
+//!     │  pushdown, simplifications
+//!     │  join order       per block of joins, by cost
+//!     ▼  physical         access paths, join methods, positions
+//!   plan
+//! ```
+//!
+//! Every pass keeps the meaning of the tree for all data, NULLs and empty tables included; statistics only choose. Passes
+//! are listed by name in [`PASSES`]; [`optimize_traced`] records the tree after each. In debug builds [`verify`] checks
+//! the tree between passes.
+
+pub mod cardinality;
+mod column_set;
+mod context;
+pub mod cost;
+mod cte;
+mod enumerate;
+mod join_order;
+mod physical;
+mod predicates;
+mod properties;
+mod pushdown;
+mod sample;
+pub mod settings;
+mod subquery;
+mod tree;
+mod unnest;
+mod verify;
+
+pub use column_set::ColumnSet;
+pub use settings::OptimizerSettings;
+
+use cardinality::Estimator;
+use catalog::Statistics;
+use context::Context;
+use plan::Plan;
+use plan::logical::display::display_node;
+use plan::logical::{Logical, LogicalQuery};
+use types::Result;
+
+type Pass = fn(Logical, &mut Context) -> Result<Logical>;
+
+/// The rewrites, in order. A name may occur twice.
+const PASSES: &[(&str, Pass)] = &[
+    ("subqueries_to_joins", subquery::subqueries_to_joins),
+    ("inline_ctes", inline_ctes),
+    ("push_predicates", push_predicates),
+    ("unnest", unnest::unnest),
+    ("push_predicates", push_predicates),
+    ("join_order", join_order),
+];
+
+fn inline_ctes(node: Logical, cx: &mut Context) -> Result<Logical> {
+    if cx.settings.derived_merge { cte::inline_single_use(node, cx) } else { Ok(node) }
+}
+
+fn push_predicates(node: Logical, cx: &mut Context) -> Result<Logical> {
+    if cx.settings.condition_pushdown { pushdown::push_predicates(node) } else { Ok(node) }
+}
+
+fn join_order(node: Logical, cx: &mut Context) -> Result<Logical> {
+    if !cx.settings.reorder_joins {
+        return Ok(node);
+    }
+    let columns = cx.columns.clone();
+    let mut est = Estimator::new(cx.stats, &columns);
+    join_order::order_joins(node, cx, &mut est)
+}
+
+/// The plan of a bound query.
+pub fn optimize(query: LogicalQuery, stats: &dyn Statistics, settings: &OptimizerSettings) -> Result<Plan> {
+    optimize_traced(query, stats, settings, None)
+}
+
+/// As [`optimize`]; `trace` gets the tree after each pass, printed.
+pub fn optimize_traced(
+    mut query: LogicalQuery,
+    stats: &dyn Statistics,
+    settings: &OptimizerSettings,
+    mut trace: Option<&mut Vec<(String, String)>>,
+) -> Result<Plan> {
+    let mut root = tree::take(&mut query.root);
+    let mut cx =
+        Context::new(&root, std::mem::take(&mut query.columns), std::mem::take(&mut query.subqueries), stats, settings);
+    cx.next_param = cx.next_param.max(query.param_count);
+    for (name, pass) in PASSES {
+        root = pass(root, &mut cx)?;
+        // Subqueries that run on their own take every pass but the first, which made them.
+        let mut init = std::mem::take(&mut cx.init);
+        if *name != "subqueries_to_joins" {
+            for i in &mut init {
+                i.plan = pass(tree::take(&mut i.plan), &mut cx)?;
+            }
+        }
+        init.append(&mut cx.init);
+        cx.init = init;
+        if cfg!(debug_assertions) {
+            verify::verify(&root, name)?;
+            for i in &cx.init {
+                verify::verify(&i.plan, name)?;
+            }
+        }
+        if let Some(trace) = &mut trace {
+            let mut text = display_node(&root, &cx.columns);
+            for i in &cx.init {
+                text += &format!("?{} {:?}\n{}", i.param, i.kind, display_node(&i.plan, &cx.columns));
+            }
+            trace.push((name.to_string(), text));
+        }
+    }
+    physical::plan(&root, &query, &mut cx)
+}

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use nextleaf::net::{Backend, Client, ClientHost, Limits, Options, ProcessList, Reply, Server, Session, Stopper};
-use protocol::auth::{Account, Plugin};
+use protocol::auth::{Account, Plugin, Secret};
 use protocol::{Column, OkPacket, SessionChange, StatusFlags, crypt};
 use types::{Collation, Error, ErrorCode, Result, SqlType};
 
@@ -38,8 +38,9 @@ struct ToySession {
     limits: Limits,
 }
 
-fn account(user: &str, plugin: Plugin, auth_string: Vec<u8>) -> Account {
-    Account { user: user.to_owned(), host: "%".to_owned(), plugin, auth_string, locked: false, tls_required: false }
+fn account(user: &str, plugin: Plugin, stored: Vec<u8>) -> Account {
+    let secret = Secret::from_auth_string(plugin, &stored).unwrap();
+    Account { user: user.to_owned(), host: "%".to_owned(), plugin, secret, locked: false, tls_required: false }
 }
 
 /// [`Toy`] behind an Arc, as the sessions need it.

@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
 use crate::I256;
-pub use text::{ParsedDecimal, parse_decimal};
+pub use text::{ParsedDecimal, parse_decimal, write_scaled};
 
 /// Most digits of a DECIMAL.
 pub const MAX_PRECISION: u8 = 65;

@@ -94,6 +94,9 @@ constructors! {
     non_insertable_table(table, statement) = NON_INSERTABLE_TABLE,
         "The target table {table} of the {statement} is not insertable-into";
     too_many_tables(max) = TOO_MANY_TABLES, "Too many tables; MySQL can only use {max} tables in a join";
+    /// An expression too deep for the stack; `max` is how deep it may be.
+    stack_overrun(max) = STACK_OVERRUN_NEED_MORE, "Thread stack overrun:  expressions can be nested {max} levels deep at most";
+    too_high_level_of_nesting_for_select() = TOO_HIGH_LEVEL_OF_NESTING_FOR_SELECT, "Too high level of nesting for select";
     too_big_select() = TOO_BIG_SELECT,
         "The SELECT would examine more than MAX_JOIN_SIZE rows; check your WHERE and use SET SQL_BIG_SELECTS=1 or SET MAX_JOIN_SIZE=# if the SELECT is okay";
     wrong_outer_join() = WRONG_OUTER_JOIN, "Cross dependency found in OUTER JOIN; examine your ON conditions";

@@ -1,0 +1,3 @@
+//! Nextleaf's experiments: data, queries, drivers and reports.
+
+pub mod tpch;

@@ -1,0 +1,184 @@
+//! The face of the binder, and what all blocks of a statement share.
+
+use super::dependencies::Dependency;
+use super::scope::{Block, Clause};
+use catalog::{CatalogReader, TableDef, TableId};
+use expr::{Expr, SessionInfo, SubqueryId};
+use parser::ast;
+use plan::logical::{Columns, Logical, LogicalQuery, SubqueryDef};
+use std::collections::HashMap;
+use types::{Result, SqlType, Value};
+
+/// System and user variables, as the session has them when the statement is bound.
+pub trait SystemVariables {
+    /// `@@[scope.]name`; `component.name` for structured variables. 1193 if there is none.
+    fn get(&self, name: &str, scope: Option<ast::VarScope>) -> Result<(Value, SqlType)>;
+
+    /// Type of `@name`, if it is set.
+    fn user_variable_type(&self, _name: &str) -> Option<SqlType> {
+        None
+    }
+}
+
+/// Binds statements of one session. Cheap to make; holds no state between statements.
+#[derive(Clone, Copy)]
+pub struct Binder<'e> {
+    catalog: &'e dyn CatalogReader,
+    session: &'e SessionInfo,
+    variables: &'e dyn SystemVariables,
+    params: &'e [(Value, SqlType)],
+}
+
+impl<'e> Binder<'e> {
+    pub fn new(
+        catalog: &'e dyn CatalogReader,
+        session: &'e SessionInfo,
+        variables: &'e dyn SystemVariables,
+    ) -> Binder<'e> {
+        Binder { catalog, session, variables, params: &[] }
+    }
+
+    /// Values of the statement's `?` parameters: they give types, and counts to LIMIT. In expressions they stay
+    /// parameters. Without them (PREPARE) parameters are strings and `LIMIT ?` limits nothing.
+    pub fn with_params(self, params: &'e [(Value, SqlType)]) -> Binder<'e> {
+        Binder { params, ..self }
+    }
+
+    /// SELECT, VALUES, TABLE, set operations. INTO and locking clauses are the caller's.
+    pub fn bind_query(&self, query: &ast::Query) -> Result<LogicalQuery> {
+        let mut shared = self.shared();
+        let bound = Bind::new(&mut shared).query(query, super::query::QueryUse::Top)?;
+        Ok(shared.finish(bound.plan, bound.output))
+    }
+
+    /// Expressions without a FROM, each one output column of one row: SET, DO, a row of VALUES. They may hold subqueries.
+    pub fn bind_scalar_exprs<'x>(&self, exprs: impl IntoIterator<Item = &'x ast::Expr>) -> Result<LogicalQuery> {
+        let mut shared = self.shared();
+        let mut b = Bind::new(&mut shared);
+        b.blocks.push(Block::new(Clause::FieldList));
+        let mut items = vec![];
+        for e in exprs {
+            let bound = b.expr(e)?;
+            let id = b.shared.columns.computed("", bound.ty, bound.nullable);
+            items.push((id, bound));
+        }
+        let output = items.iter().map(|(id, _)| (*id, "".into())).collect();
+        let plan = Logical::Project { input: Box::new(Logical::OneRow), exprs: items };
+        Ok(shared.finish(plan, output))
+    }
+
+    /// An expression over nothing and without subqueries (1235 otherwise): literal rows of INSERT, constants of SET.
+    pub fn bind_constant_expr(&self, e: &ast::Expr) -> Result<Expr> {
+        self.bind_lone(e, Block::new(Clause::FieldList))
+    }
+
+    /// An expression over the columns of one table, column ids being positions in the definition: DEFAULT (expr), CHECK,
+    /// generated columns, single-table DML. No subqueries (1235).
+    pub fn bind_table_expr(&self, e: &ast::Expr, table: &TableDef) -> Result<Expr> {
+        let mut block = Block::new(Clause::FieldList);
+        block.add_positional(table, &table.name);
+        self.bind_lone(e, block)
+    }
+
+    pub(super) fn bind_lone(&self, e: &ast::Expr, block: Block<'_>) -> Result<Expr> {
+        let mut shared = self.shared();
+        let mut b = Bind::new(&mut shared);
+        b.blocks.push(block);
+        let bound = b.expr(e)?;
+        if !shared.subqueries.is_empty() {
+            return Err(types::Error::not_supported("subqueries in this expression"));
+        }
+        Ok(bound)
+    }
+
+    pub(super) fn shared(&self) -> Shared<'e> {
+        Shared {
+            catalog: self.catalog,
+            session: self.session,
+            variables: self.variables,
+            params: self.params,
+            columns: Columns::default(),
+            subqueries: vec![],
+            dependencies: vec![],
+            serial: false,
+            hints: vec![],
+            cte_count: 0,
+            param_count: self.params.len() as u32,
+            calc_found_rows: false,
+            views: vec![],
+            depth: 0,
+            assigned: HashMap::new(),
+            update_targets: vec![],
+            derived_depth: 0,
+        }
+    }
+}
+
+/// What all blocks of a statement share.
+pub(super) struct Shared<'e> {
+    pub catalog: &'e dyn CatalogReader,
+    pub session: &'e SessionInfo,
+    pub variables: &'e dyn SystemVariables,
+    pub params: &'e [(Value, SqlType)],
+    pub columns: Columns,
+    /// None while a rewrite holds the definition.
+    pub subqueries: Vec<Option<SubqueryDef>>,
+    /// What determines what, for ONLY_FULL_GROUP_BY.
+    pub dependencies: Vec<Dependency>,
+    pub serial: bool,
+    pub hints: Vec<Box<str>>,
+    pub cte_count: u32,
+    pub param_count: u32,
+    pub calc_found_rows: bool,
+    /// Views being expanded, outermost first.
+    pub views: Vec<(Box<str>, Box<str>)>,
+    pub depth: usize,
+    /// Types of user variables assigned so far in the statement, by lower-case name.
+    pub assigned: HashMap<String, SqlType>,
+    /// Tables that the statement changes; reading one in a subquery is error 1093.
+    pub update_targets: Vec<TableId>,
+    /// Derived tables (which may read a target) being bound.
+    pub derived_depth: usize,
+}
+
+impl Shared<'_> {
+    pub fn add_subquery(&mut self, make: impl FnOnce(SubqueryId) -> SubqueryDef) -> SubqueryId {
+        let id = self.subqueries.len() as SubqueryId;
+        self.subqueries.push(Some(make(id)));
+        id
+    }
+
+    pub fn finish(self, root: Logical, output: Vec<(expr::ColumnId, Box<str>)>) -> LogicalQuery {
+        let mut query = LogicalQuery {
+            root,
+            output,
+            columns: self.columns,
+            subqueries: self.subqueries.into_iter().map(|s| s.expect("every rewrite puts it back")).collect(),
+            serial: self.serial,
+            param_count: self.param_count,
+            calc_found_rows: self.calc_found_rows,
+            hints: self.hints,
+        };
+        super::tidy::drop_unused_columns(&mut query);
+        query
+    }
+}
+
+/// Binds one statement, or one view within it: the blocks and CTEs in sight.
+pub(super) struct Bind<'a, 's, 'e> {
+    pub shared: &'s mut Shared<'e>,
+    /// Enclosing blocks, the current one last.
+    pub blocks: Vec<Block<'a>>,
+    /// CTEs in sight, the innermost last.
+    pub ctes: Vec<super::cte::CteEntry<'a>>,
+    /// Aggregates whose arguments are being bound, the innermost last.
+    pub frames: Vec<super::aggregates::Frame>,
+    /// Name of the recursive CTE of which the next SELECT to be bound is a recursive member.
+    pub recursive_member: Option<&'a str>,
+}
+
+impl<'s, 'e> Bind<'_, 's, 'e> {
+    pub fn new(shared: &'s mut Shared<'e>) -> Self {
+        Bind { shared, blocks: vec![], ctes: vec![], frames: vec![], recursive_member: None }
+    }
+}

@@ -1,0 +1,296 @@
+//! Literals, variables, parameters, casts and functions.
+
+use super::api::Bind;
+use expr::{AggFunc, Expr, ExprKind, IntervalUnit, TrimSide, build};
+use parser::ast;
+use types::{Charset, Collation, Error, Result, SqlType, StringKind};
+
+/// Functions that must run row by row, in order, on one thread.
+const SERIAL: [&str; 7] =
+    ["sleep", "get_lock", "release_lock", "release_all_locks", "is_free_lock", "is_used_lock", "benchmark"];
+
+impl<'a> Bind<'a, '_, '_> {
+    pub fn literal(&mut self, l: &ast::Literal) -> Result<Expr> {
+        use ast::Literal as L;
+        Ok(match l {
+            L::Null => build::null(),
+            L::Bool(b) => build::boolean(*b),
+            L::Int(v) => build::integer(*v),
+            L::Decimal(text) => build::decimal(text)?,
+            L::Float(v) => build::double(*v),
+            L::Str(bytes) => {
+                if std::str::from_utf8(bytes).is_err() {
+                    return Err(Error::invalid_character_string("utf8mb4", bytes.escape_ascii()));
+                }
+                build::string(bytes, build::CONNECTION_COLLATION)
+            }
+            L::Introduced(i) => introduced(i)?,
+            L::Hex(bytes) => build::hex(bytes),
+            L::Bit(bytes) => build::bit(bytes),
+            L::Temporal(kind, text) => build::temporal(text, temporal_type(*kind))?,
+        })
+    }
+
+    pub fn param(&mut self, n: u32) -> Expr {
+        self.shared.param_count = self.shared.param_count.max(n + 1);
+        let (ty, nullable) = match self.shared.params.get(n as usize) {
+            Some((value, ty)) => (*ty, value.is_null()),
+            None => (build::string_type(255, build::CONNECTION_COLLATION), true),
+        };
+        Expr::new(ExprKind::Param(n), ty, nullable)
+    }
+
+    pub fn user_variable(&mut self, name: &ast::Ident) -> Expr {
+        let assigned = self.shared.assigned.get(&name.to_lowercase()).copied();
+        let text =
+            SqlType::String { kind: StringKind::LongText, len: u32::MAX / 4, collation: build::CONNECTION_COLLATION };
+        let ty = assigned.or_else(|| self.shared.variables.user_variable_type(name)).unwrap_or(text);
+        Expr::new(ExprKind::UserVar(name.0.clone()), ty, true)
+    }
+
+    pub fn assign(&mut self, name: &ast::Ident, value: &'a ast::Expr) -> Result<Expr> {
+        let value = self.expr(value)?;
+        self.shared.serial = true;
+        let (ty, nullable) = (value.ty, value.nullable);
+        self.shared.assigned.insert(name.to_lowercase(), ty);
+        Ok(Expr::new(ExprKind::SetUserVar { name: name.0.clone(), expr: Box::new(value) }, ty, nullable))
+    }
+
+    pub fn system_variable(&mut self, v: &ast::SysVar) -> Result<Expr> {
+        let name = match &v.component {
+            Some(c) => format!("{}.{}", &**c, &*v.name),
+            None => v.name.to_string(),
+        };
+        let (value, ty) = self.shared.variables.get(&name, v.scope)?;
+        Ok(Expr::constant(value, ty))
+    }
+
+    /// Everything that looks like a call.
+    pub fn call(&mut self, e: &'a ast::Expr) -> Result<Expr> {
+        use ast::ExprKind as K;
+        let session = self.shared.session;
+        match &e.kind {
+            K::Cast(c) => self.cast(c),
+            K::ConvertUsing(c) => {
+                let x = self.expr(&c.0)?;
+                build::convert_using(x, charset_collation(&c.1)?)
+            }
+            K::Collate(c) => {
+                let x = self.expr(&c.0)?;
+                build::collate(x, Collation::from_name(&c.1)?)
+            }
+            K::DateArith(d) => {
+                let (date, value) = (self.expr(&d.date)?, self.expr(&d.value)?);
+                build::date_add(date, value, unit(d.unit), d.subtract)
+            }
+            K::Function(f) => self.function(f),
+            K::Aggregate(a) => self.aggregate(a),
+            K::Window(w) => self.window_function(w),
+            K::Extract(u, x) => {
+                let x = self.expr(x)?;
+                build::extract(unit(*u), x)
+            }
+            K::TimestampDiff(t) => {
+                let (from, to) = (self.expr(&t.1)?, self.expr(&t.2)?);
+                build::timestamp_diff(unit(t.0), from, to)
+            }
+            K::Trim(t) => {
+                let what = t.what.as_ref().map(|w| self.expr(w)).transpose()?;
+                let x = self.expr(&t.expr)?;
+                let side = match t.side {
+                    ast::TrimSide::Both => TrimSide::Both,
+                    ast::TrimSide::Leading => TrimSide::Leading,
+                    ast::TrimSide::Trailing => TrimSide::Trailing,
+                };
+                build::trim(x, side, what)
+            }
+            K::CharUsing(c) => {
+                let args = c.0.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+                let bytes = build::function("char", args, session)?;
+                build::convert_using(bytes, charset_collation(&c.1)?)
+            }
+            K::WeightString(w) => {
+                if w.cast.is_some() {
+                    return Err(Error::not_supported("WEIGHT_STRING(.. AS ..)"));
+                }
+                let x = self.expr(&w.expr)?;
+                build::function("weight_string", vec![x], session)
+            }
+            K::Match(_) => Err(Error::not_supported("MATCH .. AGAINST")),
+            K::GetFormat(kind, x) => self.get_format(*kind, x),
+            K::JsonValue(_) => Err(Error::not_supported("JSON_VALUE")),
+            _ => Err(Error::internal("an expression without a binding")),
+        }
+    }
+
+    fn function(&mut self, f: &'a ast::FunctionCall) -> Result<Expr> {
+        if let Some(schema) = &f.schema {
+            let name = format!("{}.{}", &**schema, &*f.name);
+            return Err(Error::sp_does_not_exist("FUNCTION", name));
+        }
+        match &*f.name.to_ascii_lowercase() {
+            "any_value" => return self.any_value(&f.args),
+            "grouping" => return self.grouping(&f.args),
+            name if SERIAL.contains(&name) => self.shared.serial = true,
+            "last_insert_id" if !f.args.is_empty() => self.shared.serial = true,
+            _ => {}
+        }
+        let args = f.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        build::function(&f.name, args, self.shared.session)
+    }
+
+    fn cast(&mut self, c: &'a ast::Cast) -> Result<Expr> {
+        if c.array {
+            return Err(Error::not_supported("CAST(.. AS .. ARRAY)"));
+        }
+        if c.at_time_zone.is_some() {
+            return Err(Error::not_supported("AT TIME ZONE"));
+        }
+        let x = self.expr(&c.expr)?;
+        let fsp = |fsp: &Option<u32>, name: &str| match fsp.unwrap_or(0) {
+            n @ 0..=6 => Ok(n as u8),
+            n => Err(Error::too_big_precision(n, name, 6)),
+        };
+        let ty = match &c.target {
+            ast::CastType::Signed => SqlType::BIGINT,
+            ast::CastType::Unsigned => SqlType::BIGINT_UNSIGNED,
+            ast::CastType::Decimal { precision, scale } => decimal_target(*precision, *scale)?,
+            ast::CastType::Float => SqlType::Float,
+
+            ast::CastType::Double => SqlType::Double,
+            ast::CastType::Date => SqlType::Date,
+            ast::CastType::Time { fsp: n } => SqlType::Time { fsp: fsp(n, "CAST")? },
+            ast::CastType::DateTime { fsp: n } => SqlType::DateTime { fsp: fsp(n, "CAST")? },
+            ast::CastType::Year => SqlType::Year,
+            ast::CastType::Char { len, charset } => {
+                let collation = charset.as_ref().map(|c| charset_collation(c)).transpose()?;
+                return build::cast_char(x, *len, collation);
+            }
+            ast::CastType::Binary { len } => return build::cast_char(x, *len, Some(Collation::Binary)),
+            ast::CastType::Json => return Err(Error::not_supported("CAST(.. AS JSON)")),
+            ast::CastType::Geometry(_) => return Err(Error::not_supported("CAST to a spatial type")),
+        };
+        build::cast(x, ty, true)
+    }
+
+    fn get_format(&mut self, kind: ast::TemporalKind, x: &'a ast::Expr) -> Result<Expr> {
+        use ast::TemporalKind as T;
+        let region = self.expr(x)?;
+        let Some(types::Value::Bytes(b)) = region.as_const() else {
+            return Err(Error::not_supported("GET_FORMAT of an expression"));
+        };
+        let region = String::from_utf8_lossy(b).to_ascii_uppercase();
+        let format = match (kind, region.as_str()) {
+            (T::Date, "USA") => "%m.%d.%Y",
+            (T::Date, "JIS" | "ISO") => "%Y-%m-%d",
+            (T::Date, "EUR") => "%d.%m.%Y",
+            (T::Date, "INTERNAL") => "%Y%m%d",
+            (T::DateTime, "USA" | "EUR") => "%Y-%m-%d %H.%i.%s",
+            (T::DateTime, "JIS" | "ISO") => "%Y-%m-%d %H:%i:%s",
+            (T::DateTime, "INTERNAL") => "%Y%m%d%H%i%s",
+            (T::Time, "USA") => "%h:%i:%s %p",
+            (T::Time, "JIS" | "ISO") => "%H:%i:%s",
+            (T::Time, "EUR") => "%H.%i.%s",
+            (T::Time, "INTERNAL") => "%H%i%s",
+            _ => return Ok(build::null()),
+        };
+        Ok(build::string(format.as_bytes(), build::CONNECTION_COLLATION))
+    }
+}
+
+fn decimal_target(precision: Option<u32>, scale: Option<u32>) -> Result<SqlType> {
+    let (p, s) = (precision.unwrap_or(10), scale.unwrap_or(0));
+    if s > 30 {
+        return Err(Error::too_big_scale(s, "CAST", 30));
+    }
+    if p > 65 {
+        return Err(Error::too_big_precision(p, "CAST", 65));
+    }
+    let p = if p == 0 { 10.max(s) } else { p };
+    if p < s {
+        return Err(Error::m_bigger_than_d("CAST"));
+    }
+    Ok(SqlType::Decimal { precision: p as u8, scale: s as u8 })
+}
+
+fn temporal_type(kind: ast::TemporalKind) -> SqlType {
+    match kind {
+        ast::TemporalKind::Date => SqlType::Date,
+        ast::TemporalKind::Time => SqlType::Time { fsp: 0 },
+        ast::TemporalKind::DateTime => SqlType::DateTime { fsp: 0 },
+    }
+}
+
+/// The default collation of a character set: 1115 if there is none of that name.
+pub fn charset_collation(name: &str) -> Result<Collation> {
+    Charset::from_name(name).map(|c| c.default_collation())
+}
+
+/// `_charset'..'`: bytes of that character set, kept as UTF-8.
+fn introduced(i: &ast::Introduced) -> Result<Expr> {
+    let collation = charset_collation(&i.charset)?;
+    match collation {
+        Collation::Binary => Ok(build::string(&i.value, collation)),
+        Collation::Latin1SwedishCi | Collation::Latin1Bin => {
+            // Quoted text reached us in the connection's UTF-8; hexadecimal digits are bytes of the character set.
+            let text = match i.form {
+                ast::IntroducedForm::Hex | ast::IntroducedForm::Bit => i.value.iter().map(|&b| b as char).collect(),
+                _ => String::from_utf8_lossy(&i.value).into_owned(),
+            };
+            Ok(build::string(text.as_bytes(), collation))
+        }
+        _ => {
+            if std::str::from_utf8(&i.value).is_err() {
+                return Err(Error::invalid_character_string(&*i.charset, i.value.escape_ascii()));
+            }
+            Ok(build::string(&i.value, collation))
+        }
+    }
+}
+
+fn unit(u: ast::IntervalUnit) -> IntervalUnit {
+    use ast::IntervalUnit as A;
+    match u {
+        A::Microsecond => IntervalUnit::Microsecond,
+        A::Second => IntervalUnit::Second,
+        A::Minute => IntervalUnit::Minute,
+        A::Hour => IntervalUnit::Hour,
+        A::Day => IntervalUnit::Day,
+        A::Week => IntervalUnit::Week,
+        A::Month => IntervalUnit::Month,
+        A::Quarter => IntervalUnit::Quarter,
+        A::Year => IntervalUnit::Year,
+        A::SecondMicrosecond => IntervalUnit::SecondMicrosecond,
+        A::MinuteMicrosecond => IntervalUnit::MinuteMicrosecond,
+        A::MinuteSecond => IntervalUnit::MinuteSecond,
+        A::HourMicrosecond => IntervalUnit::HourMicrosecond,
+        A::HourSecond => IntervalUnit::HourSecond,
+        A::HourMinute => IntervalUnit::HourMinute,
+        A::DayMicrosecond => IntervalUnit::DayMicrosecond,
+        A::DaySecond => IntervalUnit::DaySecond,
+        A::DayMinute => IntervalUnit::DayMinute,
+        A::DayHour => IntervalUnit::DayHour,
+        A::YearMonth => IntervalUnit::YearMonth,
+    }
+}
+
+/// The name that an aggregate's column has in plans.
+pub fn aggregate_name(f: AggFunc) -> &'static str {
+    match f {
+        AggFunc::CountStar | AggFunc::Count => "count",
+        AggFunc::Sum => "sum",
+        AggFunc::Avg => "avg",
+        AggFunc::Min => "min",
+        AggFunc::Max => "max",
+        AggFunc::StdPop => "stddev_pop",
+        AggFunc::StdSamp => "stddev_samp",
+        AggFunc::VarPop => "var_pop",
+        AggFunc::VarSamp => "var_samp",
+        AggFunc::BitAnd => "bit_and",
+        AggFunc::BitOr => "bit_or",
+        AggFunc::BitXor => "bit_xor",
+        AggFunc::GroupConcat => "group_concat",
+        AggFunc::AnyValue => "any_value",
+        AggFunc::Grouping => "grouping",
+    }
+}

@@ -1,0 +1,406 @@
+//! What UPDATE, DELETE and INSERT need bound.
+//!
+//! UPDATE and DELETE become queries: they output the row id of each target row and the new values; the engine then
+//! changes the rows. Assignments take effect from left to right, as in MySQL's single-table UPDATE: a later one reads
+//! what an earlier one assigned.
+//!
+//! Source: MySQL manual, "UPDATE Statement", "DELETE Statement", "INSERT ... ON DUPLICATE KEY UPDATE".
+
+use super::api::{Bind, Binder};
+use super::from::conjuncts;
+use super::names::{find_in_scope, written};
+use super::order::Key;
+use super::scope::{Block, Clause, Scope, Source, SourceColumn, same_name};
+use catalog::{DefaultValue, TableDef};
+use expr::{ColumnId, Expr, ExprKind, build};
+use parser::ast;
+use plan::logical::{Logical, LogicalQuery};
+use std::sync::Arc;
+use types::{Error, Result, SqlType};
+
+/// A table that the statement changes.
+#[derive(Clone, Debug)]
+pub struct DmlTarget {
+    pub table: Arc<TableDef>,
+    pub alias: Box<str>,
+    /// Position of its row id in the query's output; NULL where an outer join found no row.
+    pub row_id: usize,
+}
+
+/// UPDATE: run `query`, then give each target row its new values.
+#[derive(Clone, Debug)]
+pub struct BoundUpdate {
+    pub query: LogicalQuery,
+    pub targets: Vec<DmlTarget>,
+    /// In the order of the statement.
+    pub assignments: Vec<BoundAssignment>,
+}
+
+#[derive(Clone, Debug)]
+pub struct BoundAssignment {
+    /// Index into the targets.
+    pub target: usize,
+    pub column_idx: usize,
+    pub value: NewValue,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NewValue {
+    /// Position in the query's output; not yet converted to the column's type.
+    Output(usize),
+    /// `= DEFAULT`
+    Default,
+}
+
+/// DELETE: run `query`, then delete each target row.
+#[derive(Clone, Debug)]
+pub struct BoundDelete {
+    pub query: LogicalQuery,
+    pub targets: Vec<DmlTarget>,
+}
+
+impl<'e> Binder<'e> {
+    pub fn bind_update(&self, u: &ast::Update) -> Result<BoundUpdate> {
+        let mut shared = self.shared();
+        let mut b = Bind::new(&mut shared);
+        if let Some(with) = &u.with {
+            b.push_ctes(with)?;
+        }
+        let plan = b.dml_from(&u.tables)?;
+        // Targets and columns, so that subqueries can be checked against them.
+        b.set_clause(Clause::FieldList);
+        let mut sources: Vec<usize> = vec![];
+        let mut columns = vec![];
+        for a in &u.set {
+            let (source, column_idx) = b.dml_column(&a.column, "UPDATE")?;
+            let target = sources.iter().position(|s| *s == source).unwrap_or_else(|| {
+                sources.push(source);
+                sources.len() - 1
+            });
+            columns.push((target, column_idx));
+        }
+        let multi = b.block().scope.sources.len() > 1;
+        if multi && (!u.order_by.is_empty() || u.limit.is_some()) {
+            return Err(Error::wrong_usage("UPDATE", if u.limit.is_some() { "LIMIT" } else { "ORDER BY" }));
+        }
+        b.note_targets(&sources);
+        b.set_clause(Clause::Where);
+        let predicates = match &u.where_ {
+            Some(w) => conjuncts(build::truth(b.expr(w)?)?),
+            None => vec![],
+        };
+        b.set_clause(Clause::FieldList);
+        // Columns assigned so far: (id, value).
+        let mut assigned: Vec<(ColumnId, Expr)> = vec![];
+        let mut values: Vec<Option<Expr>> = vec![];
+        for (a, (target, column_idx)) in u.set.iter().zip(&columns) {
+            let source = &b.block().scope.sources[sources[*target]];
+            let id = source.columns[*column_idx].id;
+            if matches!(a.value.kind, ast::ExprKind::Default) {
+                values.push(None);
+                continue;
+            }
+            let mut value = b.expr(&a.value)?;
+            substitute(&mut value, &assigned);
+            let ty = b.shared.columns.get(id).ty;
+            assigned.retain(|(c, _)| *c != id);
+            assigned.push((id, build::implicit_cast(value.clone(), ty)));
+            values.push(Some(value));
+        }
+        b.set_clause(Clause::OrderBy);
+        let keys = b.dml_order(&u.order_by)?;
+        let limit = u.limit.as_ref().map(|l| b.limit_value(l)).transpose()?.flatten();
+        let mut plan = b.filter(plan, predicates);
+        plan = sort_and_limit(plan, keys, limit);
+        let mut exprs = vec![];
+        let mut output = vec![];
+        let targets = b.dml_targets(&sources, &mut exprs, &mut output)?;
+        let mut assignments = vec![];
+        for (value, (target, column_idx)) in values.into_iter().zip(columns) {
+            let value = match value {
+                None => NewValue::Default,
+                Some(e) => {
+                    let id = b.shared.columns.computed("", e.ty, e.nullable);
+                    exprs.push((id, e));
+                    output.push((id, "".into()));
+                    NewValue::Output(output.len() - 1)
+                }
+            };
+            assignments.push(BoundAssignment { target, column_idx, value });
+        }
+        let mut bound = super::query::Bound { plan: Logical::Project { input: Box::new(plan), exprs }, output };
+        b.blocks.pop();
+        b.pop_ctes(0, &mut bound);
+        let query = shared.finish(bound.plan, bound.output);
+        Ok(BoundUpdate { query, targets, assignments })
+    }
+
+    pub fn bind_delete(&self, d: &ast::Delete) -> Result<BoundDelete> {
+        let mut shared = self.shared();
+        let mut b = Bind::new(&mut shared);
+        if let Some(with) = &d.with {
+            b.push_ctes(with)?;
+        }
+        let plan = b.dml_from(&d.from)?;
+        let sources: Vec<usize> = if d.targets.is_empty() {
+            vec![0]
+        } else {
+            if !d.order_by.is_empty() || d.limit.is_some() {
+                return Err(Error::wrong_usage("DELETE", if d.limit.is_some() { "LIMIT" } else { "ORDER BY" }));
+            }
+            let mut sources = vec![];
+            for t in &d.targets {
+                let found = b.block().scope.sources.iter().position(|s| {
+                    *s.alias == *t.name.0 && t.schema.as_ref().is_none_or(|schema| *s.schema == **schema)
+                });
+                let idx = found.ok_or_else(|| Error::unknown_table(&*t.name, "MULTI DELETE"))?;
+                if sources.contains(&idx) {
+                    return Err(Error::nonuniq_table(&*t.name));
+                }
+                sources.push(idx);
+            }
+            sources
+        };
+        for s in &sources {
+            let source = &b.block().scope.sources[*s];
+            if source.base.is_none() {
+                return Err(Error::non_updatable_table(&source.alias, "DELETE"));
+            }
+        }
+        b.note_targets(&sources);
+        b.set_clause(Clause::Where);
+        let predicates = match &d.where_ {
+            Some(w) => conjuncts(build::truth(b.expr(w)?)?),
+            None => vec![],
+        };
+        b.set_clause(Clause::OrderBy);
+        let keys = b.dml_order(&d.order_by)?;
+        let limit = d.limit.as_ref().map(|l| b.limit_value(l)).transpose()?.flatten();
+        let mut plan = b.filter(plan, predicates);
+        plan = sort_and_limit(plan, keys, limit);
+        let mut exprs = vec![];
+        let mut output = vec![];
+        let targets = b.dml_targets(&sources, &mut exprs, &mut output)?;
+        let mut bound = super::query::Bound { plan: Logical::Project { input: Box::new(plan), exprs }, output };
+        b.blocks.pop();
+        b.pop_ctes(0, &mut bound);
+        let query = shared.finish(bound.plan, bound.output);
+        Ok(BoundDelete { query, targets })
+    }
+
+    /// ON DUPLICATE KEY UPDATE: (column position, value; None is DEFAULT). Column ids are positions: the existing row's
+    /// columns first, then the new row's, which VALUES(col) and the row alias name. No subqueries (1235).
+    pub fn bind_on_duplicate(&self, insert: &ast::Insert, table: &TableDef) -> Result<Vec<(usize, Option<Expr>)>> {
+        let n = table.columns.len();
+        let mut out = vec![];
+        for a in &insert.on_duplicate {
+            let column_idx =
+                table.column_idx(&a.column.name).ok_or_else(|| Error::bad_field(written(&a.column), "field list"))?;
+            if matches!(a.value.kind, ast::ExprKind::Default) {
+                out.push((column_idx, None));
+                continue;
+            }
+            let mut block = Block::new(Clause::FieldList);
+            block.add_positional(table, &table.name);
+            // The new row is reached through VALUES() or its alias, not by bare names.
+            let visible = block.scope.visible.len();
+            let alias = insert.row_alias.as_ref().map_or("", |a| &a.name);
+            block.add_positional(table, alias);
+            block.scope.visible.truncate(visible);
+            block.new_row = Some(1);
+            if let Some(row_alias) = &insert.row_alias {
+                rename_new_row(&mut block, insert, row_alias, table)?;
+            }
+            let mut value = self.bind_lone(&a.value, block)?;
+            let assigned: Vec<(ColumnId, Expr)> = out
+                .iter()
+                .filter_map(|(c, e): &(usize, Option<Expr>)| {
+                    let e = e.clone()?;
+                    Some((*c as ColumnId, build::implicit_cast(e, table.columns[*c].ty)))
+                })
+                .collect();
+            substitute(&mut value, &assigned);
+            debug_assert!(max_column(&value).is_none_or(|c| (c as usize) < 2 * n));
+            out.push((column_idx, Some(value)));
+        }
+        Ok(out)
+    }
+}
+
+fn rename_new_row(
+    block: &mut Block<'_>,
+    insert: &ast::Insert,
+    row_alias: &ast::RowAlias,
+    table: &TableDef,
+) -> Result<()> {
+    if row_alias.columns.is_empty() {
+        return Ok(());
+    }
+    let listed: Vec<usize> = match &insert.columns {
+        None => (0..table.columns.len()).collect(),
+        Some(c) => c
+            .iter()
+            .map(|c| table.column_idx(&c.name).ok_or_else(|| Error::bad_field(written(c), "field list")))
+            .collect::<Result<_>>()?,
+    };
+    if listed.len() != row_alias.columns.len() {
+        return Err(Error::view_wrong_list());
+    }
+    let source = &mut block.scope.sources[1];
+    for (idx, name) in listed.iter().zip(&row_alias.columns) {
+        source.columns[*idx].name = name.0.clone();
+        // Column aliases go by their bare names too.
+        let column = source.columns[*idx].clone();
+        block.scope.visible.push(column);
+    }
+    Ok(())
+}
+
+fn max_column(e: &Expr) -> Option<ColumnId> {
+    let mut max = None;
+    e.walk(&mut |e| {
+        if let ExprKind::Column(c) = e.kind {
+            max = max.max(Some(c));
+        }
+    });
+    max
+}
+
+/// Replaces columns by the values just assigned to them.
+fn substitute(e: &mut Expr, assigned: &[(ColumnId, Expr)]) {
+    if assigned.is_empty() {
+        return;
+    }
+    e.rewrite(&mut |e| {
+        if let ExprKind::Column(id) = e.kind
+            && let Some((_, value)) = assigned.iter().find(|(c, _)| *c == id)
+        {
+            *e = value.clone();
+        }
+    });
+}
+
+fn sort_and_limit(mut plan: Logical, keys: Vec<(Expr, bool)>, limit: Option<u64>) -> Logical {
+    if !keys.is_empty() {
+        plan = Logical::Sort { input: Box::new(plan), keys };
+    }
+    match limit {
+        Some(n) => Logical::Limit { input: Box::new(plan), limit: Some(n), offset: 0 },
+        None => plan,
+    }
+}
+
+impl<'a> Bind<'a, '_, '_> {
+    fn dml_from(&mut self, tables: &'a [ast::TableRef]) -> Result<Logical> {
+        let mut block = Block::new(Clause::From);
+        block.row_ids = true;
+        self.blocks.push(block);
+        self.from_clause(tables, false)
+    }
+
+    fn note_targets(&mut self, sources: &[usize]) {
+        let scope = &self.blocks.last().expect("dml_from pushed it").scope;
+        let ids = sources.iter().filter_map(|s| scope.sources[*s].base.as_ref()).map(|b| b.table.id).collect();
+        self.shared.update_targets = ids;
+    }
+
+    /// A column to assign: its source and position in the table.
+    fn dml_column(&mut self, c: &ast::ColumnRef, statement: &str) -> Result<(usize, usize)> {
+        let scope: &Scope = &self.block().scope;
+        let found = find_in_scope(scope, c, Clause::FieldList)?;
+        let id = found.ok_or_else(|| Error::bad_field(written(c), "field list"))?.id;
+        let position = |s: &Source| s.columns.iter().position(|col: &SourceColumn| col.id == id);
+        let (idx, source) = scope
+            .sources
+            .iter()
+            .enumerate()
+            .find(|(_, s)| position(s).is_some())
+            .ok_or_else(|| Error::internal("a column of the scope has a source"))?;
+        if source.base.is_none() {
+            return Err(Error::non_updatable_table(&source.alias, statement));
+        }
+        Ok((idx, position(source).ok_or_else(|| Error::internal("found above"))?))
+    }
+
+    fn dml_order(&mut self, order_by: &'a [ast::OrderItem]) -> Result<Vec<(Expr, bool)>> {
+        let mut keys = vec![];
+        for o in order_by {
+            if let Key::Expr(e) = self.order_key(&o.expr)?
+                && e.as_const().is_none()
+            {
+                keys.push((e, o.desc));
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Outputs the targets' row ids.
+    fn dml_targets(
+        &mut self,
+        sources: &[usize],
+        exprs: &mut Vec<(ColumnId, Expr)>,
+        output: &mut Vec<(ColumnId, Box<str>)>,
+    ) -> Result<Vec<DmlTarget>> {
+        let mut targets = vec![];
+        for s in sources {
+            let source = &self.blocks.last().expect("dml_from pushed it").scope.sources[*s];
+            let base = source.base.as_ref().ok_or_else(|| Error::internal("targets are base tables"))?;
+            let id = base.row_id.ok_or_else(|| Error::internal("targets have row ids"))?;
+            exprs.push((id, self.shared.columns.expr(id)));
+            output.push((id, "".into()));
+            targets.push(DmlTarget {
+                table: base.table.clone(),
+                alias: source.alias.clone(),
+                row_id: output.len() - 1,
+            });
+        }
+        Ok(targets)
+    }
+
+    /// `DEFAULT(col)`: the column's default value.
+    pub fn default_of(&mut self, c: &ast::ColumnRef) -> Result<Expr> {
+        let column = self.column(c)?;
+        let ExprKind::Column(id) = column.kind else { return Err(Error::bad_field(written(c), "field list")) };
+        if (id as usize) >= self.shared.columns.len() {
+            return Err(Error::not_supported("DEFAULT(column) here"));
+        }
+        let Some((table, idx)) = self.shared.columns.get(id).origin.clone() else {
+            return Err(Error::no_default_for_field(&*c.name));
+        };
+        let def = &table.columns[idx];
+        match &def.default {
+            DefaultValue::Value(v) => Ok(Expr::constant(v.clone(), def.ty)),
+            DefaultValue::None if def.nullable => Ok(Expr::constant(types::Value::Null, def.ty)),
+            DefaultValue::None => Err(Error::no_default_for_field(&def.name)),
+            DefaultValue::CurrentTimestamp => {
+                let fsp = match def.ty {
+                    SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => fsp,
+                    _ => 0,
+                };
+                build::function("now", vec![build::integer(fsp as u64)], self.shared.session)
+            }
+            DefaultValue::Expr { .. } => {
+                Err(Error::not_supported("DEFAULT(column) of a column with an expression default"))
+            }
+        }
+    }
+
+    /// `VALUES(col)`: the new row's value in ON DUPLICATE KEY UPDATE; NULL anywhere else.
+    pub fn values_of(&mut self, c: &ast::ColumnRef) -> Result<Expr> {
+        let block = self.blocks.last().expect("expressions stand in blocks");
+        let Some(source) = block.new_row else {
+            let column = self.column(c)?;
+            return Ok(Expr::constant(types::Value::Null, column.ty));
+        };
+        // A row alias may rename the new row's columns; VALUES() keeps to the table's names.
+        let names = &block.scope.sources[0].columns;
+        let idx = names
+            .iter()
+            .position(|col| same_name(&col.name, &c.name))
+            .ok_or_else(|| Error::bad_field(written(c), "field list"))?;
+        let id = block.scope.sources[source].columns[idx].id;
+        let types = block.positional.as_ref().ok_or_else(|| Error::internal("the new row is positional"))?;
+        let (ty, _) = types[id as usize];
+        Ok(Expr::column(id, ty, true))
+    }
+}

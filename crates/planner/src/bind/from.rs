@@ -1,0 +1,395 @@
+//! FROM: tables, derived tables and joins.
+//!
+//! ```text
+//! a, b JOIN c ON ..        Join(a, Join(b, c))      the comma binds weaker than JOIN
+//! a RIGHT JOIN b ON ..     Left(b, a)               names stay in the order of the text
+//! a NATURAL JOIN b         Join(a, b) on a.x = b.x  of each pair one column stays visible by its bare name
+//! a, LATERAL (..) d        Join dependent(a, d)
+//! ```
+//! Source: MySQL manual, "JOIN Clause", "Derived Tables", "Lateral Derived Tables".
+
+use super::MAX_JOIN_TABLES;
+use super::api::Bind;
+use super::query::{Bound, QueryUse};
+use super::scope::{Base, Clause, Scope, Source, SourceColumn, same_name};
+use catalog::{Relation, TableDef, TableEngine};
+use expr::{CmpOp, ColumnId, Expr, ExprKind, build};
+use parser::ast;
+use plan::logical::{ColumnInfo, IndexHint, IndexHintKind, Logical, LogicalJoinKind};
+use std::sync::Arc;
+use types::{Error, Result, SqlType};
+
+impl<'a> Bind<'a, '_, '_> {
+    /// Binds FROM and puts its names in sight of the current block.
+    pub fn from_clause(&mut self, from: &'a [ast::TableRef], straight: bool) -> Result<Logical> {
+        check_table_count(from)?;
+        self.set_clause(Clause::From);
+        let mut all: Option<(Logical, Scope)> = None;
+        for t in from {
+            let empty = Scope::default();
+            let left = all.as_ref().map_or(&empty, |(_, s)| s).clone();
+            let (plan, scope) = self.table_ref(t, &left, straight)?;
+            all = Some(match all {
+                None => (plan, scope),
+                Some((l, mut ls)) => {
+                    let dependent = self.depends_on(&ls);
+                    let plan = join(LogicalJoinKind::Inner, l, plan, vec![], dependent, straight);
+                    ls.append(scope);
+                    (plan, ls)
+                }
+            });
+        }
+        let (plan, scope) = all.unwrap_or((Logical::OneRow, Scope::default()));
+        check_unique_aliases(&scope)?;
+        let block = self.block();
+        block.from_columns = scope.column_ids().collect();
+        block.scope = scope;
+        Ok(plan)
+    }
+
+    /// `left`: what LATERAL sees.
+    fn table_ref(&mut self, t: &'a ast::TableRef, left: &Scope, straight: bool) -> Result<(Logical, Scope)> {
+        match t {
+            ast::TableRef::Table(f) => self.table_factor(f),
+            ast::TableRef::Derived(d) => self.derived(d, left),
+            ast::TableRef::JsonTable(_) => Err(Error::not_supported("JSON_TABLE")),
+            ast::TableRef::Join(j) => self.join(j, left, straight),
+        }
+    }
+
+    fn table_factor(&mut self, f: &'a ast::TableFactor) -> Result<(Logical, Scope)> {
+        if !f.partitions.is_empty() {
+            return Err(Error::not_supported("PARTITION in FROM"));
+        }
+        self.named_table(&f.name, f.alias.as_ref().unwrap_or(&f.name.name), &f.index_hints)
+    }
+
+    /// A CTE, table or view by name.
+    pub fn named_table(
+        &mut self,
+        name: &'a ast::ObjectName,
+        alias: &str,
+        hints: &'a [ast::IndexHint],
+    ) -> Result<(Logical, Scope)> {
+        if name.schema.is_none()
+            && let Some(idx) = self.find_cte(&name.name)
+        {
+            return self.use_cte(idx, alias);
+        }
+        let (schema, relation) = self.relation(name)?;
+        match relation {
+            Relation::Table(table) => self.base_table(table, alias, hints),
+            Relation::View(view) => {
+                let mut bound = self.view(&view)?;
+                let scope = self.derived_scope(&mut bound, &schema, alias);
+                Ok((bound.plan, scope))
+            }
+        }
+    }
+
+    /// Looks a relation up: 1046, 1049, 1146.
+    pub fn relation(&self, name: &ast::ObjectName) -> Result<(Box<str>, Relation)> {
+        let schema = match &name.schema {
+            Some(s) => &**s,
+            None => self.shared.session.database.as_deref().ok_or_else(Error::no_db)?,
+        };
+        match self.shared.catalog.relation(schema, &name.name) {
+            Some(r) => Ok((schema.into(), r)),
+            None if !self.shared.catalog.has_schema(schema) => Err(Error::bad_db(schema)),
+            None => Err(Error::no_such_table(schema, &*name.name)),
+        }
+    }
+
+    fn base_table(
+        &mut self,
+        table: Arc<TableDef>,
+        alias: &str,
+        hints: &'a [ast::IndexHint],
+    ) -> Result<(Logical, Scope)> {
+        if self.shared.derived_depth == 0 && self.blocks.len() > 1 && self.shared.update_targets.contains(&table.id) {
+            return Err(Error::update_table_used(alias));
+        }
+        let first = self.shared.columns.len() as ColumnId;
+        for (i, c) in table.columns.iter().enumerate() {
+            self.shared.columns.add(ColumnInfo {
+                name: c.name.clone(),
+                table_alias: alias.into(),
+                ty: c.ty,
+                nullable: c.nullable,
+                origin: Some((table.clone(), i)),
+            });
+        }
+        self.shared.add_keys(&table, first);
+        let row_id = self.block().row_ids.then(|| {
+            let id = self.shared.columns.computed("_rowid", SqlType::BIGINT_UNSIGNED, false);
+            self.shared.columns.get_mut(id).table_alias = alias.into();
+            id
+        });
+        let columns: Vec<SourceColumn> = table
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(i, c)| SourceColumn { name: c.name.clone(), id: first + i as ColumnId, invisible: c.invisible })
+            .collect();
+        let plan = Logical::Get {
+            alias: alias.into(),
+            columns: columns.iter().enumerate().map(|(i, c)| (c.id, i)).collect(),
+            is_virtual: table.engine == TableEngine::Virtual,
+            hints: index_hints(&table, alias, hints)?,
+            row_id,
+            table: table.clone(),
+        };
+        let source =
+            Source { schema: table.schema.clone(), alias: alias.into(), columns, base: Some(Base { table, row_id }) };
+        Ok((plan, Scope::of(source)))
+    }
+
+    fn derived(&mut self, d: &'a ast::DerivedTable, left: &Scope) -> Result<(Logical, Scope)> {
+        if d.alias.is_empty() {
+            return Err(Error::derived_must_have_alias());
+        }
+        let block = self.block();
+        let (hidden, scope) = (block.hidden, std::mem::take(&mut block.scope));
+        if d.lateral {
+            block.scope = left.clone();
+        } else {
+            block.hidden = true;
+        }
+        self.shared.derived_depth += 1;
+        let bound = self.query(&d.query, QueryUse::Derived);
+        self.shared.derived_depth -= 1;
+        let block = self.block();
+        (block.hidden, block.scope) = (hidden, scope);
+        let mut bound = bound?;
+        super::cte::rename_columns(&mut bound, &d.columns)?;
+        super::cte::check_distinct_names(&bound)?;
+        let scope = self.derived_scope(&mut bound, "", &d.alias);
+        Ok((bound.plan, scope))
+    }
+
+    fn derived_scope(&mut self, bound: &mut Bound, schema: &str, alias: &str) -> Scope {
+        let mut columns = vec![];
+        for (id, name) in &bound.output {
+            let info = self.shared.columns.get_mut(*id);
+            if info.table_alias.is_empty() {
+                info.table_alias = alias.into();
+                info.name = name.clone();
+            }
+            columns.push(SourceColumn { name: name.clone(), id: *id, invisible: false });
+        }
+        Scope::of(Source { schema: schema.into(), alias: alias.into(), columns, base: None })
+    }
+
+    fn join(&mut self, j: &'a ast::Join, left: &Scope, straight: bool) -> Result<(Logical, Scope)> {
+        let references = self.recursive_references();
+        let (l, ls) = self.table_ref(&j.left, left, straight)?;
+        if j.kind == ast::JoinKind::Right && self.recursive_references() > references {
+            return Err(self.forbidden_join_order());
+        }
+        let references = self.recursive_references();
+        let (r, rs) = if has_lateral(&j.right) && j.kind != ast::JoinKind::Right {
+            let mut seen = left.clone();
+            seen.append(ls.clone());
+            self.table_ref(&j.right, &seen, straight)?
+        } else {
+            self.table_ref(&j.right, left, straight)?
+        };
+        if j.kind == ast::JoinKind::Left && self.recursive_references() > references {
+            return Err(self.forbidden_join_order());
+        }
+        let dependent = self.depends_on(&ls);
+        let (on, scope) = self.constraint(j, ls, rs)?;
+        let straight = straight || j.kind == ast::JoinKind::Straight;
+        let plan = match j.kind {
+            ast::JoinKind::Inner | ast::JoinKind::Straight => {
+                join(LogicalJoinKind::Inner, l, r, on, dependent, straight)
+            }
+            ast::JoinKind::Left => {
+                self.outer(&on, &l, &r);
+                join(LogicalJoinKind::Left, l, r, on, dependent, straight)
+            }
+            ast::JoinKind::Right => {
+                self.outer(&on, &r, &l);
+                join(LogicalJoinKind::Left, r, l, on, false, straight)
+            }
+        };
+        if matches!(j.kind, ast::JoinKind::Inner | ast::JoinKind::Straight)
+            && let Logical::Join { on, .. } = &plan
+        {
+            self.shared.add_equalities(on, &scope.column_ids().collect());
+        }
+        Ok((plan, scope))
+    }
+
+    fn forbidden_join_order(&self) -> Error {
+        Error::cte_recursive_forbidden_join_order(self.ctes.last().map_or("", |c| &c.name))
+    }
+
+    /// The right side of an outer join: its columns may be NULL above the join.
+    fn outer(&mut self, on: &[Expr], kept: &Logical, extended: &Logical) {
+        let extended = extended.output_columns();
+        for id in &extended {
+            self.shared.columns.get_mut(*id).nullable = true;
+        }
+        let kept = kept.output_columns().into_iter().collect();
+        self.shared.add_outer_equalities(on, &kept, &extended.into_iter().collect());
+    }
+
+    /// Whether LATERAL tables bound so far use columns of `scope`.
+    fn depends_on(&mut self, scope: &Scope) -> bool {
+        let references = &self.block().lateral_references;
+        !references.is_empty() && scope.column_ids().any(|id| references.contains(&id))
+    }
+
+    fn constraint(&mut self, j: &'a ast::Join, ls: Scope, rs: Scope) -> Result<(Vec<Expr>, Scope)> {
+        match &j.constraint {
+            ast::JoinConstraint::None => {
+                let mut scope = ls;
+                scope.append(rs);
+                Ok((vec![], scope))
+            }
+            ast::JoinConstraint::On(e) => {
+                let mut scope = ls;
+                scope.append(rs);
+                let block = self.block();
+                let (clause, outer) = (block.clause, std::mem::replace(&mut block.scope, scope));
+                block.clause = Clause::On;
+                let bound = self.expr(e).and_then(build::truth);
+                let block = self.block();
+                block.clause = clause;
+                let scope = std::mem::replace(&mut block.scope, outer);
+                Ok((conjuncts(bound?), scope))
+            }
+            ast::JoinConstraint::Using(names) => {
+                let names: Vec<&str> = names.iter().map(|n| &**n).collect();
+                self.coalesce_columns(&names, ls, rs, j.kind)
+            }
+            ast::JoinConstraint::Natural => {
+                let common: Vec<Box<str>> = ls
+                    .visible
+                    .iter()
+                    .filter(|l| !l.invisible && rs.visible.iter().any(|r| !r.invisible && same_name(&l.name, &r.name)))
+                    .map(|l| l.name.clone())
+                    .collect();
+                let names: Vec<&str> = common.iter().map(|n| &**n).collect();
+                self.coalesce_columns(&names, ls, rs, j.kind)
+            }
+        }
+    }
+
+    /// USING and NATURAL: equalities, and of each pair one visible column, that of the side whose rows are kept. Visible
+    /// are first these, then the rest of that side, then the rest of the other.
+    fn coalesce_columns(
+        &mut self,
+        names: &[&str],
+        ls: Scope,
+        rs: Scope,
+        kind: ast::JoinKind,
+    ) -> Result<(Vec<Expr>, Scope)> {
+        let find = |scope: &Scope, name: &str| -> Result<ColumnId> {
+            let mut found = scope.visible.iter().filter(|c| same_name(&c.name, name));
+            match (found.next(), found.next()) {
+                (Some(c), None) => Ok(c.id),
+                (None, _) => Err(Error::bad_field(name, "from clause")),
+                _ => Err(Error::non_uniq(name, "from clause")),
+            }
+        };
+        let mut on = vec![];
+        let mut pairs = vec![];
+        for name in names {
+            let (l, r) = (find(&ls, name)?, find(&rs, name)?);
+            if pairs.contains(&(l, r)) {
+                continue;
+            }
+            let columns = &self.shared.columns;
+            on.push(build::compare(CmpOp::Eq, columns.expr(l), columns.expr(r))?);
+            pairs.push((l, r));
+        }
+        let (kept, other) = if kind == ast::JoinKind::Right { (&rs, &ls) } else { (&ls, &rs) };
+        let is_joined = |c: &SourceColumn| pairs.iter().any(|(l, r)| c.id == *l || c.id == *r);
+        let mut visible: Vec<SourceColumn> = kept.visible.iter().filter(|c| is_joined(c)).cloned().collect();
+        visible.extend(kept.visible.iter().filter(|c| !is_joined(c)).cloned());
+        visible.extend(other.visible.iter().filter(|c| !is_joined(c)).cloned());
+        let mut sources = ls.sources;
+        sources.extend(rs.sources);
+        Ok((on, Scope { sources, visible }))
+    }
+}
+
+fn join(
+    kind: LogicalJoinKind,
+    left: Logical,
+    right: Logical,
+    on: Vec<Expr>,
+    dependent: bool,
+    straight: bool,
+) -> Logical {
+    Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, dependent, straight }
+}
+
+/// The terms of a condition; TRUE has none.
+pub fn conjuncts(e: Expr) -> Vec<Expr> {
+    match e.kind {
+        ExprKind::And(terms) => terms,
+        ExprKind::Const(types::Value::Int(v)) if v != 0 && e.ty == SqlType::Bool => vec![],
+        _ => vec![e],
+    }
+}
+
+/// Counts without recursion, so that no join is too deep to be refused.
+fn check_table_count(from: &[ast::TableRef]) -> Result<()> {
+    let mut todo: Vec<&ast::TableRef> = from.iter().collect();
+    let mut count = 0;
+    while let Some(t) = todo.pop() {
+        match t {
+            ast::TableRef::Join(j) => todo.extend([&j.left, &j.right]),
+            _ => count += 1,
+        }
+        if count > MAX_JOIN_TABLES || todo.len() > MAX_JOIN_TABLES * 2 {
+            return Err(Error::too_many_tables(MAX_JOIN_TABLES));
+        }
+    }
+    Ok(())
+}
+
+fn check_unique_aliases(scope: &Scope) -> Result<()> {
+    for (i, s) in scope.sources.iter().enumerate() {
+        if scope.sources[..i].iter().any(|o| o.alias == s.alias && o.schema == s.schema) {
+            return Err(Error::nonuniq_table(&s.alias));
+        }
+    }
+    Ok(())
+}
+
+fn has_lateral(t: &ast::TableRef) -> bool {
+    match t {
+        ast::TableRef::Derived(d) => d.lateral,
+        ast::TableRef::Join(j) => has_lateral(&j.left) || has_lateral(&j.right),
+        _ => false,
+    }
+}
+
+/// Resolves names of indexes: 1176. Hints FOR ORDER BY and FOR GROUP BY alone are advice that is not taken.
+fn index_hints(table: &TableDef, alias: &str, hints: &[ast::IndexHint]) -> Result<Vec<IndexHint>> {
+    let mut out = vec![];
+    for h in hints {
+        let mut indexes = vec![];
+        for name in &h.indexes {
+            let idx = table
+                .indexes
+                .iter()
+                .position(|i| same_name(&i.name, name))
+                .ok_or_else(|| Error::key_does_not_exist(&**name, alias))?;
+            indexes.push(idx);
+        }
+        let kind = match h.kind {
+            ast::IndexHintKind::Use => IndexHintKind::Use,
+            ast::IndexHintKind::Force => IndexHintKind::Force,
+            ast::IndexHintKind::Ignore => IndexHintKind::Ignore,
+        };
+        if matches!(h.scope, ast::IndexHintScope::All | ast::IndexHintScope::Join) {
+            out.push(IndexHint { kind, indexes });
+        }
+    }
+    Ok(out)
+}

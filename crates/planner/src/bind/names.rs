@@ -1,0 +1,183 @@
+//! What a column name means.
+//!
+//! A name is looked for in the current block, then in the enclosing ones. Within a block:
+//!
+//! | clause                      | order                                                        |
+//! |-----------------------------|--------------------------------------------------------------|
+//! | WHERE, ON, items            | FROM                                                         |
+//! | GROUP BY                    | FROM, then aliases                                           |
+//! | HAVING                      | GROUP BY columns, then items; within an aggregate FROM       |
+//! | ORDER BY                    | a whole key: aliases, then FROM; within a key: FROM, aliases |
+//! | from a subquery of the block| FROM, then aliases of the items bound so far                 |
+//!
+//! Source: MySQL manual, "SELECT Statement" and "Problems with Column Aliases".
+
+use super::api::Bind;
+use super::scope::{Block, Clause, Scope, SourceColumn, same_name};
+use expr::{Expr, ExprKind};
+use parser::ast;
+use types::{Error, Result};
+
+/// The name as it was written.
+pub fn written(c: &ast::ColumnRef) -> String {
+    match (&c.schema, &c.table) {
+        (Some(s), Some(t)) => format!("{}.{}.{}", &**s, &**t, &*c.name),
+        (_, Some(t)) => format!("{}.{}", &**t, &*c.name),
+        _ => c.name.to_string(),
+    }
+}
+
+/// Looks in a FROM. 1052 if several columns match.
+pub fn find_in_scope<'s>(scope: &'s Scope, c: &ast::ColumnRef, clause: Clause) -> Result<Option<&'s SourceColumn>> {
+    let mut found: Option<&SourceColumn> = None;
+    let mut take = |column: &'s SourceColumn| {
+        if found.is_some_and(|f| f.id != column.id) {
+            return Err(Error::non_uniq(written(c), clause.name()));
+        }
+        found = Some(column);
+        Ok(())
+    };
+    match &c.table {
+        None => {
+            for v in &scope.visible {
+                if same_name(&v.name, &c.name) {
+                    take(v)?;
+                }
+            }
+        }
+        Some(table) => {
+            for s in &scope.sources {
+                if *s.alias == *table.0 && c.schema.as_ref().is_none_or(|schema| s.schema == schema.0) {
+                    for column in s.columns.iter().filter(|column| same_name(&column.name, &c.name)) {
+                        take(column)?;
+                    }
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Looks among select items: by alias or, for items that are columns, by the column's name. 1052 if two different
+/// expressions match.
+pub fn find_item<'b>(block: &'b Block, c: &ast::ColumnRef) -> Result<Option<&'b super::scope::Item>> {
+    let mut found: Option<&super::scope::Item> = None;
+    for item in &block.items {
+        let matches = match (&c.table, item.aliased) {
+            (None, _) => same_name(&item.name, &c.name) || column_name_is(block, &item.expr, &c.name) && !item.aliased,
+            (Some(_), true) => false,
+            (Some(t), false) => item.table.as_deref() == Some(&*t.0) && same_name(&item.name, &c.name),
+        };
+        if matches {
+            match found {
+                Some(f) if f.expr != item.expr => return Err(Error::non_uniq(written(c), block.clause.name())),
+                _ => found = Some(item),
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn column_name_is(block: &Block, e: &Expr, name: &str) -> bool {
+    let ExprKind::Column(id) = e.kind else { return false };
+    block.scope.sources.iter().flat_map(|s| &s.columns).any(|c| c.id == id && same_name(&c.name, name))
+}
+
+impl Bind<'_, '_, '_> {
+    /// A column by name, in the current block or an enclosing one.
+    pub fn column(&mut self, c: &ast::ColumnRef) -> Result<Expr> {
+        let current = self.blocks.len() - 1;
+        for level in (0..=current).rev() {
+            if self.blocks[level].hidden {
+                continue;
+            }
+            if let Some(e) = self.find_in_block(level, c)? {
+                self.note_reference(level, &e);
+                return Ok(e);
+            }
+        }
+        Err(Error::bad_field(written(c), self.blocks[current].clause.name()))
+    }
+
+    fn find_in_block(&self, level: usize, c: &ast::ColumnRef) -> Result<Option<Expr>> {
+        let block = &self.blocks[level];
+        let outer = level + 1 < self.blocks.len();
+        let clause = block.clause;
+        if clause == Clause::Having && block.in_aggregate == 0 && !outer {
+            return self.find_in_having(block, c);
+        }
+        if let Some(column) = find_in_scope(&block.scope, c, self.blocks[self.blocks.len() - 1].clause)? {
+            return Ok(Some(self.read(block, column)));
+        }
+        // An aggregate's arguments see only FROM; so do WHERE and ON, which are bound before there are items.
+        let aliases = block.in_aggregate == 0
+            && match clause {
+                Clause::GroupBy | Clause::OrderBy | Clause::Having => true,
+                Clause::FieldList => outer,
+                _ => false,
+            };
+        if !aliases {
+            return Ok(None);
+        }
+        match find_item(block, c)? {
+            None => Ok(None),
+            Some(item) => {
+                if clause == Clause::GroupBy || (clause == Clause::Having && outer) {
+                    self.check_no_window(block, item)?;
+                }
+                if clause == Clause::GroupBy && self.has_aggregate(block, &item.expr) {
+                    return Err(Error::wrong_group_field(written(c)));
+                }
+                Ok(Some(item.expr.clone()))
+            }
+        }
+    }
+
+    /// HAVING sees the groups' columns, then the items.
+    fn find_in_having(&self, block: &Block, c: &ast::ColumnRef) -> Result<Option<Expr>> {
+        let in_from = find_in_scope(&block.scope, c, Clause::Having);
+        if let Ok(Some(column)) = &in_from {
+            let grouped = |e: &Expr| matches!(e.kind, ExprKind::Column(id) if id == column.id);
+            if block.groups.iter().any(grouped) {
+                return Ok(Some(self.read(block, column)));
+            }
+        }
+        if let Some(item) = find_item(block, c)? {
+            self.check_no_window(block, item)?;
+            return Ok(Some(item.expr.clone()));
+        }
+        match in_from {
+            Err(e) => Err(e),
+            // A column that is neither grouped nor selected is out of HAVING's sight, except in DML and DO.
+            Ok(_) => Ok(None),
+        }
+    }
+
+    fn check_no_window(&self, block: &Block, item: &super::scope::Item) -> Result<()> {
+        let ids: Vec<_> = block.windows.iter().flat_map(|w| w.calls.iter().map(|(id, _)| *id)).collect();
+        let mut windowed = false;
+        item.expr.walk(&mut |e| windowed |= matches!(e.kind, ExprKind::Column(id) if ids.contains(&id)));
+        if windowed {
+            return Err(Error::window_invalid_window_func_alias_use(&item.name));
+        }
+        Ok(())
+    }
+
+    pub fn has_aggregate(&self, block: &Block, e: &Expr) -> bool {
+        let mut found = false;
+        e.walk(&mut |e| {
+            found |= matches!(e.kind, ExprKind::Column(id) if block.aggregates.iter().any(|(a, _)| *a == id))
+        });
+        found
+    }
+
+    fn read(&self, block: &Block, column: &SourceColumn) -> Expr {
+        match block.positional {
+            Some(ref types) => {
+                let (ty, nullable) = types[column.id as usize];
+                Expr::column(column.id, ty, nullable)
+            }
+            None => self.shared.columns.expr(column.id),
+        }
+    }
+}

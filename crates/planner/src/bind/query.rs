@@ -1,0 +1,111 @@
+//! Queries: WITH, a body, ORDER BY and LIMIT.
+
+use super::MAX_QUERY_DEPTH;
+use super::api::Bind;
+use super::scope::{Block, Clause};
+use expr::{ColumnId, Expr};
+use parser::ast;
+use plan::logical::Logical;
+use types::{Error, Result};
+
+/// A plan and its output columns with their names.
+pub struct Bound {
+    pub plan: Logical,
+    pub output: Vec<(ColumnId, Box<str>)>,
+}
+
+/// Where a query stands: ORDER BY without LIMIT means something only to some.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QueryUse {
+    Top,
+    Derived,
+    Cte,
+    Subquery,
+    /// Of a set operation.
+    Operand,
+}
+
+impl<'a> Bind<'a, '_, '_> {
+    /// The current block.
+    pub fn block(&mut self) -> &mut Block<'a> {
+        self.blocks.last_mut().expect("a block is being bound")
+    }
+
+    pub fn set_clause(&mut self, clause: Clause) {
+        self.block().clause = clause;
+    }
+
+    pub fn query(&mut self, q: &'a ast::Query, usage: QueryUse) -> Result<Bound> {
+        if self.shared.depth >= MAX_QUERY_DEPTH {
+            return Err(Error::too_high_level_of_nesting_for_select());
+        }
+        if q.into.is_some() && usage != QueryUse::Top {
+            return Err(Error::wrong_usage("INTO", "subquery"));
+        }
+        self.shared.depth += 1;
+        let mark = self.ctes.len();
+        if let Some(with) = &q.with {
+            self.push_ctes(with)?;
+        }
+        let limit = q.limit.as_deref();
+        let mut bound = match &q.body {
+            ast::QueryBody::Select(s) => self.select(s, &q.order_by, limit, usage)?,
+            body => {
+                let bound = self.body(body, usage)?;
+                self.order_and_limit(bound, &q.order_by, limit, usage)?
+            }
+        };
+        self.pop_ctes(mark, &mut bound);
+        self.shared.depth -= 1;
+        Ok(bound)
+    }
+
+    pub fn body(&mut self, body: &'a ast::QueryBody, usage: QueryUse) -> Result<Bound> {
+        match body {
+            ast::QueryBody::Select(s) => self.select(s, &[], None, usage),
+            ast::QueryBody::Values(rows) => self.values(rows),
+            ast::QueryBody::Table(name) => self.table(name),
+            ast::QueryBody::SetOp(chain) => self.set_chain(&chain.first, &chain.rest),
+            ast::QueryBody::Nested(q) => self.query(q, usage),
+        }
+    }
+
+    /// `TABLE t`
+    fn table(&mut self, name: &'a ast::ObjectName) -> Result<Bound> {
+        let mut block = Block::new(Clause::From);
+        block.recursive_of = self.recursive_member.take();
+        self.blocks.push(block);
+        let (plan, scope) = self.named_table(name, &name.name, &[])?;
+        self.blocks.pop();
+        let output = scope.visible.into_iter().filter(|c| !c.invisible).map(|c| (c.id, c.name)).collect();
+        Ok(Bound { plan, output })
+    }
+
+    /// `VALUES ROW(..), ROW(..)`: columns are column_0, column_1, ...
+    fn values(&mut self, rows: &'a [Vec<ast::Expr>]) -> Result<Bound> {
+        self.blocks.push(Block::new(Clause::FieldList));
+        let width = rows.first().map_or(0, Vec::len);
+        let mut bound: Vec<Vec<Expr>> = vec![];
+        for (i, row) in rows.iter().enumerate() {
+            if row.len() != width {
+                return Err(Error::wrong_value_count_on_row(i + 1));
+            }
+            bound.push(row.iter().map(|e| self.expr(e)).collect::<Result<_>>()?);
+        }
+        self.blocks.pop();
+        let mut output = vec![];
+        for c in 0..width {
+            let types: Vec<_> = bound.iter().map(|r| r[c].ty).collect();
+            let ty = expr::build::union_type(&types);
+            for row in &mut bound {
+                let e = std::mem::replace(&mut row[c], expr::build::null());
+                row[c] = expr::build::implicit_cast(e, ty);
+            }
+            let nullable = bound.iter().any(|r| r[c].nullable);
+            let name = format!("column_{c}");
+            output.push((self.shared.columns.computed(&name, ty, nullable), name.into()));
+        }
+        let columns = output.iter().map(|(id, _)| *id).collect();
+        Ok(Bound { plan: Logical::Values { columns, rows: bound }, output })
+    }
+}

@@ -1,0 +1,408 @@
+//! One SELECT: binds its clauses and stacks its nodes.
+//!
+//! ```text
+//! From - Filter(where) - Aggregate - Filter(having) - Window* - Project(items, hidden keys) - Distinct - Sort - Limit
+//! ```
+//!
+//! Clauses are bound over FROM's columns, aggregates and window calls standing in as columns of their own; once all are
+//! bound, `grouping` rewrites what lies above the Aggregate in terms of its output.
+
+use super::api::Bind;
+use super::from::conjuncts;
+use super::grouping::{Place, Regroup};
+use super::order::{Key, keeps_order};
+use super::query::{Bound, QueryUse};
+use super::scope::{Block, Clause, Item};
+use expr::{AggFunc, ColumnId, Expr, ExprKind, build};
+use parser::ast;
+use plan::logical::Logical;
+use std::collections::HashSet;
+use types::{Error, Result};
+
+impl<'a> Bind<'a, '_, '_> {
+    pub fn select(
+        &mut self,
+        s: &'a ast::Select,
+        order_by: &'a [ast::OrderItem],
+        limit: Option<&'a ast::Limit>,
+        usage: QueryUse,
+    ) -> Result<Bound> {
+        for h in &s.hints {
+            let hint = if h.args.is_empty() { h.name.to_string() } else { format!("{}({})", &*h.name, h.args) };
+            self.shared.hints.push(hint.into());
+        }
+        if s.modifiers.sql_calc_found_rows {
+            if usage != QueryUse::Top {
+                return Err(Error::cant_use_option_here("SQL_CALC_FOUND_ROWS"));
+            }
+            self.shared.calc_found_rows = true;
+        }
+        let mut block = Block::new(Clause::From);
+        block.named_windows = &s.windows;
+        block.recursive_of = self.recursive_member.take();
+        block.rollup = s.group_by.as_ref().is_some_and(|g| g.rollup);
+        if let Some(name) = block.recursive_of {
+            if s.group_by.is_some() || s.having.is_some() {
+                return Err(Error::cte_recursive_forbids_aggregation(name));
+            }
+            if s.modifiers.distinct {
+                let what = "ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table Expression";
+                return Err(Error::not_supported(what));
+            }
+        }
+        self.blocks.push(block);
+        self.check_named_windows()?;
+
+        let mut plan = self.from_clause(&s.from, s.modifiers.straight_join)?;
+        if let Some(w) = &s.where_ {
+            self.set_clause(Clause::Where);
+            let predicates = self.condition(w)?;
+            plan = self.filter(plan, predicates);
+        }
+        self.set_clause(Clause::FieldList);
+        self.items(&s.items)?;
+        let mut having = None;
+        if let Some(g) = &s.group_by {
+            self.set_clause(Clause::GroupBy);
+            self.group_keys(&g.exprs)?;
+        }
+        if let Some(h) = &s.having {
+            self.set_clause(Clause::Having);
+            having = Some(build::truth(self.expr(h)?)?);
+        }
+        let aggregates_before = self.block().aggregates.len();
+        self.set_clause(Clause::OrderBy);
+        let mut keys = vec![];
+        for (i, o) in order_by.iter().enumerate() {
+            keys.push((self.order_key(&o.expr)?, o.desc));
+            let strict = self.shared.session.sql_mode.only_full_group_by;
+            let block = self.block();
+            if strict && aggregates_before == 0 && s.group_by.is_none() && !block.aggregates.is_empty() {
+                // An aggregate that only ORDER BY has would make one row of a query that is not meant to be aggregated.
+                if !s.from.is_empty() && block.items.iter().any(|i| reads(&i.expr, &block.from_columns)) {
+                    return Err(Error::aggregate_order_non_agg_query(i + 1));
+                }
+            }
+        }
+        let block = self.blocks.pop().expect("pushed above");
+        self.assemble(s, block, plan, having, keys, limit, usage)
+    }
+
+    /// A predicate's conjuncts.
+    pub fn condition(&mut self, e: &'a ast::Expr) -> Result<Vec<Expr>> {
+        Ok(conjuncts(build::truth(self.expr(e)?)?))
+    }
+
+    pub fn filter(&mut self, plan: Logical, predicates: Vec<Expr>) -> Logical {
+        if predicates.is_empty() {
+            return plan;
+        }
+        self.shared.add_equalities(&predicates, &self.own_columns());
+        Logical::Filter { input: Box::new(plan), predicates }
+    }
+
+    fn items(&mut self, items: &'a [ast::SelectItem]) -> Result<()> {
+        for item in items {
+            match item {
+                ast::SelectItem::Wildcard(_) => {
+                    let block = self.block();
+                    if block.scope.sources.is_empty() {
+                        return Err(Error::no_tables_used());
+                    }
+                    let columns: Vec<_> = block.scope.visible.iter().filter(|c| !c.invisible).cloned().collect();
+                    for c in columns {
+                        self.column_item(c.id, c.name);
+                    }
+                }
+                ast::SelectItem::QualifiedWildcard(name, _) => {
+                    let found = self
+                        .block()
+                        .scope
+                        .sources
+                        .iter()
+                        .find(|s| s.alias == name.name.0 && name.schema.as_ref().is_none_or(|n| *s.schema == **n));
+                    let Some(source) = found else { return Err(Error::bad_table(&*name.name)) };
+                    let columns: Vec<_> = source.columns.iter().filter(|c| !c.invisible).cloned().collect();
+                    for c in columns {
+                        self.column_item(c.id, c.name);
+                    }
+                }
+                ast::SelectItem::Expr(e) => {
+                    let expr = self.expr(&e.expr)?;
+                    let name = e.name().into();
+                    let table = match &expr.kind {
+                        ExprKind::Column(id) => self.table_of(*id),
+                        _ => None,
+                    };
+                    self.block().items.push(Item { expr, name, aliased: e.alias.is_some(), table });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn column_item(&mut self, id: ColumnId, name: Box<str>) {
+        let expr = self.shared.columns.expr(id);
+        self.note_reference(self.blocks.len() - 1, &expr);
+        let table = self.table_of(id);
+        self.block().items.push(Item { expr, name, aliased: false, table });
+    }
+
+    fn table_of(&mut self, id: ColumnId) -> Option<Box<str>> {
+        let sources = &self.block().scope.sources;
+        sources.iter().find(|s| s.columns.iter().any(|c| c.id == id)).map(|s| s.alias.clone())
+    }
+
+    fn group_keys(&mut self, exprs: &'a [ast::Expr]) -> Result<()> {
+        for e in exprs {
+            let key = match e.as_literal() {
+                Some(ast::Literal::Int(n)) => {
+                    let idx = usize::try_from(*n).unwrap_or(0).wrapping_sub(1);
+                    let block = self.blocks.last().expect("a block is being bound");
+                    let Some(item) = block.items.get(idx) else {
+                        return Err(Error::bad_field(n, "group statement"));
+                    };
+                    if self.has_aggregate(block, &item.expr) {
+                        return Err(Error::wrong_group_field(&item.name));
+                    }
+                    let windows: HashSet<ColumnId> = window_ids(block);
+                    if reads(&item.expr, &windows) {
+                        return Err(Error::wrong_group_field(&item.name));
+                    }
+                    item.expr.clone()
+                }
+                _ => self.expr(e)?,
+            };
+            self.block().groups.push(key);
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn assemble(
+        &mut self,
+        s: &'a ast::Select,
+        mut block: Block<'a>,
+        mut plan: Logical,
+        mut having: Option<Expr>,
+        mut keys: Vec<(Key, bool)>,
+        limit: Option<&'a ast::Limit>,
+        usage: QueryUse,
+    ) -> Result<Bound> {
+        let mut items = std::mem::take(&mut block.items);
+        let mut windows = std::mem::take(&mut block.windows);
+        if s.group_by.is_some() || !block.aggregates.is_empty() {
+            let mut regroup = Regroup::new(self.shared, &mut block, s.group_by.is_some())?;
+            for (i, item) in items.iter_mut().enumerate() {
+                regroup.rewrite(&mut item.expr, Place { n: i + 1, clause: "SELECT list" })?;
+            }
+            if let Some(h) = &mut having {
+                regroup.rewrite(h, Place { n: 1, clause: "HAVING clause" })?;
+            }
+            for (i, (key, _)) in keys.iter_mut().enumerate() {
+                if let Key::Expr(e) = key {
+                    regroup.rewrite(e, Place { n: i + 1, clause: "ORDER BY clause" })?;
+                }
+            }
+            for w in &mut windows {
+                regroup.rewrite_window(w)?;
+            }
+            plan = regroup.finish(plan);
+        } else {
+            let any = std::mem::take(&mut block.any_values);
+            let mut plain = |e: &mut Expr| {
+                e.rewrite(&mut |e| {
+                    if let ExprKind::Column(id) = e.kind
+                        && let Some((_, inner)) = any.iter().find(|(a, _)| *a == id)
+                    {
+                        *e = inner.clone();
+                    }
+                })
+            };
+            if !any.is_empty() {
+                items.iter_mut().for_each(|i| plain(&mut i.expr));
+                having.iter_mut().for_each(&mut plain);
+                for (key, _) in &mut keys {
+                    if let Key::Expr(e) = key {
+                        plain(e);
+                    }
+                }
+                for w in &mut windows {
+                    w.partition_by.iter_mut().for_each(&mut plain);
+                    w.order_by.iter_mut().for_each(|(e, _)| plain(e));
+                    w.calls.iter_mut().flat_map(|(_, c)| &mut c.args).for_each(&mut plain);
+                }
+            }
+        }
+        if let Some(h) = having {
+            let predicates = conjuncts(h);
+            if !predicates.is_empty() {
+                plan = Logical::Filter { input: Box::new(plan), predicates };
+            }
+        }
+        for w in windows {
+            plan = Logical::Window {
+                input: Box::new(plan),
+                partition_by: w.partition_by,
+                order_by: w.order_by,
+                calls: w.calls,
+            };
+        }
+        self.output(s, items, plan, keys, limit, usage, &block)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn output(
+        &mut self,
+        s: &'a ast::Select,
+        items: Vec<Item>,
+        plan: Logical,
+        keys: Vec<(Key, bool)>,
+        limit: Option<&'a ast::Limit>,
+        usage: QueryUse,
+        block: &Block<'a>,
+    ) -> Result<Bound> {
+        let local: HashSet<ColumnId> = plan.output_columns().into_iter().collect();
+        let mut project: Vec<(ColumnId, Expr)> = vec![];
+        let mut output: Vec<(ColumnId, Box<str>)> = vec![];
+        for item in &items {
+            let id = self.project(&mut project, &local, &item.expr, &item.name);
+            output.push((id, item.name.clone()));
+        }
+        let width = project.len();
+        let mut sort: Vec<(Expr, bool)> = vec![];
+        let mut hidden: Vec<(ColumnId, Expr)> = vec![];
+        for (i, (key, desc)) in keys.into_iter().enumerate() {
+            let (expr, position) = match key {
+                Key::Item(idx) => (items[idx].expr.clone(), Some(idx)),
+                Key::Expr(e) => {
+                    let idx = items.iter().position(|item| item.expr == e);
+                    (e, idx)
+                }
+            };
+            if expr.as_const().is_some() {
+                continue;
+            }
+            let id = match position {
+                Some(idx) => output[idx].0,
+                None if s.modifiers.distinct => {
+                    let outputs: HashSet<ColumnId> = output.iter().map(|(id, _)| *id).collect();
+                    if subset(&expr, &outputs, &local) {
+                        sort.push((expr, desc));
+                        continue;
+                    }
+                    if self.shared.session.sql_mode.only_full_group_by {
+                        return Err(self.order_not_selected(i + 1, &expr, &outputs, block));
+                    }
+                    let id = self.shared.columns.computed("", expr.ty, true);
+                    hidden.push((id, expr.clone()));
+                    id
+                }
+                None => self.project(&mut project, &local, &expr, ""),
+            };
+            let info = self.shared.columns.get(id);
+            sort.push((Expr::column(id, info.ty, info.nullable), desc));
+        }
+        debug_assert!(!s.modifiers.distinct || project.len() == width);
+        if !keeps_order(usage, limit) {
+            sort.clear();
+            project.truncate(width);
+        }
+        let mut plan = if s.modifiers.distinct && !hidden.is_empty() {
+            self.distinct_with_hidden(plan, project, hidden)?
+        } else {
+            let plan = Logical::Project { input: Box::new(plan), exprs: project };
+            if s.modifiers.distinct { Logical::Distinct { input: Box::new(plan) } } else { plan }
+        };
+        if !sort.is_empty() {
+            plan = Logical::Sort { input: Box::new(plan), keys: sort };
+        }
+        plan = self.limit(plan, limit)?;
+        Ok(Bound { plan, output })
+    }
+
+    /// Adds an expression to a Project. A column that the input produces keeps its id; an outer one must not, lest it look
+    /// as if it were produced here.
+    fn project(
+        &mut self,
+        project: &mut Vec<(ColumnId, Expr)>,
+        local: &HashSet<ColumnId>,
+        e: &Expr,
+        name: &str,
+    ) -> ColumnId {
+        if let ExprKind::Column(id) = e.kind
+            && local.contains(&id)
+        {
+            if project.iter().all(|(p, _)| *p != id) {
+                project.push((id, e.clone()));
+            }
+            return id;
+        }
+        let id = self.shared.columns.computed(name, e.ty, e.nullable);
+        self.shared.add_computed(id, e);
+        project.push((id, e.clone()));
+        id
+    }
+
+    /// DISTINCT with sort keys that are not selected (not ONLY_FULL_GROUP_BY): any value of the key will do.
+    fn distinct_with_hidden(
+        &mut self,
+        plan: Logical,
+        mut project: Vec<(ColumnId, Expr)>,
+        hidden: Vec<(ColumnId, Expr)>,
+    ) -> Result<Logical> {
+        let groups = project.iter().map(|(id, _)| (*id, self.shared.columns.expr(*id))).collect();
+        let mut aggregates = vec![];
+        for (id, e) in hidden {
+            let from = self.shared.columns.computed("", e.ty, e.nullable);
+            let read = Expr::column(from, e.ty, e.nullable);
+            project.push((from, e));
+            let any = build::aggregate(AggFunc::AnyValue, vec![read], false, vec![], ",", self.shared.session)?;
+            aggregates.push((id, any));
+        }
+        let input = Box::new(Logical::Project { input: Box::new(plan), exprs: project });
+        Ok(Logical::Aggregate { input, groups, aggregates, rollup: false })
+    }
+
+    fn order_not_selected(&self, n: usize, e: &Expr, outputs: &HashSet<ColumnId>, block: &Block) -> Error {
+        let mut missing = None;
+        let mut aggregate = false;
+        e.walk(&mut |e| {
+            if let ExprKind::Column(id) = e.kind
+                && !outputs.contains(&id)
+            {
+                aggregate |= block.aggregates.iter().any(|(a, c)| *a == id && c.func != AggFunc::AnyValue);
+                missing.get_or_insert(id);
+            }
+        });
+        match missing {
+            Some(id) if !aggregate => {
+                let name = block.scope.full_name(id, &self.shared.columns);
+                Error::field_in_order_not_select(n, "ORDER BY clause", name, "DISTINCT")
+            }
+            _ => Error::aggregate_in_order_not_select(n, "ORDER BY clause", "DISTINCT"),
+        }
+    }
+}
+
+/// Whether the expression reads any of the columns.
+pub fn reads(e: &Expr, columns: &HashSet<ColumnId>) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e.kind, ExprKind::Column(id) if columns.contains(&id)));
+    found
+}
+
+/// Whether all local columns that the expression reads are among `outputs`. Subqueries may read any, so they may not.
+fn subset(e: &Expr, outputs: &HashSet<ColumnId>, local: &HashSet<ColumnId>) -> bool {
+    let mut all = true;
+    e.walk(&mut |e| match e.kind {
+        ExprKind::Column(id) => all &= outputs.contains(&id) || !local.contains(&id),
+        ExprKind::Subquery(_) => all = false,
+        _ => {}
+    });
+    all
+}
+
+fn window_ids(block: &Block) -> HashSet<ColumnId> {
+    block.windows.iter().flat_map(|w| w.calls.iter().map(|(id, _)| *id)).collect()
+}

@@ -1,0 +1,99 @@
+//! Subqueries in expressions: scalar, EXISTS, IN, ANY, ALL, and rows.
+//!
+//! A row compared with a subquery, `(a, b) = (SELECT x, y ..)`, becomes `= ANY` over the subquery's single row: a join
+//! that errs on a second row (1242) and answers NULLs for none.
+
+use super::api::Bind;
+use super::query::{Bound, QueryUse};
+use expr::{CmpOp, Expr, ExprKind, build};
+use parser::ast;
+use plan::logical::{Logical, LogicalJoinKind, SubqueryDef, SubqueryKind};
+use types::{Error, Result, SqlType};
+
+impl<'a> Bind<'a, '_, '_> {
+    /// `(SELECT one column ..)` as a value.
+    pub fn scalar_subquery(&mut self, q: &'a ast::Query) -> Result<Expr> {
+        let bound = self.query(q, QueryUse::Subquery)?;
+        self.scalar_of(bound)
+    }
+
+    fn scalar_of(&mut self, bound: Bound) -> Result<Expr> {
+        let [(id, _)] = bound.output[..] else { return Err(Error::operand_columns(1)) };
+        let ty = self.shared.columns.get(id).ty;
+        Ok(self.define(SubqueryKind::Scalar, bound, ty, true))
+    }
+
+    pub fn exists(&mut self, q: &'a ast::Query) -> Result<Expr> {
+        let bound = self.query(q, QueryUse::Subquery)?;
+        Ok(self.define(SubqueryKind::Exists, bound, SqlType::Bool, false))
+    }
+
+    /// `left op ANY | ALL (query)`, IN among them. `left` may be a row.
+    pub fn quantified(&mut self, left: Expr, op: CmpOp, all: bool, q: &'a ast::Query) -> Result<Expr> {
+        if q.limit.is_some() {
+            return Err(Error::not_supported("LIMIT & IN/ALL/ANY/SOME subquery"));
+        }
+        let bound = self.query(q, QueryUse::Subquery)?;
+        let left = match left.kind {
+            ExprKind::Row(items) => items,
+            _ => vec![left],
+        };
+        if left.len() > 1 && !matches!((op, all), (CmpOp::Eq, false) | (CmpOp::Ne, true)) {
+            return Err(Error::operand_columns(1));
+        }
+        self.quantified_over(left, op, all, bound)
+    }
+
+    fn quantified_over(&mut self, left: Vec<Expr>, op: CmpOp, all: bool, bound: Bound) -> Result<Expr> {
+        if left.len() != bound.output.len() {
+            return Err(Error::operand_columns(left.len()));
+        }
+        let (mut lefts, mut rights) = (vec![], vec![]);
+        for (l, (id, _)) in left.into_iter().zip(&bound.output) {
+            let compared = build::compare(op, l, self.shared.columns.expr(*id))?;
+            let ExprKind::Compare { left, right, .. } = compared.kind else {
+                return Err(Error::internal("a comparison of scalars is a comparison"));
+            };
+            lefts.push(*left);
+            rights.push(*right);
+        }
+        let nullable = lefts.iter().chain(&rights).any(|e| e.nullable);
+        let bound = self.replace_output(bound, rights);
+        Ok(self.define(SubqueryKind::Quantified { left: lefts, op, all }, bound, SqlType::Bool, nullable))
+    }
+
+    /// `row op (query)`
+    pub fn row_subquery(&mut self, row: Vec<Expr>, op: CmpOp, q: &'a ast::Query) -> Result<Expr> {
+        let bound = self.query(q, QueryUse::Subquery)?;
+        if row.len() != bound.output.len() {
+            return Err(Error::operand_columns(row.len()));
+        }
+        let negated = match op {
+            CmpOp::Eq | CmpOp::NullSafeEq => false,
+            CmpOp::Ne => true,
+            _ => return Err(Error::not_supported("ordering comparison of a row with a subquery")),
+        };
+        let op = if negated { CmpOp::Eq } else { op };
+        // At most one row by nature needs no check, but a missing row must still answer NULLs.
+        let plan = Logical::Join {
+            kind: LogicalJoinKind::Single,
+            left: Box::new(Logical::OneRow),
+            right: Box::new(bound.plan),
+            on: vec![],
+            dependent: false,
+            straight: false,
+        };
+        for (id, _) in &bound.output {
+            self.shared.columns.get_mut(*id).nullable = true;
+        }
+        let compared = self.quantified_over(row, op, false, Bound { plan, output: bound.output })?;
+        if negated { build::not(compared) } else { Ok(compared) }
+    }
+
+    /// Keeps the definition and answers the expression that stands for it.
+    pub fn define(&mut self, kind: SubqueryKind, bound: Bound, ty: SqlType, nullable: bool) -> Expr {
+        let output = bound.output.iter().map(|(id, _)| *id).collect();
+        let id = self.shared.add_subquery(|id| SubqueryDef { id, kind, plan: bound.plan, output });
+        Expr::new(ExprKind::Subquery(id), ty, nullable)
+    }
+}

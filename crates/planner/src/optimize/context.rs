@@ -1,0 +1,117 @@
+//! What the passes share: the statement's columns, subqueries, parameters, statistics and settings.
+
+use super::OptimizerSettings;
+use super::tree;
+use catalog::Statistics;
+use expr::{ColumnId, Expr, ExprKind, ParamId, SubqueryId};
+use plan::InitKind;
+use plan::logical::{ColumnInfo, Columns, Logical, SubqueryDef};
+use std::collections::HashMap;
+use types::{Error, Result, SqlType};
+
+/// An uncorrelated subquery that is computed once, before the statement proper, into a parameter.
+#[derive(Debug)]
+pub struct LogicalInit {
+    pub param: ParamId,
+    pub kind: InitKind,
+    pub ty: SqlType,
+    pub plan: Logical,
+    /// The column whose value it is; none for EXISTS.
+    pub output: Vec<ColumnId>,
+}
+
+pub struct Context<'a> {
+    pub columns: Columns,
+    pub subqueries: Vec<SubqueryDef>,
+    /// Subqueries whose own subqueries have become joins.
+    pub(super) converted: HashMap<SubqueryId, Logical>,
+    /// Subqueries already placed once in a tree: the next use needs a copy under fresh names.
+    pub(super) placed: Vec<SubqueryId>,
+    pub(super) params_of: HashMap<SubqueryId, ParamId>,
+    pub init: Vec<LogicalInit>,
+    pub next_param: ParamId,
+    pub next_cte: u32,
+    pub stats: &'a dyn Statistics,
+    pub settings: &'a OptimizerSettings,
+}
+
+impl<'a> Context<'a> {
+    pub fn new(
+        root: &Logical,
+        columns: Columns,
+        subqueries: Vec<SubqueryDef>,
+        stats: &'a dyn Statistics,
+        settings: &'a OptimizerSettings,
+    ) -> Context<'a> {
+        let mut next_param = 0;
+        let mut next_cte = 0;
+        for n in std::iter::once(root).chain(subqueries.iter().map(|s| &s.plan)) {
+            tree::visit(n, &mut |n| {
+                for e in n.exprs() {
+                    e.walk(&mut |e| {
+                        if let ExprKind::Param(p) = e.kind {
+                            next_param = next_param.max(p + 1);
+                        }
+                    });
+                }
+                match n {
+                    Logical::With { ctes, .. } => ctes.iter().for_each(|c| next_cte = next_cte.max(c.cte_id + 1)),
+                    Logical::RecursiveUnion { cte_id, .. } | Logical::CteScan { cte_id, .. } => {
+                        next_cte = next_cte.max(cte_id + 1)
+                    }
+                    _ => {}
+                }
+            });
+        }
+        Context {
+            columns,
+            subqueries,
+            converted: HashMap::new(),
+            placed: vec![],
+            params_of: HashMap::new(),
+            init: vec![],
+            next_param,
+            next_cte,
+            stats,
+            settings,
+        }
+    }
+
+    pub fn new_param(&mut self) -> ParamId {
+        self.next_param += 1;
+        self.next_param - 1
+    }
+
+    pub fn new_cte(&mut self) -> u32 {
+        self.next_cte += 1;
+        self.next_cte - 1
+    }
+
+    /// A new column like another.
+    pub fn column_like(&mut self, id: ColumnId) -> ColumnId {
+        let info = self.columns.get(id).clone();
+        self.columns.add(info)
+    }
+
+    pub fn computed(&mut self, name: &str, e: &Expr) -> ColumnId {
+        self.columns.add(ColumnInfo {
+            name: name.into(),
+            table_alias: "".into(),
+            ty: e.ty,
+            nullable: e.nullable,
+            origin: None,
+        })
+    }
+
+    pub fn subquery(&self, id: SubqueryId) -> Result<&SubqueryDef> {
+        self.subqueries
+            .get(id as usize)
+            .filter(|d| d.id == id)
+            .or_else(|| self.subqueries.iter().find(|d| d.id == id))
+            .ok_or_else(|| Error::internal(format_args!("subquery {id} has no definition")))
+    }
+
+    pub fn fresh_copy(&mut self, node: &Logical) -> (Logical, HashMap<ColumnId, ColumnId>) {
+        tree::fresh_copy(node, &mut self.columns, &mut self.next_cte)
+    }
+}

@@ -1,0 +1,503 @@
+//! Join order: blocks of joins are taken apart into relations, predicates and operators, and put together anew.
+//!
+//! ```text
+//!   relations   everything that is not a join: filtered tables, aggregates, ...
+//!   classes     columns made equal by conjuncts a = b, b = c; a join of two sides needs one equality of each class
+//!               that has members on both
+//!   predicates  other conjuncts, applied as soon as all their relations are joined
+//!   operators   left, semi, anti, mark and single joins: their right side is one relation, which enters only through
+//!               the operator, once the relations that its condition reads are there
+//! ```
+//!
+//! Each of these operators acts on a left row by itself, so it commutes with every inner join of its left side; its right
+//! side is a block of its own. That makes the constraints directed hyperedges (what the condition reads on the left,
+//! the right relation), which [`super::enumerate`] respects.
+//!
+//! STRAIGHT_JOIN anywhere in a block keeps the order as written.
+
+use super::cardinality::{self, Estimate, Estimator};
+use super::column_set::ColumnSet;
+use super::context::Context;
+use super::cost::CostParams;
+use super::enumerate::{self, Edge};
+use super::properties::{column_equality, keys};
+use super::tree::{compare, expr_columns, filter, map_children, output_set, take};
+use expr::{CmpOp, ColumnId, Expr};
+use plan::logical::{Columns, Logical, LogicalJoinKind};
+use std::collections::HashMap;
+use types::Result;
+
+/// Relations of a block; sets of them are bits of a word.
+pub const RELATIONS_MAX: usize = 60;
+
+/// Chooses the order of every block of joins in the tree.
+pub fn order_joins(node: Logical, cx: &Context, est: &mut Estimator) -> Result<Logical> {
+    match node {
+        Logical::Join { dependent: false, .. } => order_block(node, cx, est),
+        Logical::With { mut ctes, input } => {
+            for c in &mut ctes {
+                c.plan = order_joins(take(&mut c.plan), cx, est)?;
+                let e = est.tree(&c.plan);
+                est.define_cte(c.cte_id, &e, &c.output);
+            }
+            Ok(Logical::With { ctes, input: Box::new(order_joins(*input, cx, est)?) })
+        }
+        Logical::RecursiveUnion { cte_id, columns, anchor, recursive, distinct } => {
+            let anchor = (Box::new(order_joins(*anchor.0, cx, est)?), anchor.1);
+            let e = est.tree(&anchor.0);
+            est.define_cte(cte_id, &e, &anchor.1);
+            let recursive = (Box::new(order_joins(*recursive.0, cx, est)?), recursive.1);
+            Ok(Logical::RecursiveUnion { cte_id, columns, anchor, recursive, distinct })
+        }
+        mut node => {
+            map_children(&mut node, &mut |c| order_joins(c, cx, est))?;
+            Ok(node)
+        }
+    }
+}
+
+fn leaves(node: &Logical) -> usize {
+    match node {
+        Logical::Join { kind: LogicalJoinKind::Inner, left, right, dependent: false, .. } => {
+            leaves(left) + leaves(right)
+        }
+        Logical::Join { left, dependent: false, kind, .. } if *kind != LogicalJoinKind::Full => leaves(left) + 1,
+        _ => 1,
+    }
+}
+
+fn has_straight(node: &Logical) -> bool {
+    match node {
+        Logical::Join { left, right, straight, kind, dependent: false, .. } => {
+            *straight || has_straight(left) || (*kind == LogicalJoinKind::Inner && has_straight(right))
+        }
+        _ => false,
+    }
+}
+
+struct Operator {
+    kind: LogicalJoinKind,
+    on: Vec<Expr>,
+    /// Its right side.
+    relation: usize,
+    /// Relations of the left side that the condition reads (at least one).
+    needs: u64,
+}
+
+#[derive(Default)]
+struct Block {
+    relations: Vec<Logical>,
+    predicates: Vec<Expr>,
+    operators: Vec<Operator>,
+}
+
+fn order_block(mut node: Logical, cx: &Context, est: &mut Estimator) -> Result<Logical> {
+    if leaves(&node) > RELATIONS_MAX
+        || has_straight(&node)
+        || matches!(&node, Logical::Join { kind: LogicalJoinKind::Full, .. })
+    {
+        map_children(&mut node, &mut |c| order_joins(c, cx, est))?;
+        return Ok(node);
+    }
+    let mut block = Block::default();
+    flatten(node, &mut block, cx, est)?;
+    let mut planner = Planner::new(block, cx, est);
+    planner.order()
+}
+
+/// Takes a block apart; returns its relations.
+fn flatten(node: Logical, block: &mut Block, cx: &Context, est: &mut Estimator) -> Result<u64> {
+    match node {
+        Logical::Join { kind: LogicalJoinKind::Inner, left, right, on, dependent: false, .. } => {
+            let l = flatten(*left, block, cx, est)?;
+            let r = flatten(*right, block, cx, est)?;
+            block.predicates.extend(on);
+            Ok(l | r)
+        }
+        Logical::Join { kind, left, right, on, dependent: false, .. } if kind != LogicalJoinKind::Full => {
+            let l = flatten(*left, block, cx, est)?;
+            let right = order_joins(*right, cx, est)?;
+            let relation = block.relations.len();
+            block.relations.push(right);
+            let columns = super::tree::exprs_columns(&on);
+            let mut needs = 0;
+            for i in 0..relation {
+                if l & (1 << i) != 0 && produces(block, i).intersects(&columns) {
+                    needs |= 1 << i;
+                }
+            }
+            if needs == 0 {
+                needs = l & l.wrapping_neg();
+            }
+            block.operators.push(Operator { kind, on, relation, needs });
+            Ok(l | 1 << relation)
+        }
+        other => {
+            let other = order_joins(other, cx, est)?;
+            block.relations.push(other);
+            Ok(1 << (block.relations.len() - 1))
+        }
+    }
+}
+
+/// Columns that come with a relation: its outputs, or the mark of its operator.
+fn produces(block: &Block, i: usize) -> ColumnSet {
+    let mut s = output_set(&block.relations[i]);
+    if let Some(Operator { kind: LogicalJoinKind::Mark { mark, .. }, .. }) =
+        block.operators.iter().find(|o| o.relation == i)
+    {
+        s = ColumnSet::new();
+        s.insert(*mark);
+    }
+    s
+}
+
+/// A class of equal columns.
+struct Class {
+    /// (relation, column)
+    members: Vec<(usize, ColumnId)>,
+    relations: u64,
+}
+
+struct Predicate {
+    expr: Expr,
+    relations: u64,
+}
+
+/// The best way found to join a set of relations.
+pub(super) struct Entry {
+    pub cost: f64,
+    pub estimate: Estimate,
+    /// Bytes of a row.
+    pub width: f64,
+    /// The two sides and, if it is not an inner join, the operator; none for single relations.
+    pub split: Option<(u64, u64, Option<usize>)>,
+}
+
+struct Candidate {
+    cost: f64,
+    rows: f64,
+    estimate: Option<Estimate>,
+    width: f64,
+    split: (u64, u64, Option<usize>),
+}
+
+pub(super) struct Planner<'a> {
+    relations: Vec<Option<Logical>>,
+    outputs: Vec<ColumnSet>,
+    keys: Vec<Vec<ColumnSet>>,
+    classes: Vec<Class>,
+    predicates: Vec<Predicate>,
+    operators: Vec<Operator>,
+    /// The operator through which a relation enters, if any.
+    enters_by: Vec<Option<usize>>,
+    columns: &'a Columns,
+    cost: &'a CostParams,
+    pub(super) best: HashMap<u64, Entry>,
+    free: Vec<Expr>,
+}
+
+impl<'a> Planner<'a> {
+    fn new(block: Block, cx: &'a Context, est: &mut Estimator) -> Planner<'a> {
+        let n = block.relations.len();
+        let outputs: Vec<ColumnSet> = (0..n).map(|i| produces(&block, i)).collect();
+        let home = |c: ColumnId| outputs.iter().position(|o| o.contains(c));
+        let mut enters_by = vec![None; n];
+        for (i, o) in block.operators.iter().enumerate() {
+            enters_by[o.relation] = Some(i);
+        }
+        // Classes of equal columns, from equalities that padding by an outer join cannot undo.
+        let mut classes: Vec<Class> = vec![];
+        let mut predicates = vec![];
+        let mut free = vec![];
+        for p in block.predicates {
+            let relations = expr_columns(&p).iter().filter_map(home).fold(0u64, |s, i| s | 1 << i);
+            if relations == 0 {
+                free.push(p);
+                continue;
+            }
+            if let Some((a, b)) = column_equality(&p)
+                && let (Some(ra), Some(rb)) = (home(a), home(b))
+                && ra != rb
+                && enters_by[ra].is_none()
+                && enters_by[rb].is_none()
+            {
+                add_to_class(&mut classes, (ra, a), (rb, b));
+            } else {
+                predicates.push(Predicate { expr: p, relations });
+            }
+        }
+        let mut relations: Vec<Option<Logical>> = vec![];
+        let mut best = HashMap::new();
+        let mut key_sets = vec![];
+        for (i, r) in block.relations.into_iter().enumerate() {
+            // Two members of a class in one relation are equal there already.
+            let mut extra = vec![];
+            for c in &classes {
+                let own: Vec<ColumnId> = c.members.iter().filter(|m| m.0 == i).map(|m| m.1).collect();
+                for pair in own.windows(2) {
+                    extra.push(compare(CmpOp::Eq, cx.columns.expr(pair[0]), cx.columns.expr(pair[1])));
+                }
+            }
+            let r = filter(r, extra);
+            let estimate = est.tree(&r);
+            let width = estimate.width(&outputs[i]);
+            best.insert(1 << i, Entry { cost: 0.0, estimate, width, split: None });
+            key_sets.push(keys(&r));
+            relations.push(Some(r));
+        }
+        Planner {
+            relations,
+            outputs,
+            keys: key_sets,
+            classes,
+            predicates,
+            operators: block.operators,
+            enters_by,
+            columns: &cx.columns,
+            cost: &cx.settings.cost,
+            best,
+            free,
+        }
+    }
+
+    fn order(&mut self) -> Result<Logical> {
+        let n = self.relations.len();
+        let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
+        if n > 1 {
+            let edges = self.edges();
+            if !enumerate::exhaustive(n, &edges, self) {
+                self.best.retain(|s, _| s.count_ones() == 1);
+                enumerate::greedy(n, &edges, self);
+            }
+        }
+        let tree = self.build(all)?;
+        Ok(filter(tree, std::mem::take(&mut self.free)))
+    }
+
+    /// Hyperedges: which sets a join may connect.
+    fn edges(&self) -> Vec<Edge> {
+        let mut edges = vec![];
+        for c in &self.classes {
+            for (i, a) in c.members.iter().enumerate() {
+                for b in &c.members[i + 1..] {
+                    if a.0 != b.0 {
+                        edges.push(Edge { left: 1 << a.0, right: 1 << b.0 });
+                    }
+                }
+            }
+        }
+        for p in &self.predicates {
+            if p.relations.count_ones() < 2 {
+                continue;
+            }
+            // The sides of a comparison, where it has two; else the lowest relation against the others.
+            let side = |e: &Expr| {
+                expr_columns(e)
+                    .iter()
+                    .filter_map(|c| self.outputs.iter().position(|o| o.contains(c)))
+                    .fold(0u64, |s, i| s | 1 << i)
+            };
+            let (l, r) = match &p.expr.kind {
+                expr::ExprKind::Compare { left, right, .. } => (side(left), side(right)),
+                _ => (0, 0),
+            };
+            if l != 0 && r != 0 && l & r == 0 {
+                edges.push(Edge { left: l, right: r });
+            } else {
+                let low = p.relations & p.relations.wrapping_neg();
+                edges.push(Edge { left: low, right: p.relations & !low });
+            }
+        }
+        for o in &self.operators {
+            edges.push(Edge { left: o.needs, right: 1 << o.relation });
+        }
+        edges
+    }
+
+    /// How `a` and `b` may be joined: `Some(None)` by an inner join, `Some(Some(op))` by an operator, left side `a`.
+    fn joinable(&self, a: u64, b: u64) -> Option<Option<usize>> {
+        let alone = |s: u64| (s.count_ones() == 1).then(|| self.enters_by[s.trailing_zeros() as usize]).flatten();
+        match (alone(a), alone(b)) {
+            (None, None) => Some(None),
+            (None, Some(op)) => (self.operators[op].needs & !a == 0).then_some(Some(op)),
+            _ => None,
+        }
+    }
+
+    /// The join condition between two sides.
+    fn condition(&self, a: u64, b: u64) -> Vec<Expr> {
+        let mut on = vec![];
+        for c in &self.classes {
+            if c.relations & a != 0 && c.relations & b != 0 {
+                let member = |s: u64| c.members.iter().find(|m| s & (1 << m.0) != 0).map(|m| m.1);
+                if let (Some(x), Some(y)) = (member(a), member(b)) {
+                    on.push(compare(CmpOp::Eq, self.columns.expr(x), self.columns.expr(y)));
+                }
+            }
+        }
+        for p in &self.predicates {
+            if p.relations & !(a | b) == 0 && p.relations & !a != 0 && p.relations & !b != 0 {
+                on.push(p.expr.clone());
+            }
+        }
+        on
+    }
+
+    fn columns_of(&self, s: u64) -> ColumnSet {
+        let mut r = ColumnSet::new();
+        for (i, o) in self.outputs.iter().enumerate() {
+            if s & (1 << i) != 0 {
+                r.union_with(o);
+            }
+        }
+        r
+    }
+
+    fn keys_of(&self, s: u64) -> Vec<ColumnSet> {
+        (0..self.keys.len()).filter(|i| s & (1 << i) != 0).flat_map(|i| self.keys[i].iter().cloned()).collect()
+    }
+
+    /// What joining the best plans of `a` and `b` costs and yields; `None` if they may not be joined so. The estimate is
+    /// made only if the rows of the result are not known yet.
+    fn candidate(&self, a: u64, b: u64, known_rows: Option<f64>) -> Option<Candidate> {
+        let (a, b, op) = match self.joinable(a, b) {
+            Some(op) => (a, b, op),
+            None => (b, a, self.joinable(b, a)?),
+        };
+        let (l, r) = (self.best.get(&a)?, self.best.get(&b)?);
+        let kind = op.map_or(LogicalJoinKind::Inner, |o| self.operators[o].kind);
+        let mut on = self.condition(a, b);
+        let residual = if op.is_some() { std::mem::take(&mut on) } else { vec![] };
+        if let Some(o) = op {
+            on = self.operators[o].on.clone();
+        }
+        // The right side of an operator is one relation, whose own columns the condition reads.
+        let lo = self.columns_of(a);
+        let ro = match op {
+            Some(o) => output_set(self.relations[self.operators[o].relation].as_ref()?),
+            None => self.columns_of(b),
+        };
+        let hashable = on.iter().any(|p| cardinality::join_equality(p, &lo, &ro).is_some());
+        let estimate = match known_rows {
+            Some(_) => None,
+            None => {
+                let mut e = cardinality::join(kind, &l.estimate, &r.estimate, &on, &lo, &ro, || {
+                    (self.keys_of(a), self.keys_of(b))
+                });
+                if !residual.is_empty() {
+                    let s = cardinality::conjunction(&residual, &e);
+                    e = cardinality::filtered(e, &residual, s);
+                }
+                Some(e)
+            }
+        };
+        let (lr, rr) = (l.estimate.rows, r.estimate.rows);
+        let out = known_rows.or(estimate.as_ref().map(|e| e.rows))?;
+        let step = if hashable {
+            let forward = self.cost.hash_join(lr, rr, r.width, out);
+            match kind {
+                LogicalJoinKind::Mark { .. } | LogicalJoinKind::NullAwareAnti | LogicalJoinKind::Single => forward,
+                _ => forward.min(self.cost.hash_join(rr, lr, l.width, out)),
+            }
+        } else {
+            self.cost.nested_loop(lr, rr, out)
+        };
+        let width = match kind {
+            LogicalJoinKind::Inner | LogicalJoinKind::Left | LogicalJoinKind::Single => l.width + r.width,
+            _ => l.width,
+        };
+        Some(Candidate { cost: l.cost + r.cost + step, rows: out, estimate, width, split: (a, b, op) })
+    }
+
+    /// Considers joining two disjoint sets that both have plans.
+    pub(super) fn consider(&mut self, a: u64, b: u64) {
+        let s = a | b;
+        let known = self.best.get(&s).map(|e| e.estimate.rows);
+        let Some(c) = self.candidate(a, b, known) else { return };
+        match self.best.get_mut(&s) {
+            Some(old) if c.cost < old.cost => {
+                old.cost = c.cost;
+                old.split = Some(c.split);
+            }
+            Some(_) => {}
+            None => {
+                let estimate = c.estimate.unwrap_or_default();
+                self.best.insert(s, Entry { cost: c.cost, estimate, width: c.width, split: Some(c.split) });
+            }
+        }
+    }
+
+    /// Rows of the join of two sets, for the greedy order; `None` if they may not be joined.
+    pub(super) fn rows_of_join(&self, a: u64, b: u64) -> Option<f64> {
+        Some(self.candidate(a, b, None)?.rows)
+    }
+
+    pub(super) fn has_plan(&self, s: u64) -> bool {
+        self.best.contains_key(&s)
+    }
+
+    fn build(&mut self, s: u64) -> Result<Logical> {
+        let split = self.best.get(&s).ok_or_else(|| types::Error::internal("no join order found"))?.split;
+        let Some((a, b, op)) = split else {
+            let i = s.trailing_zeros() as usize;
+            return self.relations[i].take().ok_or_else(|| types::Error::internal("a relation joined twice"));
+        };
+        let mut on = self.condition(a, b);
+        let mut above = vec![];
+        let mut kind = LogicalJoinKind::Inner;
+        if let Some(o) = op {
+            above = std::mem::replace(&mut on, std::mem::take(&mut self.operators[o].on));
+            kind = self.operators[o].kind;
+        }
+        let left = self.build(a)?;
+        let right = self.build(b)?;
+        let single = self.single_relation_predicates(s);
+        above.extend(single);
+        Ok(filter(
+            Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, dependent: false, straight: false },
+            above,
+        ))
+    }
+
+    /// Conjuncts over one relation that could not be pushed into it (it enters by an operator): applied once, at the
+    /// join by which it enters, or at the top of the first join that holds the relation.
+    fn single_relation_predicates(&mut self, s: u64) -> Vec<Expr> {
+        let mut found = vec![];
+        self.predicates.retain(|p| {
+            if p.relations.count_ones() == 1 && p.relations & !s == 0 {
+                found.push(p.expr.clone());
+                return false;
+            }
+            true
+        });
+        found
+    }
+}
+
+fn add_to_class(classes: &mut Vec<Class>, a: (usize, ColumnId), b: (usize, ColumnId)) {
+    let find = |m: (usize, ColumnId), cs: &[Class]| cs.iter().position(|c| c.members.contains(&m));
+    let (ca, cb) = (find(a, classes), find(b, classes));
+    let target = match (ca, cb) {
+        (Some(x), Some(y)) if x == y => x,
+        (Some(x), Some(y)) => {
+            let moved = classes.remove(x.max(y));
+            let keep = x.min(y);
+            classes[keep].members.extend(moved.members);
+            keep
+        }
+        (Some(x), None) => {
+            classes[x].members.push(b);
+            x
+        }
+        (None, Some(y)) => {
+            classes[y].members.push(a);
+            y
+        }
+        (None, None) => {
+            classes.push(Class { members: vec![a, b], relations: 0 });
+            classes.len() - 1
+        }
+    };
+    classes[target].relations = classes[target].members.iter().fold(0, |s, m| s | 1 << m.0);
+}

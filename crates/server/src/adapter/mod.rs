@@ -1,0 +1,3 @@
+//! The engine behind the network: sessions, accounts and result sets in the protocol's terms.
+
+pub mod text_rows;
