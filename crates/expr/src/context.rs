@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use types::{SqlType, Value, Warning};
+use types::{Error, Result, SqlType, Value, Warning, WarningLevel};
 
 /// The sql_mode flags that evaluation and binding heed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,11 +108,12 @@ pub struct Warnings {
     kept: Mutex<Vec<Warning>>,
     count: AtomicU64,
     max_kept: usize,
+    raise: AtomicBool,
 }
 
 impl Warnings {
     pub fn new(max_kept: usize) -> Warnings {
-        Warnings { kept: Mutex::default(), count: AtomicU64::new(0), max_kept }
+        Warnings { kept: Mutex::default(), count: AtomicU64::new(0), max_kept, raise: AtomicBool::new(false) }
     }
 
     pub fn push(&self, warning: Warning) {
@@ -120,6 +121,22 @@ impl Warnings {
         if (n as usize) < self.max_kept {
             self.kept.lock().expect("no panic while held").push(warning);
         }
+    }
+
+    /// Whether faults that strict mode forbids in data changes (1292, 1365, 1411, 1441...) fail the statement. Set for
+    /// INSERT, UPDATE and DELETE in strict mode without IGNORE.
+    pub fn set_raise(&self, raise: bool) {
+        self.raise.store(raise, Ordering::Relaxed);
+    }
+
+    /// A fault in a value: a warning, or the statement's error if faults are raised.
+    pub fn fault(&self, error: Error) -> Result<()> {
+        if self.raise.load(Ordering::Relaxed) {
+            return Err(error);
+        }
+        let (code, message) = (error.code(), error.message().to_string());
+        self.push(Warning { level: WarningLevel::Warning, code, message });
+        Ok(())
     }
 
     pub fn count(&self) -> u64 {
@@ -141,6 +158,18 @@ pub struct EvalContext<'a> {
     pub warnings: &'a Warnings,
     /// Set by KILL and by timeouts; long functions (SLEEP, BENCHMARK) look at it.
     pub killed: &'a AtomicBool,
+}
+
+impl EvalContext<'_> {
+    /// See [`Warnings::fault`].
+    pub fn fault(&self, error: Error) -> Result<()> {
+        self.warnings.fault(error)
+    }
+
+    /// 1317 once the statement is killed.
+    pub fn check_killed(&self) -> Result<()> {
+        if self.killed.load(Ordering::Relaxed) { Err(Error::query_interrupted()) } else { Ok(()) }
+    }
 }
 
 impl Default for SessionInfo {

@@ -7,10 +7,15 @@
 pub mod aggregate;
 pub mod build;
 pub mod context;
+pub mod eval;
+pub mod fold;
 pub mod functions;
+pub mod kernels;
 pub mod tree;
 
 pub use aggregate::{AggCall, AggFunc, FrameBound, FrameUnits, WindowCall, WindowFrame, WindowFunc};
 pub use context::{EvalContext, Params, SessionInfo, SqlMode, UserVars, Warnings};
+pub use eval::Compiled;
+pub use fold::fold;
 pub use functions::{Function, IntervalUnit, TrimSide};
 pub use tree::{ArithOp, CmpOp, ColumnId, Expr, ExprKind, ParamId, SubqueryId, Truth};

@@ -156,14 +156,9 @@ pub fn collate(e: Expr, collation: Collation) -> Result<Expr> {
     let SqlType::String { kind, len, collation: from } = e.ty else {
         return Err(types::Error::internal("to_string yields strings"));
     };
-    let charset = |c: Collation| match c {
-        Collation::Binary => "binary",
-        Collation::Latin1SwedishCi | Collation::Latin1Bin => "latin1",
-        _ => "utf8mb4",
-    };
     // A literal is read in the collation's character set.
-    if charset(from) != charset(collation) && !matches!(e.kind, ExprKind::Const(_)) {
-        return Err(types::Error::collation_charset_mismatch(super::coercibility::name(collation), charset(from)));
+    if from.charset() != collation.charset() && !matches!(e.kind, ExprKind::Const(_)) {
+        return Err(types::Error::collation_charset_mismatch(collation.name(), from.charset().name()));
     }
     let nullable = e.nullable;
     let ty = SqlType::String { kind, len, collation };

@@ -92,18 +92,5 @@ fn illegal_mix(a: (Collation, u8), b: (Collation, u8), operation: &str) -> Error
         5 => "NUMERIC",
         _ => "IGNORABLE",
     };
-    Error::cant_aggregate_2collations(name(a.0), level(a.1), name(b.0), level(b.1), operation)
-}
-
-/// MySQL's name of a collation.
-pub(super) fn name(c: Collation) -> &'static str {
-    match c {
-        Collation::Utf8mb4_0900AiCi => "utf8mb4_0900_ai_ci",
-        Collation::Utf8mb4GeneralCi => "utf8mb4_general_ci",
-        Collation::Utf8mb4Bin => "utf8mb4_bin",
-        Collation::Utf8mb4_0900Bin => "utf8mb4_0900_bin",
-        Collation::Latin1SwedishCi => "latin1_swedish_ci",
-        Collation::Latin1Bin => "latin1_bin",
-        Collation::Binary => "binary",
-    }
+    Error::cant_aggregate_2collations(a.0.name(), level(a.1), b.0.name(), level(b.1), operation)
 }

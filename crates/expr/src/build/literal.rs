@@ -34,11 +34,11 @@ pub fn decimal(text: &str) -> Result<Expr> {
         return Ok(double(text.parse().map_err(|_| bad())?));
     }
     let fraction = &fraction[..fraction.len().min(30).min(65 - whole.len())];
-    if whole.len() + fraction.len() > 38 {
-        return Err(Error::not_supported("decimal literals of more than 38 digits"));
+    let mut unscaled = I256::ZERO;
+    for d in whole.bytes().chain(fraction.bytes()) {
+        let shifted = unscaled.checked_mul(I256::from(10i64));
+        unscaled = shifted.and_then(|v| v.checked_add(I256::from((d - b'0') as i64))).ok_or_else(bad)?;
     }
-    let digits = whole.bytes().chain(fraction.bytes());
-    let unscaled = I256::from(digits.fold(0i128, |v, d| v * 10 + (d - b'0') as i128));
     let scale = fraction.len() as u8;
     let precision = (whole.len() as u8 + scale).max(1);
     let value = Value::Decimal(Decimal { unscaled, scale });

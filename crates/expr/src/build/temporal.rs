@@ -3,17 +3,37 @@
 use super::arith::{numeric, scalar};
 use super::{call, compare, implicit_cast};
 use crate::{CmpOp, Expr, ExprKind, Function, IntervalUnit};
-use types::{Result, SqlType, Value};
+use types::temporal::TemporalMode;
+use types::temporal::parse::{datetime_from_number, parse_date, parse_datetime, parse_time};
+use types::{Error, Result, SqlType, Value};
 
 /// A temporal literal; see [`super::literal::temporal`].
 pub(super) fn literal(text: &str, ty: SqlType) -> Result<Expr> {
-    let ty = match ty {
-        SqlType::Date => ty,
-        SqlType::Time { .. } => SqlType::Time { fsp: fraction_digits(text) },
-        _ => SqlType::DateTime { fsp: fraction_digits(text) },
-    };
-    let constant = Expr::constant(Value::str(text), super::string_type(text.len() as u32, super::CONNECTION_COLLATION));
-    Ok(implicit_cast(constant, ty))
+    let bytes = text.as_bytes();
+    let mode = TemporalMode::RELAXED;
+    match ty {
+        SqlType::Date => match parse_date(bytes, mode) {
+            Ok(p) if !p.truncated && !p.has_time => Ok(Expr::constant(Value::Date(p.value.date()), SqlType::Date)),
+            _ => Err(Error::wrong_value("DATE", text)),
+        },
+        SqlType::Time { .. } => match parse_time(bytes, mode) {
+            Ok(p) if !p.truncated && !p.clamped => {
+                Ok(Expr::constant(Value::Time(p.value), SqlType::Time { fsp: p.fsp }))
+            }
+            _ => Err(Error::wrong_value("TIME", text)),
+        },
+        _ => match parse_datetime(bytes, mode) {
+            Ok(p) if !p.truncated && p.has_time => {
+                let ty = SqlType::DateTime { fsp: p.fsp };
+                if p.offset.is_some() {
+                    // Seen from the session's time zone, which evaluation knows.
+                    return Ok(implicit_cast(super::string(bytes, super::CONNECTION_COLLATION), ty));
+                }
+                Ok(Expr::constant(Value::DateTime(p.value), ty))
+            }
+            _ => Err(Error::wrong_value("DATETIME", text)),
+        },
+    }
 }
 
 /// Digits after the last point, at most 6.
@@ -57,26 +77,76 @@ fn as_datetime(e: Expr, ty: SqlType) -> Expr {
 pub(super) fn unify_with_other(t: Expr, o: Expr) -> Result<(Expr, Expr)> {
     use SqlType::*;
     if o.ty.is_string() {
-        let target = match t.ty {
-            Date => Date,
-            Time { .. } => Time { fsp: 6 },
-            Timestamp { .. } => Timestamp { fsp: 6 },
-            _ => DateTime { fsp: 6 },
-        };
-        if o.is_constant() {
-            return Ok((t, implicit_cast(o, target)));
+        if let Some(Value::Bytes(b)) = o.as_const() {
+            let text = std::string::String::from_utf8_lossy(b).into_owned();
+            return text_constant(t, o, &text);
         }
         if matches!(t.ty, Time { .. }) {
-            return Ok((t, implicit_cast(o, target)));
+            return Ok((t, implicit_cast(o, Time { fsp: 6 })));
+        }
+        if matches!(t.ty, Timestamp { .. }) && o.is_constant() {
+            return Ok((t, implicit_cast(o, Timestamp { fsp: 6 })));
         }
         let ty = DateTime { fsp: 6 };
         return Ok((as_datetime(t, ty), implicit_cast(o, ty)));
+    }
+    if let Some(Value::Int(n)) = o.as_const()
+        && !matches!(t.ty, Time { .. })
+        && let Ok((d, has_time)) = datetime_from_number(*n, TemporalMode::RELAXED)
+    {
+        return Ok(datetime_constant(t, d, 0, has_time));
     }
     // Numbers: both sides as YYYYMMDD... digits.
     let e = compare(CmpOp::Eq, numeric(t), numeric(o))?;
     match e.kind {
         ExprKind::Compare { left, right, .. } => Ok((*left, *right)),
-        _ => Err(types::Error::internal("a comparison of scalars is a comparison")),
+        _ => Err(Error::internal("a comparison of scalars is a comparison")),
+    }
+}
+
+/// A temporal operand with a string constant: the constant is converted now, 1525 if it cannot be.
+fn text_constant(t: Expr, o: Expr, text: &str) -> Result<(Expr, Expr)> {
+    let mode = TemporalMode::RELAXED;
+    let kind = match t.ty {
+        SqlType::Date => "DATE",
+        SqlType::Time { .. } => "TIME",
+        SqlType::Timestamp { .. } => "TIMESTAMP",
+        _ => "DATETIME",
+    };
+    let wrong = || Error::wrong_value(kind, text);
+    if let SqlType::Time { .. } = t.ty {
+        let p = parse_time(text.as_bytes(), mode).map_err(|_| wrong())?;
+        let ty = SqlType::Time { fsp: p.fsp };
+        if p.truncated || p.clamped {
+            return Ok((t, implicit_cast(o, ty)));
+        }
+        return Ok((t, Expr::constant(Value::Time(p.value), ty)));
+    }
+    let p = parse_datetime(text.as_bytes(), mode).map_err(|_| wrong())?;
+    if p.truncated || p.offset.is_some() {
+        // Warns, or depends on the session's time zone: at execution.
+        let ty = match t.ty {
+            SqlType::Timestamp { .. } => SqlType::Timestamp { fsp: 6 },
+            _ => SqlType::DateTime { fsp: 6 },
+        };
+        return Ok(match t.ty {
+            SqlType::Date => (as_datetime(t, ty), implicit_cast(o, ty)),
+            _ => (t, implicit_cast(o, ty)),
+        });
+    }
+    Ok(datetime_constant(t, p.value, p.fsp, p.has_time))
+}
+
+/// A DATE, DATETIME or TIMESTAMP operand with a constant.
+fn datetime_constant(t: Expr, value: types::DateTime, fsp: u8, has_time: bool) -> (Expr, Expr) {
+    let full = Expr::constant(Value::DateTime(value), SqlType::DateTime { fsp });
+    match t.ty {
+        SqlType::Date if !has_time || value.micros_of_day() == 0 => {
+            (t, Expr::constant(Value::Date(value.date()), SqlType::Date))
+        }
+        SqlType::Date => (as_datetime(t, SqlType::DateTime { fsp }), full),
+        SqlType::Timestamp { .. } => (t, implicit_cast(full, SqlType::Timestamp { fsp })),
+        _ => (t, full),
     }
 }
 
@@ -86,18 +156,18 @@ pub fn date_add(date: Expr, value: Expr, unit: IntervalUnit, subtract: bool) -> 
     scalar(&value)?;
     let value = interval_value(value, unit);
     let fraction = match (unit, value.ty) {
-        (u, _) if u.has_microseconds() => 6,
+        (u, _) if u.has_micros() => 6,
         (IntervalUnit::Second, SqlType::Decimal { scale, .. }) => scale.min(6),
         _ => 0,
     };
     let (date, ty) = match date.ty {
-        SqlType::Date if unit.is_date_only() => (date, SqlType::Date),
+        SqlType::Date if !unit.has_time() => (date, SqlType::Date),
         SqlType::Date => (date, SqlType::DateTime { fsp: fraction }),
         SqlType::DateTime { fsp } => (date, SqlType::DateTime { fsp: fsp.max(fraction) }),
         SqlType::Timestamp { fsp } => {
             (implicit_cast(date, SqlType::DateTime { fsp }), SqlType::DateTime { fsp: fsp.max(fraction) })
         }
-        SqlType::Time { fsp } if !unit.has_months() => (date, SqlType::Time { fsp: fsp.max(fraction) }),
+        SqlType::Time { fsp } if !unit.is_months() => (date, SqlType::Time { fsp: fsp.max(fraction) }),
         SqlType::Time { fsp } => {
             (implicit_cast(date, SqlType::DateTime { fsp }), SqlType::DateTime { fsp: fsp.max(fraction) })
         }

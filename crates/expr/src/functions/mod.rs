@@ -13,9 +13,18 @@
 //!
 //! Names and argument rules: MySQL 8.4 manual, chapter "Functions and Operators".
 
-mod unit;
+mod eval;
 
-pub use unit::{IntervalUnit, TrimSide};
+pub(crate) use eval::{Call, CallState, eval, over_dictionary};
+pub use types::temporal::IntervalUnit;
+
+/// Which ends TRIM cuts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TrimSide {
+    Both,
+    Leading,
+    Trailing,
+}
 
 /// What the builder makes of a function's result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,0 +1,112 @@
+//! Evaluation of expressions over batches.
+//!
+//! [`Compiled`] is an expression made ready: constants are vectors, LIKE and REGEXP patterns and IN lists are prepared
+//! once, each node knows whether it can fail. It is immutable and shared by all workers of a statement.
+//!
+//! ```text
+//!   filter   narrows a selection, conjunct by conjunct          Selection -> Selection
+//!   pred     three-valued truth of every position               -> Pred (a constant, or two bitmaps)
+//!   eval     values of every position                           -> Vector
+//! ```
+//!
+//! Results are position aligned (see the `vector` crate). A selection is passed down: nodes that can warn or fail look
+//! at selected positions only, and so do slow ones; cheap, infallible loops run over every position, because a loop
+//! without an index list vectorizes. CASE, COALESCE, AND and OR narrow the selection for what comes later.
+
+mod arith;
+mod assemble;
+pub(crate) mod cast;
+mod compare;
+mod exact;
+mod logic;
+mod node;
+pub(crate) mod rows;
+mod tri;
+
+pub(crate) use exact::{Exact, Lane};
+pub(crate) use node::{Cx, Node, Pred};
+pub(crate) use tri::Tri;
+
+use crate::{EvalContext, Expr};
+use types::{Result, Value};
+use vector::{Batch, Selection, Vector};
+
+/// An expression made ready for evaluation.
+#[derive(Debug)]
+pub struct Compiled {
+    root: Node,
+}
+
+impl Compiled {
+    pub fn new(expr: &Expr, _ctx: &EvalContext) -> Result<Compiled> {
+        Ok(Compiled { root: Node::compile(expr, 0)? })
+    }
+
+    /// The conjunction of several predicates.
+    pub fn conjunction(exprs: &[Expr], _ctx: &EvalContext) -> Result<Compiled> {
+        let terms = exprs.iter().map(|e| Node::compile(e, 0)).collect::<Result<Vec<_>>>()?;
+        Ok(Compiled { root: Node::conjunction(terms) })
+    }
+
+    /// The values at every selected position.
+    pub fn eval(&self, batch: &Batch, ctx: &EvalContext) -> Result<Vector> {
+        self.root.eval(&Cx { columns: &batch.columns, rows: batch.rows, ctx }, &batch.selection)
+    }
+
+    /// Keeps the selected positions at which the predicate is TRUE.
+    pub fn filter(&self, batch: &mut Batch, ctx: &EvalContext) -> Result<()> {
+        let selection = std::mem::take(&mut batch.selection);
+        if selection.is_empty(batch.rows) {
+            batch.selection = selection;
+            return Ok(());
+        }
+        batch.selection = self.root.filter(&Cx { columns: &batch.columns, rows: batch.rows, ctx }, selection)?;
+        Ok(())
+    }
+
+    /// Like [`Compiled::filter`], over columns that are not in a batch yet.
+    pub fn select(
+        &self,
+        columns: &[Vector],
+        rows: usize,
+        selection: Selection,
+        ctx: &EvalContext,
+    ) -> Result<Selection> {
+        if selection.is_empty(rows) {
+            return Ok(selection);
+        }
+        self.root.filter(&Cx { columns, rows, ctx }, selection)
+    }
+
+    /// The value of an expression without columns.
+    pub fn eval_const(&self, ctx: &EvalContext) -> Result<Value> {
+        let v = self.root.eval(&Cx { columns: &[], rows: 1, ctx }, &Selection::All)?;
+        Ok(v.value(0, &self.root.ty))
+    }
+}
+
+/// [`Compiled::eval`] of an expression that is used once.
+pub fn eval(expr: &Expr, batch: &Batch, ctx: &EvalContext) -> Result<Vector> {
+    Compiled::new(expr, ctx)?.eval(batch, ctx)
+}
+
+/// [`Compiled::filter`] of a predicate that is used once.
+pub fn filter(predicate: &Expr, batch: &mut Batch, ctx: &EvalContext) -> Result<()> {
+    Compiled::new(predicate, ctx)?.filter(batch, ctx)
+}
+
+/// The value of an expression without columns.
+pub fn eval_const(expr: &Expr, ctx: &EvalContext) -> Result<Value> {
+    if let Some(v) = expr.as_const() {
+        return Ok(v.clone());
+    }
+    Compiled::new(expr, ctx)?.eval_const(ctx)
+}
+
+/// The value of an expression for one row; `types` and `values` are the row's columns.
+pub fn eval_row(expr: &Expr, values: &[Value], types: &[types::SqlType], ctx: &EvalContext) -> Result<Value> {
+    let columns: Vec<Vector> =
+        values.iter().zip(types).map(|(v, t)| crate::kernels::constant(v, t)).collect::<Result<_>>()?;
+    let v = Compiled::new(expr, ctx)?.eval(&Batch::new(1, columns), ctx)?;
+    Ok(v.value(0, &expr.ty))
+}

@@ -1,0 +1,94 @@
+//! Row-at-a-time results: a closure a row, an array of the right kind out.
+
+use types::Result;
+use vector::{Bitmap, Chunk, Native, Selection, StrHeap, StrValues, StrView, Values, Vector};
+
+/// The rows that a function looks at: selected, and without a NULL among its arguments.
+pub(crate) struct Rows<'a> {
+    pub rows: usize,
+    pub sel: &'a Selection,
+    pub valid: Option<Bitmap>,
+}
+
+/// A string this long lies in the view itself.
+const INLINE: usize = 12;
+
+impl Rows<'_> {
+    pub fn new<'a>(rows: usize, sel: &'a Selection, args: &[&Vector]) -> Rows<'a> {
+        let mut valid: Option<Bitmap> = None;
+        for v in args {
+            match v {
+                Vector::Flat(c) => valid = super::tri::and_validity(valid, c.validity.as_ref()),
+                Vector::Const(c) if !c.is_valid(0) => valid = Some(Bitmap::zeros(rows)),
+                Vector::Const(_) => {}
+            }
+        }
+        Rows { rows, sel, valid }
+    }
+
+    /// Calls `f` at each row.
+    pub fn try_each(&self, mut f: impl FnMut(usize) -> Result<()>) -> Result<()> {
+        match (self.sel, &self.valid) {
+            (Selection::All, None) => (0..self.rows).try_for_each(f),
+            (Selection::All, Some(v)) => v.iter_ones().try_for_each(f),
+            (Selection::Some(s), None) => s.iter().try_for_each(|&i| f(i as usize)),
+            (Selection::Some(s), Some(v)) => s.iter().map(|&i| i as usize).filter(|&i| v.get(i)).try_for_each(f),
+        }
+    }
+
+    /// Fixed-width results; None is NULL.
+    pub fn fixed<T: Native>(self, mut f: impl FnMut(usize) -> Result<Option<T>>) -> Result<Chunk> {
+        let mut out = vec![T::default(); self.rows];
+        let mut nulls: Vec<usize> = Vec::new();
+        self.try_each(|i| {
+            match f(i)? {
+                Some(v) => out[i] = v,
+                None => nulls.push(i),
+            }
+            Ok(())
+        })?;
+        Ok(Chunk::new(T::wrap(out), self.validity_without(&nulls)))
+    }
+
+    fn validity_without(self, nulls: &[usize]) -> Option<Bitmap> {
+        let mut valid = self.valid;
+        if !nulls.is_empty() {
+            let v = valid.get_or_insert_with(|| Bitmap::ones(self.rows));
+            nulls.iter().for_each(|&i| v.set(i, false));
+        }
+        valid
+    }
+
+    /// String results: `f` appends to the buffer and says whether the result is not NULL.
+    pub fn strings(self, mut f: impl FnMut(usize, &mut Vec<u8>) -> Result<bool>) -> Result<Chunk> {
+        let mut views = vec![StrView::EMPTY; self.rows];
+        let mut nulls: Vec<usize> = Vec::new();
+        let mut heap = StrHeap::default();
+        let mut block: Vec<u8> = Vec::new();
+        self.try_each(|i| {
+            let start = block.len();
+            if !f(i, &mut block)? {
+                block.truncate(start);
+                nulls.push(i);
+                return Ok(());
+            }
+            let len = block.len() - start;
+            if len <= INLINE {
+                views[i] = StrView::inline(&block[start..]);
+                block.truncate(start);
+            } else {
+                views[i] = StrView::pointing(&block[start..], heap.blocks.len() as u32, start as u32);
+            }
+            // Offsets have 32 bits.
+            if block.len() > 1 << 30 {
+                heap.blocks.push(std::mem::take(&mut block).into());
+            }
+            Ok(())
+        })?;
+        if !block.is_empty() {
+            heap.blocks.push(block.into());
+        }
+        let values = Values::Str(StrValues { views, heap: heap.into() });
+        Ok(Chunk::new(values, self.validity_without(&nulls)))
+    }
+}

@@ -1,0 +1,78 @@
+//! Constant folding.
+
+use crate::eval::Compiled;
+use crate::{EvalContext, Expr, ExprKind, Warnings, build};
+use types::Value;
+
+/// The expression with its constant parts computed. A part that would warn or fail stays as it is, so that it does so
+/// (or does not, if no row reaches it) at execution. What differs from row to row is never folded; NOW() and the like
+/// are constants of the statement and are.
+pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
+    let quiet = Warnings::new(0);
+    quiet.set_raise(true);
+    let inner = EvalContext { warnings: &quiet, ..*ctx };
+    let mut expr = expr;
+    fold_in_place(&mut expr, &inner, 0);
+    expr
+}
+
+/// Deeper nodes are left alone: they are refused when they are compiled.
+const DEPTH_MAX: usize = 1000;
+
+/// Returns whether the expression is constant (folded or not).
+fn fold_in_place(e: &mut Expr, ctx: &EvalContext, depth: usize) -> bool {
+    if depth > DEPTH_MAX {
+        return false;
+    }
+    let mut constant = true;
+    for c in e.children_mut() {
+        constant &= fold_in_place(c, ctx, depth + 1);
+    }
+    simplify(e);
+    match &e.kind {
+        ExprKind::Const(_) => return true,
+        ExprKind::Column(_)
+        | ExprKind::Param(_)
+        | ExprKind::Subquery(_)
+        | ExprKind::UserVar(_)
+        | ExprKind::SetUserVar { .. }
+        | ExprKind::Row(_) => return false,
+        ExprKind::Call { function, .. } if function.is_volatile() => return false,
+        // The collation's strength is part of the node.
+        ExprKind::Call { function: crate::Function::Collate, .. } => return constant,
+        _ => {}
+    }
+    if !constant {
+        return false;
+    }
+    // SLEEP and the like are volatile; everything else is computed at once.
+    if let Ok(v) = Compiled::new(e, ctx).and_then(|c| c.eval_const(ctx)) {
+        let nullable = v.is_null();
+        e.kind = ExprKind::Const(v);
+        e.nullable = nullable;
+    }
+    true
+}
+
+/// Drops terms of AND and OR that are known.
+fn simplify(e: &mut Expr) {
+    let truth = |e: &Expr| match e.as_const() {
+        Some(Value::Int(v)) => Some(*v != 0),
+        _ => None,
+    };
+    let (terms, conjunction) = match &mut e.kind {
+        ExprKind::And(t) => (t, true),
+        ExprKind::Or(t) => (t, false),
+        _ => return,
+    };
+    if terms.iter().any(|t| truth(t) == Some(!conjunction)) {
+        *e = build::boolean(!conjunction);
+        return;
+    }
+    terms.retain(|t| truth(t) != Some(conjunction));
+    match terms.len() {
+        0 => *e = build::boolean(conjunction),
+        1 => *e = terms.pop().expect("one term"),
+        _ => {}
+    }
+}

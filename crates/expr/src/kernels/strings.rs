@@ -1,0 +1,154 @@
+//! Strings under a collation: comparison, equality and membership, over views and dictionaries.
+//!
+//! Views decide most comparisons without touching a heap: equal words of inline views are equal strings under every
+//! collation, and under the default collation first letters that differ (case aside) decide inequality.
+
+use super::LikeMatcher;
+use super::fixed::test;
+use crate::CmpOp;
+use hashbrown::HashMap;
+use std::cmp::Ordering;
+use types::Collation;
+use vector::{Bitmap, DictValues, Selection, StrValues, StrView, Values, Vector};
+
+/// What a dictionary's entries answer, spread over the codes.
+fn by_code(d: &DictValues, sel: &Selection, out: &mut Bitmap, mut f: impl FnMut(&[u8]) -> bool) {
+    let entries = d.dict.strings.views.len();
+    let mut table = [false; 256];
+    for (c, t) in table.iter_mut().enumerate().take(entries) {
+        *t = f(d.dict.strings.bytes(c));
+    }
+    let _ = sel;
+    for (w, codes) in out.words_mut().iter_mut().zip(d.codes.chunks(64)) {
+        let mut bits = 0u64;
+        for (k, &c) in codes.iter().enumerate() {
+            bits |= (table[c as usize] as u64) << k;
+        }
+        *w = bits;
+    }
+}
+
+fn ordering_holds(op: CmpOp, o: Ordering) -> bool {
+    test(op, o as i8, 0)
+}
+
+/// Bits of `l op r`, NULLs not considered. `l` is flat unless `rows` is 1.
+pub fn compare(op: CmpOp, c: Collation, l: &Vector, r: &Vector, rows: usize, sel: &Selection, out: &mut Bitmap) {
+    let equality = matches!(op, CmpOp::Eq | CmpOp::Ne | CmpOp::NullSafeEq);
+    let negated = op == CmpOp::Ne;
+    if let (Vector::Flat(a), Vector::Const(_)) = (l, r) {
+        let right = r.bytes(0);
+        match &a.values {
+            Values::Dict(d) if d.dict.strings.views.len() <= rows => {
+                by_code(d, sel, out, |x| {
+                    if equality { c.eq(x, right) != negated } else { ordering_holds(op, c.compare(x, right)) }
+                });
+            }
+            Values::Str(s) if equality => {
+                eq_const(c, s, right, negated, rows, sel, out);
+            }
+            _ => sel.for_each(rows, |i| {
+                let x = l.bytes(i);
+                let holds = if equality { c.eq(x, right) != negated } else { ordering_holds(op, c.compare(x, right)) };
+                out.set(i, holds);
+            }),
+        }
+        return;
+    }
+    if equality {
+        sel.for_each(rows, |i| out.set(i, eq(c, l.bytes(i), r.bytes(i)) != negated));
+    } else {
+        sel.for_each(rows, |i| out.set(i, ordering_holds(op, c.compare(l.bytes(i), r.bytes(i)))));
+    }
+}
+
+/// Equality with the cheap answers first.
+#[inline]
+pub fn eq(c: Collation, a: &[u8], b: &[u8]) -> bool {
+    a == b || (!c.is_bytewise() && c.eq(a, b))
+}
+
+fn eq_const(c: Collation, s: &StrValues, right: &[u8], negated: bool, rows: usize, sel: &Selection, out: &mut Bitmap) {
+    let inline = right.len() <= vector_inline_max();
+    if c.is_bytewise() {
+        if inline {
+            let word = StrView::inline(right).word();
+            sel.for_each(rows, |i| out.set(i, (s.views[i].word() == word) != negated));
+        } else {
+            let prefix = [right[0], right[1], right[2], right[3]];
+            sel.for_each(rows, |i| {
+                let v = &s.views[i];
+                let same = v.len() == right.len() && v.prefix() == prefix && v.bytes(&s.heap) == right;
+                out.set(i, same != negated);
+            });
+        }
+        return;
+    }
+    // First letters that differ decide, for a letter equals only letters (accents and case aside) and never nothing.
+    let first = right.first().copied().filter(u8::is_ascii_alphanumeric).map(|b| b.to_ascii_lowercase());
+    let word = if inline { Some(StrView::inline(right).word()) } else { None };
+    sel.for_each(rows, |i| {
+        let v = &s.views[i];
+        let same = if Some(v.word()) == word {
+            true
+        } else {
+            let p = v.prefix()[0];
+            match first {
+                Some(f) if p.is_ascii_alphanumeric() && p.to_ascii_lowercase() != f => false,
+                _ => c.eq(v.bytes(&s.heap), right),
+            }
+        };
+        out.set(i, same != negated);
+    });
+}
+
+const fn vector_inline_max() -> usize {
+    12
+}
+
+/// A set of strings that are different under a collation.
+#[derive(Debug)]
+pub struct StringSet {
+    collation: Collation,
+    items: Vec<Box<[u8]>>,
+    by_hash: HashMap<u64, Vec<u32>>,
+}
+
+impl StringSet {
+    pub fn new(collation: Collation) -> StringSet {
+        StringSet { collation, items: Vec::new(), by_hash: HashMap::new() }
+    }
+
+    pub fn insert(&mut self, s: &[u8]) {
+        if !self.contains(s) {
+            self.by_hash.entry(self.collation.hash(s)).or_default().push(self.items.len() as u32);
+            self.items.push(s.into());
+        }
+    }
+
+    pub fn contains(&self, s: &[u8]) -> bool {
+        match self.by_hash.get(&self.collation.hash(s)) {
+            Some(v) => v.iter().any(|&k| eq(self.collation, &self.items[k as usize], s)),
+            None => false,
+        }
+    }
+}
+
+/// Bits of `v IN set`.
+pub fn in_set(set: &StringSet, v: &Vector, rows: usize, sel: &Selection, out: &mut Bitmap) {
+    match (&v.chunk().0.values, v) {
+        (Values::Dict(d), Vector::Flat(_)) if d.dict.strings.views.len() <= rows => {
+            by_code(d, sel, out, |s| set.contains(s));
+        }
+        _ => sel.for_each(rows, |i| out.set(i, set.contains(v.bytes(i)))),
+    }
+}
+
+/// Bits of `v LIKE pattern`.
+pub fn like(m: &LikeMatcher, v: &Vector, rows: usize, sel: &Selection, out: &mut Bitmap) {
+    match &v.chunk().0.values {
+        Values::Dict(d) if d.dict.strings.views.len() <= rows => by_code(d, sel, out, |s| m.matches(s)),
+        Values::Str(s) => sel.for_each(rows, |i| out.set(i, m.matches(s.views[i].bytes(&s.heap)))),
+        _ => sel.for_each(rows, |i| out.set(i, m.matches(v.bytes(i)))),
+    }
+}
