@@ -4,7 +4,8 @@
 //! move nodes freely: a column is *free* (an outer reference, a correlation) in a subtree exactly when the subtree uses
 //! it and does not produce it. [`Columns`] holds each id's type and name.
 //!
-//! Subqueries in expressions are `ExprKind::Subquery(id)`, with the definition in [`LogicalQuery::subqueries`]; the
+//! Subqueries in expressions are `ExprKind::Subquery(id)`, each id in exactly one place, with the definition in
+//! [`LogicalQuery::subqueries`] (of an EXISTS without output); the
 //! unnesting rewrites turn each into a join ([`LogicalJoinKind`]) and none is left when physical planning begins.
 
 pub mod display;

@@ -169,6 +169,13 @@ impl Logical {
         &used - &produced
     }
 
+    /// Columns that some node of the subtree produces, those of its subqueries included.
+    pub fn produced_columns(&self, subqueries: &[SubqueryDef]) -> BTreeSet<ColumnId> {
+        let (mut used, mut produced) = (BTreeSet::new(), BTreeSet::new());
+        self.collect_columns(subqueries, &mut used, &mut produced);
+        produced
+    }
+
     fn collect_columns(
         &self,
         subqueries: &[SubqueryDef],

@@ -159,6 +159,7 @@ impl Shared<'_> {
             calc_found_rows: self.calc_found_rows,
             hints: self.hints,
         };
+        super::unshare::unshare_subqueries(&mut query, self.cte_count);
         super::tidy::drop_unused_columns(&mut query);
         query
     }

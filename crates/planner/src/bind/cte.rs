@@ -110,8 +110,9 @@ impl<'a> Bind<'a, '_, '_> {
         let name = self.ctes[idx].name.clone();
         let (cte_id, columns): (u32, Vec<(Box<str>, SqlType, bool)>) = match &mut self.ctes[idx].state {
             CteState::Undefined { union: false } => return Err(Error::cte_recursive_requires_union(&name)),
+            // Its own FROM would have made it a recursive member.
             CteState::Undefined { union: true } => {
-                return Err(Error::cte_recursive_requires_nonrecursive_first(&name));
+                return Err(Error::cte_recursive_requires_single_reference(&name));
             }
             CteState::Recursive { cte_id, columns, references } => {
                 *references += 1;

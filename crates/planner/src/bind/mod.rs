@@ -15,8 +15,9 @@
 //! Invariants
 //! 1. Every column id is produced by exactly one node on the way from its source to its use; an outer column that a
 //!    subquery outputs gets an id of its own, so that an id is free exactly where it is correlated.
-//! 2. No type is decided here: every construct goes through `expr::build`.
-//! 3. Recursion is bounded: by the parser's nesting limit for expressions and queries, by [`MAX_CHAIN`] for operator
+//! 2. Every subquery's id stands in exactly one place of the plan.
+//! 3. No type is decided here: every construct goes through `expr::build`.
+//! 4. Recursion is bounded: by the parser's nesting limit for expressions and queries, by [`MAX_CHAIN`] for operator
 //!    chains, by [`MAX_JOIN_TABLES`] for joins, by [`MAX_QUERY_DEPTH`] for queries, views and CTEs in one another.
 //!
 //! The rules are those of the MySQL 8.4 manual: "SELECT Statement", "JOIN Clause", "WITH", "MySQL Handling of GROUP BY",
@@ -39,6 +40,7 @@ mod select;
 mod set_ops;
 mod subquery;
 mod tidy;
+mod unshare;
 mod views;
 mod windows;
 

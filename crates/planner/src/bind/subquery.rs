@@ -25,7 +25,12 @@ impl<'a> Bind<'a, '_, '_> {
 
     pub fn exists(&mut self, q: &'a ast::Query) -> Result<Expr> {
         let bound = self.query(q, QueryUse::Subquery)?;
-        Ok(self.define(SubqueryKind::Exists, bound, SqlType::Bool, false))
+        // Whether there is a row does not depend on what is selected.
+        let plan = match bound.plan {
+            Logical::Project { input, .. } => *input,
+            other => other,
+        };
+        Ok(self.define(SubqueryKind::Exists, Bound { plan, output: vec![] }, SqlType::Bool, false))
     }
 
     /// `left op ANY | ALL (query)`, IN among them. `left` may be a row.

@@ -44,8 +44,9 @@ fn collect(plan: &Logical, used: &mut HashSet<ColumnId>) {
 
 fn prune(plan: &mut Logical, used: &HashSet<ColumnId>) {
     plan.walk_mut(&mut |node| {
-        if let Logical::Get { columns, .. } = node {
+        if let Logical::Get { columns, row_id, .. } = node {
             columns.retain(|(id, _)| used.contains(id));
+            row_id.take_if(|id| !used.contains(id));
         }
     });
 }

@@ -1,0 +1,128 @@
+//! Golden tests of the binder: statement, then the logical plan or the error.
+
+mod common;
+
+use common::{Variables, fixture, golden, session};
+use parser::ast::Statement;
+use parser::{ParseOptions, parse};
+use plan::logical::display::{display, display_expr};
+use planner::bind::Binder;
+use std::path::{Path, PathBuf};
+use types::Result;
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bind").join(name)
+}
+
+/// `set full_group_by off;` in front of a statement switches ONLY_FULL_GROUP_BY off.
+fn bind(sql: &str) -> String {
+    let mut session = session();
+    let sql = match sql.strip_prefix("/* loose */ ") {
+        Some(rest) => {
+            session.sql_mode.only_full_group_by = false;
+            rest
+        }
+        None => sql,
+    };
+    if sql.contains("l_orderkey") || sql.contains("_custkey") || sql.contains("_suppkey") {
+        session.database = Some("tpch".into());
+    }
+    if let Some(rest) = sql.strip_prefix("/* no database */ ") {
+        session.database = None;
+        return answer(bind_with(rest, &session));
+    }
+    answer(bind_with(sql, &session))
+}
+
+fn answer(r: Result<String>) -> String {
+    r.unwrap_or_else(|e| e.to_string())
+}
+
+fn bind_with(sql: &str, session: &expr::SessionInfo) -> Result<String> {
+    let catalog = fixture();
+    let binder = Binder::new(&catalog, session, &Variables);
+    Ok(match parse(sql, &ParseOptions::default())? {
+        Statement::Query(q) => display(&binder.bind_query(&q)?),
+        Statement::Update(u) => {
+            let b = binder.bind_update(&u)?;
+            let mut out = display(&b.query);
+            for t in &b.targets {
+                out += &format!("target {} as {} row_id {}\n", t.table.name, t.alias, t.row_id);
+            }
+            for a in &b.assignments {
+                out += &format!("set target {} column {} = {:?}\n", a.target, a.column_idx, a.value);
+            }
+            out
+        }
+        Statement::Delete(d) => {
+            let b = binder.bind_delete(&d)?;
+            let mut out = display(&b.query);
+            for t in &b.targets {
+                out += &format!("target {} as {} row_id {}\n", t.table.name, t.alias, t.row_id);
+            }
+            out
+        }
+        Statement::Insert(i) => {
+            use catalog::{CatalogReader, Relation};
+            let Some(Relation::Table(table)) = catalog.relation("test", &i.table.name) else { panic!("no table") };
+            let mut out = String::new();
+            for (idx, e) in binder.bind_on_duplicate(&i, &table)? {
+                let e = e.map_or("DEFAULT".into(), |e| display_expr(&e, &Default::default()));
+                out += &format!("{} = {e}\n", table.columns[idx].name);
+            }
+            out
+        }
+        Statement::Do(exprs) => display(&binder.bind_scalar_exprs(&exprs)?),
+        other => panic!("{other:?}"),
+    })
+}
+
+macro_rules! golden_files {
+    ($($name:ident)*) => {
+        $(#[test] fn $name() {
+            golden(&file(concat!(stringify!($name), ".txt")), bind);
+        })*
+    };
+}
+
+golden_files! { names from joins grouping windows subqueries set_operations cte views order expressions dml errors tpch }
+
+/// The file of the TPC-H queries has the very texts of the benchmark.
+#[test]
+fn tpch_texts_are_the_benchmarks() {
+    let golden = std::fs::read_to_string(file("tpch.txt")).unwrap();
+    let queries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/queries");
+    for n in 1..=22 {
+        let text = std::fs::read_to_string(queries.join(format!("q{n:02}.sql"))).unwrap();
+        assert!(golden.contains(text.trim_end()), "q{n:02} differs");
+    }
+}
+
+#[test]
+fn deep_and_wide_statements_answer_errors() {
+    let joins = |n: usize| {
+        let tables: Vec<String> = (0..n).map(|i| format!("t t{i}")).collect();
+        (format!("select 1 from {}", tables.join(", ")), format!("select 1 from {}", tables.join(" join ")))
+    };
+    let (comma, join) = joins(61);
+    assert!(bind(&comma).starts_with("Project"), "{}", bind(&comma));
+    assert!(bind(&join).starts_with("Project"));
+    for sql in [joins(62).0, joins(62).1, joins(500).0] {
+        assert!(bind(&sql).starts_with("ERROR 1116"), "{}", bind(&sql));
+    }
+    let chain = |n: usize| format!("select {}", vec!["a"; n].join("+"));
+    assert!(bind(&(chain(900) + " from t")).starts_with("Project"));
+    assert!(bind(&(chain(100_000) + " from t")).starts_with("ERROR 1436"));
+    let terms = vec!["a = 1"; 20_000].join(" or ");
+    assert!(bind(&format!("select a from t where {terms}")).starts_with("Project"));
+    let unions = vec!["select 1"; 5_000].join(" union all ");
+    assert!(bind(&unions).starts_with("UnionAll"));
+    let mixed = vec!["select 1"; 3_000].join(" except ");
+    assert!(bind(&mixed).starts_with("ERROR 1473"), "{}", bind(&mixed));
+    let mut nested = "select 1".to_string();
+    for _ in 0..100 {
+        nested = format!("select * from ({nested}) d");
+    }
+    let answer = bind(&nested);
+    assert!(answer.starts_with("ERROR 1473") || answer.starts_with("ERROR 1436"), "{answer}");
+}
