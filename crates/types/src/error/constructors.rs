@@ -369,6 +369,7 @@ constructors! {
         "Cannot delete or update a parent row: a foreign key constraint fails ({what})";
     no_referenced_row_2(what) = NO_REFERENCED_ROW_2,
         "Cannot add or update a child row: a foreign key constraint fails ({what})";
+    /// `function`: `group_concat()`.
     cut_value_group_concat(row, function) = CUT_VALUE_GROUP_CONCAT, "Row {row} was cut by {function}";
     warn_too_few_records(row) = WARN_TOO_FEW_RECORDS, "Row {row} doesn't contain data for all columns";
     warn_too_many_records(row) = WARN_TOO_MANY_RECORDS,

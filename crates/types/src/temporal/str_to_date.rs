@@ -62,17 +62,15 @@ impl Reader<'_> {
         Ok(v)
     }
 
-    /// The index of the name that the text starts with, in full or by its first three letters.
-    fn name(&mut self, names: &[&str], short: bool) -> Result<i64, TemporalFault> {
+    /// The index of the name that the next word is, in full or cut to three letters.
+    fn name(&mut self, names: &[&'static str], short: bool) -> Result<i64, TemporalFault> {
         let rest = &self.text[self.at..];
-        for (i, name) in names.iter().enumerate() {
-            let word = if short { &name.as_bytes()[..3] } else { name.as_bytes() };
-            if rest.len() >= word.len() && rest[..word.len()].eq_ignore_ascii_case(word) {
-                self.at += word.len();
-                return Ok(i as i64);
-            }
-        }
-        Err(TemporalFault::Malformed)
+        let word = &rest[..rest.iter().take_while(|b| b.is_ascii_alphabetic()).count()];
+        let cut = |name: &'static str| if short { &name[..3] } else { name };
+        let is_word = |name: &&'static str| word.eq_ignore_ascii_case(cut(name).as_bytes());
+        let index = names.iter().position(is_word).ok_or(TemporalFault::Malformed)?;
+        self.at += word.len();
+        Ok(index as i64)
     }
 
     fn spaces(&mut self) {

@@ -5,7 +5,7 @@
 //! (strict only: 1264 or 1265 otherwise). Notes are notes in every mode. NULL passes: NOT NULL is the caller's to check.
 
 use super::number::{Read, Truncation, parse_decimal, parse_f64, round_f64_to_i64, round_f64_to_u64};
-use super::{Value, number};
+use super::Value;
 use crate::collation::{trim_spaces, utf8};
 use crate::temporal::parse::{parse_datetime, parse_time, year_from_number};
 use crate::temporal::zone::LocalTime;
@@ -319,7 +319,8 @@ impl Conversion<'_> {
             }
             Value::Date(d) => (d.year() as i64, Truncation::None, false),
             Value::DateTime(d) => (d.date().year() as i64, Truncation::None, false),
-            Value::Double(v) => (number::round_f64_to_i64(*v).value, Truncation::None, false),
+            // MySQL cuts the fraction here, and only here.
+            Value::Double(v) => (*v as i64, Truncation::None, false),
             other => (other.to_decimal().value.to_i64_round().0, Truncation::None, false),
         };
         if let (Truncation::NotANumber, Value::Bytes(b)) = (truncation, value) {

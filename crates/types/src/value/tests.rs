@@ -161,6 +161,12 @@ fn stored_values() {
             s("2024-13-01"),
             SqlType::Date,
             "1292 Incorrect date value: '2024-13-01' for column 'x' at row 1",
+            "0000-00-00 (warning 1265)",
+        ),
+        (
+            s("2024-02-30"),
+            SqlType::Date,
+            "1292 Incorrect date value: '2024-02-30' for column 'x' at row 1",
             "0000-00-00 (warning 1264)",
         ),
         (s("x"), SqlType::Date, "1292 Incorrect date value: 'x' for column 'x' at row 1", "0000-00-00 (warning 1265)"),
