@@ -5,7 +5,6 @@
 pub mod collation;
 pub mod decimal;
 pub mod error;
-pub mod float;
 pub mod int256;
 pub mod sql_type;
 pub mod temporal;

@@ -5,7 +5,7 @@
 
 use protocol::TextRow;
 use types::decimal::write_scaled;
-use types::float::{write_double, write_float};
+use types::value::{fmt_double, fmt_float};
 use types::temporal::LocalConverter;
 use types::{Date, DateTime, Decimal, I256, SqlType, Time, Timestamp};
 use vector::{Batch, Bitmap, DictValues, StrValues, Values, Vector};
@@ -137,8 +137,8 @@ fn write_value(column: &Column<'_>, i: usize, zone: &mut LocalConverter, row: &m
         Cells::Decimal64(v, scale) => row.short(|out| write_scaled(i128::from(v[i]), *scale, out)),
         Cells::Decimal128(v, scale) => row.short(|out| write_scaled(v[i], *scale, out)),
         Cells::Decimal256(v, scale) => row.short(|out| Decimal::new(v[i], *scale).write_to(out)),
-        Cells::Float(v) => row.short(|out| write_float(v[i], out)),
-        Cells::Double(v) => row.short(|out| write_double(v[i], out)),
+        Cells::Float(v) => row.short(|out| fmt_float(v[i], out)),
+        Cells::Double(v) => row.short(|out| fmt_double(v[i], out)),
         Cells::Date(v) => row.short(|out| Date(v[i]).write_to(out)),
         Cells::Time(v, fsp) => row.short(|out| Time(v[i]).write_to(*fsp, out)),
         Cells::DateTime(v, fsp) => row.short(|out| DateTime(v[i]).write_to(*fsp, out)),

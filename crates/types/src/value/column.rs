@@ -4,8 +4,8 @@
 //! are MySQL's: 1264 out of range, 1265 truncated, 1366 not a number or not text, 1406 too long, 1292 not a date or time
 //! (strict only: 1264 or 1265 otherwise). Notes are notes in every mode. NULL passes: NOT NULL is the caller's to check.
 
-use super::number::{Read, Truncation, parse_decimal, parse_f64, round_f64_to_i64, round_f64_to_u64};
 use super::Value;
+use super::number::{Read, Truncation, parse_decimal, parse_f64, round_f64_to_i64, round_f64_to_u64};
 use crate::collation::{trim_spaces, utf8};
 use crate::temporal::parse::{parse_datetime, parse_time, year_from_number};
 use crate::temporal::zone::LocalTime;
