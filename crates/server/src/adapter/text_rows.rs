@@ -5,8 +5,8 @@
 
 use protocol::TextRow;
 use types::decimal::write_scaled;
-use types::value::{fmt_double, fmt_float};
 use types::temporal::LocalConverter;
+use types::value::{fmt_double, fmt_float};
 use types::{Date, DateTime, Decimal, I256, SqlType, Time, Timestamp};
 use vector::{Batch, Bitmap, DictValues, StrValues, Values, Vector};
 
