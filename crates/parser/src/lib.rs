@@ -24,6 +24,7 @@ mod grammar;
 mod keywords;
 mod lexer;
 mod options;
+pub mod unparse;
 
 pub use lexer::VERSION_ID;
 pub use options::ParseOptions;

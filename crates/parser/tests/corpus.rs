@@ -2,21 +2,12 @@
 
 use parser::{ParseOptions, parse};
 
-/// (name, statement) of each entry.
-pub fn corpus() -> Vec<(&'static str, &'static str)> {
-    let text = include_str!("data/mysql_statements.sql");
-    text.split("\n;;")
-        .filter_map(|entry| {
-            let (header, sql) = entry.trim_start().split_once('\n')?;
-            Some((header.strip_prefix("-- name: ")?, sql))
-        })
-        .collect()
-}
+mod common;
 
 #[test]
 fn every_statement_parses_or_is_refused_by_name() {
     let options = ParseOptions::default();
-    let corpus = corpus();
+    let corpus = common::corpus();
     assert!(corpus.len() > 200, "{}", corpus.len());
     let mut failures = Vec::new();
     let mut refused = Vec::new();

@@ -392,18 +392,16 @@ impl<'a> Parser<'a> {
 
     /// `(query)`
     pub(super) fn subquery(&mut self) -> Result<Query> {
-        self.nested(QUERY_WEIGHT, |p| {
-            let start = p.start();
-            p.expect(Tok::LParen)?;
-            let query = if p.at(Tok::LParen) {
-                let inner = p.subquery()?;
-                p.query_after_parens(inner, start)?
-            } else {
-                p.query()?
-            };
-            p.expect(Tok::RParen)?;
-            Ok(query)
-        })
+        let start = self.start();
+        self.expect(Tok::LParen)?;
+        let query = if self.at(Tok::LParen) {
+            let inner = self.nested(QUERY_WEIGHT, Self::subquery)?;
+            self.query_after_parens(inner, start)?
+        } else {
+            self.query()?
+        };
+        self.expect(Tok::RParen)?;
+        Ok(query)
     }
 
     /// At INTERVAL: a span of time, or the function.

@@ -69,6 +69,31 @@ fn aggregate(name: &str) -> Option<AggregateFunc> {
     })
 }
 
+/// A call by this name, unquoted, is not just a name with a list of expressions.
+pub(crate) fn has_own_grammar(name: &str) -> bool {
+    aggregate(name).is_some()
+        || matches!(
+            name,
+            "cast"
+                | "substr"
+                | "mid"
+                | "trim"
+                | "extract"
+                | "position"
+                | "date_add"
+                | "date_sub"
+                | "adddate"
+                | "subdate"
+                | "timestampadd"
+                | "timestampdiff"
+                | "get_format"
+                | "weight_string"
+                | "json_value"
+                | "session_user"
+                | "system_user"
+        )
+}
+
 impl<'a> Parser<'a> {
     /// `name(...)`, the name being no reserved word; the parenthesis is known to follow.
     #[inline(never)]

@@ -32,6 +32,8 @@ mod special_function;
 mod statement;
 mod window;
 
+pub(crate) use function::has_own_grammar;
+
 use crate::ast::{Expr, Ident, ObjectName, SourceText, Span};
 use crate::error;
 use crate::keywords::Kw;
@@ -39,9 +41,9 @@ use crate::lexer::{Lexer, Tok, Token};
 use crate::options::ParseOptions;
 use types::{Error, Result};
 
-pub(crate) const HEIGHT_MAX: u32 = 1024;
-pub(crate) const EXPR_WEIGHT: u32 = 4;
-pub(crate) const QUERY_WEIGHT: u32 = 16;
+pub(crate) const HEIGHT_MAX: u32 = 1536;
+pub(crate) const EXPR_WEIGHT: u32 = 6;
+pub(crate) const QUERY_WEIGHT: u32 = 12;
 
 /// The cursor: current token, where the previous one ended, counters.
 pub(crate) struct Parser<'a> {
