@@ -57,6 +57,9 @@ pub struct ServerArgs {
     /// Private key of the certificate, in PEM
     #[arg(long, value_name = "FILE")]
     ssl_key: Option<String>,
+    /// SQL statements to execute before anybody can connect, such as CREATE USER
+    #[arg(long, value_name = "FILE")]
+    init_file: Option<String>,
     /// Print help
     #[arg(long, action = clap::ArgAction::Help)]
     help: Option<bool>,
@@ -131,6 +134,7 @@ impl ServerArgs {
             ("skip_ssl", switch(self.skip_ssl)),
             ("ssl_cert", self.ssl_cert),
             ("ssl_key", self.ssl_key),
+            ("init_file", self.init_file),
         ];
         let flags = flags.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let flags = flags.map(|(name, value)| Setting::new(name, Some(&value), Source::CommandLine));

@@ -106,6 +106,8 @@ pub struct ServerConfig {
     pub tls: bool,
     pub ssl_cert: Option<PathBuf>,
     pub ssl_key: Option<PathBuf>,
+    /// Statements to execute before anybody can connect.
+    pub init_file: Option<PathBuf>,
     /// System variables, for the engine; in the order in which they were set.
     pub variables: Vec<Setting>,
 }
@@ -124,6 +126,7 @@ impl Default for ServerConfig {
             tls: cfg!(feature = "tls"),
             ssl_cert: None,
             ssl_key: None,
+            init_file: None,
             variables: Vec::new(),
         }
     }
@@ -165,6 +168,7 @@ impl ServerConfig {
             "ssl" | "tls" => self.tls = flag()?,
             "ssl_cert" => self.ssl_cert = Some(path()?),
             "ssl_key" => self.ssl_key = Some(path()?),
+            "init_file" => self.init_file = Some(path()?),
             _ => self.variables.push(setting),
         }
         Ok(())

@@ -89,9 +89,6 @@ pub trait Session: Send {
     /// COM_PROCESS_KILL
     fn kill(&mut self, id: u32) -> Result<()>;
 
-    /// COM_SET_OPTION
-    fn set_multi_statements(&mut self, on: bool);
-
     /// COM_RESET_CONNECTION: back to the state after login, without asking who it is.
     fn reset(&mut self) -> Result<()>;
 

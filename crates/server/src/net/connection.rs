@@ -137,7 +137,10 @@ impl Connection<'_> {
             reader.feed(PacketReader::buffered(&rest));
         }
         if let (Err(error), true) = (&result, answered) {
-            next = self.answer_error(error, next);
+            // whoever stopped the statement may not know that it is the server that stops
+            let interrupted = error.code() == ErrorCode::QUERY_INTERRUPTED;
+            let reason = process.check_killed().err().filter(|_| interrupted);
+            next = self.answer_error(reason.as_ref().unwrap_or(error), next);
         } else if self.wire.flush().is_err() {
             next = Next::Close;
         }
@@ -174,7 +177,6 @@ impl Connection<'_> {
             Command::Ping => self.ok(),
             Command::ResetConnection => session.reset().and_then(|()| self.ok()),
             Command::SetOption { multi_statements } => {
-                session.set_multi_statements(multi_statements);
                 self.multi_statements = multi_statements;
                 self.eof()
             }

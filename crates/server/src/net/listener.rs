@@ -279,11 +279,10 @@ fn refuse_unprotected(addresses: &[SocketAddr], backend: &dyn Backend) -> Result
     match open {
         Some(address) if !backend.has_account_with_password() => Err(StartError(format!(
             "refusing to listen on {} while no account has a password.\n\
-             Start with --bind-address=127.0.0.1, connect as root, and set one:\n    \
+             Put accounts into a file, and start with --init-file=FILE:\n    \
              ALTER USER 'root'@'localhost' IDENTIFIED BY '...';\n    \
              CREATE USER 'app'@'%' IDENTIFIED BY '...';\n\
-             Then start again with --bind-address={}.",
-            address.ip(),
+             Or listen on this machine only: --bind-address=127.0.0.1",
             address.ip()
         ))),
         _ => Ok(()),

@@ -196,8 +196,6 @@ impl Session for ToySession {
         self.toy.processes.kill(id, nextleaf::net::Kill::Connection)
     }
 
-    fn set_multi_statements(&mut self, _: bool) {}
-
     fn reset(&mut self) -> Result<()> {
         self.limits = Limits::default();
         Ok(())
