@@ -126,3 +126,48 @@ fn deep_and_wide_statements_answer_errors() {
     let answer = bind(&nested);
     assert!(answer.starts_with("ERROR 1473") || answer.starts_with("ERROR 1436"), "{answer}");
 }
+
+struct NoStatistics;
+
+impl catalog::Statistics for NoStatistics {
+    fn table(&self, _: catalog::TableId) -> Option<std::sync::Arc<catalog::TableStats>> {
+        None
+    }
+}
+
+/// Whatever the binder binds, the optimizer plans.
+#[test]
+fn bound_statements_have_plans() {
+    let catalog = fixture();
+    let mut faults = vec![];
+    for entry in std::fs::read_dir(file("")).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        for case in text.split("\n\n") {
+            let sql = case.split("\n----").next().unwrap();
+            let sql = sql.lines().filter(|l| !l.starts_with('#')).collect::<Vec<_>>().join("\n");
+            let mut session = session();
+            if sql.contains("l_orderkey") || sql.contains("_custkey") || sql.contains("_suppkey") {
+                session.database = Some("tpch".into());
+            }
+            let binder = Binder::new(&catalog, &session, &Variables);
+            let bound = match parse(&sql, &ParseOptions::default()) {
+                Ok(Statement::Query(q)) => binder.bind_query(&q),
+                Ok(Statement::Update(u)) => binder.bind_update(&u).map(|b| b.query),
+                Ok(Statement::Delete(d)) => binder.bind_delete(&d).map(|b| b.query),
+                Ok(Statement::Do(e)) => binder.bind_scalar_exprs(&e),
+                _ => continue,
+            };
+            if let Ok(query) = bound {
+                let planned = std::panic::catch_unwind(|| {
+                    planner::optimize::optimize(query, &NoStatistics, &planner::optimize::OptimizerSettings::default())
+                });
+                match planned {
+                    Ok(Ok(_)) => {}
+                    Ok(Err(e)) => faults.push(format!("{sql}\n  {e}")),
+                    Err(_) => faults.push(format!("{sql}\n  panicked")),
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}

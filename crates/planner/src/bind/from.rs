@@ -330,10 +330,14 @@ fn join(
 /// The terms of a condition; TRUE has none.
 pub fn conjuncts(e: Expr) -> Vec<Expr> {
     match e.kind {
-        ExprKind::And(terms) => terms,
-        ExprKind::Const(types::Value::Int(v)) if v != 0 && e.ty == SqlType::Bool => vec![],
+        ExprKind::And(terms) => terms.into_iter().filter(|t| !is_true(t)).collect(),
+        _ if is_true(&e) => vec![],
         _ => vec![e],
     }
+}
+
+fn is_true(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Const(types::Value::Int(v)) if v != 0 && e.ty == SqlType::Bool)
 }
 
 /// Counts without recursion, so that no join is too deep to be refused.
