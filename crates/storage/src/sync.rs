@@ -93,7 +93,7 @@ pub enum Rank {
 
 impl Rank {
     /// Several latches of this rank may be held at once, in an order of their own.
-    #[cfg_attr(not(debug_assertions), expect(dead_code))]
+    #[cfg_attr(any(not(debug_assertions), feature = "shuttle"), expect(dead_code))]
     const fn repeats(self) -> bool {
         matches!(self, Rank::IndexShard | Rank::IndexRuns)
     }

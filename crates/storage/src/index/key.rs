@@ -5,7 +5,8 @@
 
 use catalog::{IndexDef, TableDef};
 use std::ops::Range;
-use types::{Collation, I256, PhysType, SqlType, Value};
+use types::value::render_text;
+use types::{Collation, I256, PhysType, SqlType};
 use vector::{Chunk, Values};
 
 /// Parts of the keys that sorted runs can hold.
@@ -113,7 +114,7 @@ impl KeySpec {
             if i > 0 {
                 out.push(b'-');
             }
-            write_value(&chunk.value(key.row, &part.ty), &part.ty, &mut out);
+            render_text(&chunk.value(key.row, &part.ty), &part.ty, &mut out);
         }
         String::from_utf8_lossy(&out).into_owned()
     }
@@ -182,7 +183,7 @@ fn hash_part(part: &Part, values: &Values, first: usize, hashes: &mut [u64]) {
             let collation = part.collation.unwrap_or(Collation::Binary);
             for (i, h) in hashes.iter_mut().enumerate() {
                 let bytes = clip(part, values.str_bytes(first + i));
-                *h = mix(*h, super::collate::hash(collation, bytes));
+                *h = mix(*h, collation.hash(bytes));
             }
         }
     }
@@ -223,7 +224,7 @@ fn part_equals(part: &Part, a: &Values, i: usize, b: &Values, j: usize) -> bool 
         (Values::I64(a), Values::I64(b)) => a[i] == b[j],
         (Values::Str(_) | Values::Dict(_), Values::Str(_) | Values::Dict(_)) => {
             let collation = part.collation.unwrap_or(Collation::Binary);
-            super::collate::equal(collation, clip(part, a.str_bytes(i)), clip(part, b.str_bytes(j)))
+            collation.eq(clip(part, a.str_bytes(i)), clip(part, b.str_bytes(j)))
         }
         (Values::F32(_) | Values::F64(_), _) | (_, Values::F32(_) | Values::F64(_)) => float(a, i) == float(b, j),
         (Values::Str(_) | Values::Dict(_), _) | (_, Values::Str(_) | Values::Dict(_)) => {
@@ -233,18 +234,5 @@ fn part_equals(part: &Part, a: &Values, i: usize, b: &Values, j: usize) -> bool 
             (Some(x), Some(y)) => x == y,
             _ => wide(a, i) == wide(b, j),
         },
-    }
-}
-
-fn write_value(value: &Value, ty: &SqlType, out: &mut Vec<u8>) {
-    match value {
-        Value::Null => out.extend_from_slice(b"NULL"),
-        Value::Bytes(b) => out.extend_from_slice(b),
-        Value::Int(v) => out.extend_from_slice(v.to_string().as_bytes()),
-        Value::UInt(v) => out.extend_from_slice(v.to_string().as_bytes()),
-        Value::Float(v) => out.extend_from_slice(v.to_string().as_bytes()),
-        Value::Double(v) => out.extend_from_slice(v.to_string().as_bytes()),
-        Value::Decimal(d) => d.write_to(out),
-        other => super::collate::write_temporal(other, ty, out),
     }
 }

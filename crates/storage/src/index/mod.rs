@@ -15,7 +15,6 @@
 //!    (Leaves of a bulk load are the exception: first they are made findable, then checked.)
 //! 3. Readers search runs before hash: a row moves from a run to the hash (never back), and is in both meanwhile.
 
-mod collate;
 pub mod key;
 pub mod runs;
 
