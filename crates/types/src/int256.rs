@@ -237,6 +237,15 @@ impl I256 {
         if divisor.is_zero() {
             return None;
         }
+        if let (Some(a), Some(b), Some(d)) = (self.to_i128(), factor.to_i128(), divisor.to_i128())
+            && let Some(product) = a.checked_mul(b)
+            && let Some(q) = div_i128(product, d)
+        {
+            let rest = product.wrapping_sub(q.wrapping_mul(d)).unsigned_abs();
+            let away = round && rest >= d.unsigned_abs().div_ceil(2);
+            let one = if (product < 0) != (d < 0) { -1 } else { 1 };
+            return Some(I256::from(q).wrapping_add(I256::from(if away { one } else { 0i128 })));
+        }
         let negative = self.is_negative() ^ factor.is_negative() ^ divisor.is_negative();
         let d = divisor.magnitude();
         let (mut quotient, mut remainder) = ([0; 8], [0; 4]);
@@ -310,6 +319,15 @@ impl I256 {
             return (negative && v == I256::MIN).then_some(v);
         }
         Some(if negative { -v } else { v })
+    }
+}
+
+/// Quotient cut toward zero; 64-bit division where both fit, for it is several times faster.
+#[inline]
+fn div_i128(a: i128, b: i128) -> Option<i128> {
+    match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(x), Ok(y)) => x.checked_div(y).map(i128::from),
+        _ => a.checked_div(b),
     }
 }
 

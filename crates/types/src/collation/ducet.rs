@@ -275,16 +275,20 @@ fn hash_weights(text: &[u8]) -> u64 {
 
 /// Appends the weights, two bytes each.
 pub(crate) fn sort_key(text: &[u8], out: &mut Vec<u8>) {
-    out.reserve(text.len() * 2);
-    let mut at = 0;
-    while at < text.len() && text[at] < 0x80 {
-        let w = ASCII[text[at] as usize];
-        if w != 0 {
-            out.extend_from_slice(&w.to_be_bytes());
+    if text.is_ascii() {
+        let mut end = out.len();
+        out.resize(end + text.len() * 2, 0);
+        for b in text {
+            let w = ASCII[*b as usize];
+            out[end..end + 2].copy_from_slice(&w.to_be_bytes());
+            // Ignorable characters are written over.
+            end += if w == 0 { 0 } else { 2 };
         }
-        at += 1;
+        out.truncate(end);
+        return;
     }
-    let mut weights = Weights::new(text, at);
+    out.reserve(text.len() * 2);
+    let mut weights = Weights::new(text, 0);
     loop {
         let w = weights.next();
         if w == 0 {

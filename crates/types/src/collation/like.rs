@@ -171,6 +171,10 @@ impl Needle {
 
     #[inline]
     fn equals(&self, text: &[u8]) -> bool {
+        // An empty needle has no memory behind it, and comparing no bytes at a bad address costs a hundred nanoseconds.
+        if self.bytes.is_empty() {
+            return text.is_empty();
+        }
         if self.ignore_case { text.eq_ignore_ascii_case(&self.bytes) } else { *text == *self.bytes }
     }
 

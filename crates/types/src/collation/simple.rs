@@ -51,10 +51,14 @@ pub fn from_latin1(b: u8) -> u32 {
     if (0x80..0xA0).contains(&b) { CP1252[(b - 0x80) as usize] as u32 } else { b as u32 }
 }
 
-/// `latin1_bin`: the latin1 byte.
+/// `latin1_bin`: the latin1 byte. Characters that latin1 lacks (its strings do not hold them) come after.
 #[inline]
 pub fn latin1_weight(c: u32) -> u32 {
-    to_latin1(c).unwrap_or(b'?') as u32
+    match to_latin1(c) {
+        Some(b) => b as u32,
+        None if c < 0x100 => 0x10_FF00 + c,
+        None => c,
+    }
 }
 
 /// `latin1_swedish_ci`: accents do not count, but Å, Ä and Æ, Ö follow Z, and Ü counts as Y.
@@ -150,24 +154,33 @@ pub(crate) fn hash(text: &[u8], weight: impl Fn(u32) -> u32) -> u64 {
 /// Sort key of a string padded with endless spaces, without writing them.
 ///
 /// Each space is followed by a mark that says how the first later character that is not a space compares with one: 1
-/// less, 3 greater; the end of the string is a space with mark 2, for endless spaces follow. `weight` None keeps the
-/// characters. Weights below 0x100 of the latin1 collations and code points alike are written as UTF-8, which orders as
-/// the numbers do.
-pub(crate) fn padded_key(text: &[u8], out: &mut Vec<u8>, weight: impl Fn(u32) -> Option<u32>) {
-    let text = trim_spaces(text);
-    let mut at = 0;
-    while at < text.len() {
-        let (c, n) = decode(text, at);
-        match weight(c) {
-            None => out.extend_from_slice(&text[at..at + n]),
-            Some(w) if w < 0x80 => out.push(w as u8),
-            Some(w) => encode(w, out),
-        }
-        at += n;
-        if c == ' ' as u32 {
-            let next = text[at..].iter().find(|b| **b != b' ').copied().unwrap_or(0);
-            out.push(if next < b' ' { 1 } else { 3 });
-        }
+/// less, 3 greater; the end of the string is a space with mark 2, for endless spaces follow. Weights, of the latin1
+/// collations too, are written as UTF-8, which orders as the numbers do. `fold`: ASCII letters count as upper case.
+pub(crate) fn padded_key(text: &[u8], out: &mut Vec<u8>, weight: impl Fn(u32) -> u32, fold: bool) {
+    let mut rest = trim_spaces(text);
+    out.reserve(rest.len() + rest.len() / 4 + 2);
+    while let Some(space) = memchr::memchr(b' ', rest) {
+        key_segment(&rest[..space], out, &weight, fold);
+        rest = &rest[space + 1..];
+        let next = rest.iter().find(|b| **b != b' ').copied().unwrap_or(0);
+        out.extend_from_slice(&[b' ', if next < b' ' { 1 } else { 3 }]);
     }
+    key_segment(rest, out, &weight, fold);
     out.extend_from_slice(&[b' ', 2]);
+}
+
+/// Appends the weights of a text without spaces.
+#[inline]
+fn key_segment(text: &[u8], out: &mut Vec<u8>, weight: &impl Fn(u32) -> u32, fold: bool) {
+    if text.is_ascii() {
+        let start = out.len();
+        out.extend_from_slice(text);
+        if fold {
+            out[start..].make_ascii_uppercase();
+        }
+        return;
+    }
+    for c in super::utf8::chars(text) {
+        encode(weight(c), out);
+    }
 }
