@@ -1,0 +1,177 @@
+//! The memory accountant: who may hold how many bytes.
+//!
+//! ```text
+//!   global (all statements)  ◀── child: one statement (max_query_memory)  ◀── Reservation: one operator's state
+//! ```
+//! An operator reserves *before* it grows. A refused reservation is no error: the operator spills what it holds and
+//! goes on with less. Only what cannot be made smaller (one batch in flight, one group's state) is taken with
+//! [`Reservation::force`], which always succeeds and shows in the peak.
+//!
+//! Invariants
+//! 1. `used` is the sum of the live reservations; a dropped reservation returns its bytes.
+//! 2. A child's bytes are also counted in every ancestor.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes in use under a limit, with an optional parent that is charged too.
+#[derive(Debug)]
+pub struct MemoryAccountant {
+    limit_bytes: AtomicUsize,
+    used_bytes: AtomicUsize,
+    peak_bytes: AtomicUsize,
+    parent: Option<Arc<MemoryAccountant>>,
+}
+
+impl MemoryAccountant {
+    /// A root: the whole process, or a test.
+    pub fn new(limit_bytes: usize) -> Arc<MemoryAccountant> {
+        Arc::new(MemoryAccountant {
+            limit_bytes: AtomicUsize::new(limit_bytes),
+            used_bytes: AtomicUsize::new(0),
+            peak_bytes: AtomicUsize::new(0),
+            parent: None,
+        })
+    }
+
+    /// One statement's share of `parent`.
+    pub fn child(parent: &Arc<MemoryAccountant>, limit_bytes: usize) -> Arc<MemoryAccountant> {
+        Arc::new(MemoryAccountant {
+            limit_bytes: AtomicUsize::new(limit_bytes),
+            used_bytes: AtomicUsize::new(0),
+            peak_bytes: AtomicUsize::new(0),
+            parent: Some(parent.clone()),
+        })
+    }
+
+    pub fn set_limit(&self, limit_bytes: usize) {
+        self.limit_bytes.store(limit_bytes, Ordering::Relaxed);
+    }
+
+    pub fn limit_bytes(&self) -> usize {
+        self.limit_bytes.load(Ordering::Relaxed)
+    }
+
+    pub fn used_bytes(&self) -> usize {
+        self.used_bytes.load(Ordering::Relaxed)
+    }
+
+    pub fn peak_bytes(&self) -> usize {
+        self.peak_bytes.load(Ordering::Relaxed)
+    }
+
+    fn charge(&self, bytes: usize) {
+        let now = self.used_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak_bytes.fetch_max(now, Ordering::Relaxed);
+        if let Some(p) = &self.parent {
+            p.charge(bytes);
+        }
+    }
+
+    fn fits(&self, bytes: usize) -> bool {
+        self.used_bytes().saturating_add(bytes) <= self.limit_bytes()
+            && self.parent.as_ref().is_none_or(|p| p.fits(bytes))
+    }
+
+    /// Charges `bytes` if every limit allows. Two threads may both pass a limit that only one of them fits: the
+    /// overshoot is one batch a thread, which the limit's slack covers.
+    fn try_charge(&self, bytes: usize) -> bool {
+        let ok = self.fits(bytes);
+        if ok {
+            self.charge(bytes);
+        }
+        ok
+    }
+
+    fn release(&self, bytes: usize) {
+        let before = self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        debug_assert!(before >= bytes, "more memory returned than taken");
+        if let Some(p) = &self.parent {
+            p.release(bytes);
+        }
+    }
+}
+
+/// Bytes held by one state of one operator; returned on drop.
+#[derive(Debug)]
+pub struct Reservation {
+    accountant: Arc<MemoryAccountant>,
+    bytes: usize,
+    peak: usize,
+}
+
+impl Reservation {
+    pub fn new(accountant: &Arc<MemoryAccountant>) -> Reservation {
+        Reservation { accountant: accountant.clone(), bytes: 0, peak: 0 }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub fn peak(&self) -> usize {
+        self.peak
+    }
+
+    /// Sets the reservation to `bytes`; false (and unchanged) if a limit forbids it. Shrinking always succeeds.
+    #[must_use]
+    pub fn try_resize(&mut self, bytes: usize) -> bool {
+        if bytes > self.bytes {
+            if !self.accountant.try_charge(bytes - self.bytes) {
+                return false;
+            }
+        } else {
+            self.accountant.release(self.bytes - bytes);
+        }
+        self.bytes = bytes;
+        self.peak = self.peak.max(bytes);
+        true
+    }
+
+    /// Sets the reservation to `bytes` whatever the limits say: for what cannot be made smaller.
+    pub fn force(&mut self, bytes: usize) {
+        if bytes > self.bytes {
+            self.accountant.charge(bytes - self.bytes);
+        } else {
+            self.accountant.release(self.bytes - bytes);
+        }
+        self.bytes = bytes;
+        self.peak = self.peak.max(bytes);
+    }
+
+    /// Takes over the bytes of `other`.
+    pub fn absorb(&mut self, mut other: Reservation) {
+        self.bytes += std::mem::take(&mut other.bytes);
+        self.peak = self.peak.max(self.bytes);
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.accountant.release(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_are_charged_to_their_parent_and_return_everything() {
+        let root = MemoryAccountant::new(100);
+        let a = MemoryAccountant::child(&root, 80);
+        let b = MemoryAccountant::child(&root, 80);
+        let mut ra = Reservation::new(&a);
+        let mut rb = Reservation::new(&b);
+        assert!(ra.try_resize(70));
+        assert!(!rb.try_resize(40), "the parent has 30 left");
+        assert!(rb.try_resize(30));
+        assert!(!ra.try_resize(90), "the child's own limit");
+        rb.force(60);
+        assert_eq!(root.used_bytes(), 130);
+        drop(ra);
+        drop(rb);
+        assert_eq!((root.used_bytes(), a.used_bytes(), b.used_bytes()), (0, 0, 0));
+        assert_eq!(root.peak_bytes(), 130);
+    }
+}
