@@ -11,14 +11,23 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use types::{Error, ErrorCode, Result, Value};
 use vector::{Batch, Bounds};
 
+/// Bounds of a leaf's columns, by position in the definition: every non-NULL value lies within. `None`: unknown.
+pub type ZoneMaps<'a> = dyn Fn(usize) -> Option<Bounds> + 'a;
+
 /// A table as one statement's snapshot sees it.
 pub trait TableReader: Send + Sync {
     /// Leaves are numbered from 0; a leaf is what [`TableReader::read`] answers with.
     fn leaf_count(&self) -> usize;
-    /// Every non-NULL value of the column in this leaf lies within; `None` if unknown. Position in the definition.
-    fn bounds(&self, leaf: usize, column: usize) -> Option<Bounds>;
     /// The visible rows of a leaf: the named columns, with the row id (BIGINT UNSIGNED) as last column if asked for.
-    fn read(&self, leaf: usize, columns: &[usize], with_row_id: bool) -> Result<Option<Batch>>;
+    /// `wanted` decides after a look at the zone maps, which it gets by column of the definition; `None` if it declines
+    /// or no row is visible.
+    fn read(
+        &self,
+        leaf: usize,
+        columns: &[usize],
+        with_row_id: bool,
+        wanted: &dyn Fn(&ZoneMaps<'_>) -> bool,
+    ) -> Result<Option<Batch>>;
     /// The row ids of the visible rows whose unique key `index` (position in `TableDef::indexes`) has these values, one
     /// tuple a key; `None` where there is none. Values are of the columns' types; none is NULL.
     fn lookup(&self, index: usize, keys: &[Vec<Value>]) -> Result<Vec<Option<u64>>>;

@@ -128,6 +128,19 @@ impl Reservation {
         true
     }
 
+    /// Like [`Reservation::try_resize`], but leaves `1/2^spare` of the statement's limit to others: what an operator's
+    /// first phase may take when a second phase will need memory too.
+    #[must_use]
+    pub fn try_resize_sparing(&mut self, bytes: usize, spare: u32) -> bool {
+        let limit = self.accountant.limit_bytes();
+        let spare_bytes = limit >> spare.clamp(1, 16);
+        let growth = bytes.saturating_sub(self.bytes);
+        if growth > 0 && self.accountant.used_bytes().saturating_add(growth) > limit - spare_bytes {
+            return false;
+        }
+        self.try_resize(bytes)
+    }
+
     /// Sets the reservation to `bytes` whatever the limits say: for what cannot be made smaller.
     pub fn force(&mut self, bytes: usize) {
         if bytes > self.bytes {

@@ -62,10 +62,6 @@ pub trait Stage: Sync {
 /// The end of a pipeline, shared by its threads.
 pub trait Sink: Sync {
     fn local<'a>(&'a self) -> Result<Box<dyn Push + 'a>>;
-    /// Helpers should leave at the next batch: the sink is full for now (the client is slow).
-    fn wants_fewer_workers(&self) -> bool {
-        false
-    }
 }
 
 /// What lies downstream of an operator: the next consumer, and behind it the rest up to the sink.
@@ -110,13 +106,6 @@ impl<'a> Down<'a> {
             DownKind::Sink(_) => false,
         }
     }
-
-    fn final_sink(&self) -> &'a dyn Sink {
-        match self.kind {
-            DownKind::Stage(_, next) => next.final_sink(),
-            DownKind::Sink(s) => s,
-        }
-    }
 }
 
 /// Drains `source` into `down` with as many threads as the statement, the source and the pool allow.
@@ -126,14 +115,13 @@ pub fn run_pipeline<'a>(run: &Run<'a>, node: u32, source: &'a dyn Source, down: 
     }
     let workers = run.dop.min(source.workers_max()).max(1);
     let stop = AtomicBool::new(false);
-    let sink = down.final_sink();
-    parallel(run, workers, &|worker, failed| {
+    parallel(run, workers, &|_, failed| {
         let since = Instant::now();
         let mut pull = source.local()?;
         let mut chain = down.build(run, node)?;
         loop {
             run.ctx.check_killed()?;
-            if stop.load(Ordering::Relaxed) || failed() || worker > 0 && sink.wants_fewer_workers() {
+            if stop.load(Ordering::Relaxed) || failed() {
                 break;
             }
             let Some(batch) = pull.next()? else { break };

@@ -70,6 +70,16 @@ impl StrView {
         (u32::from_le_bytes([r[4], r[5], r[6], r[7]]), u32::from_le_bytes([r[8], r[9], r[10], r[11]]))
     }
 
+    /// The same pointing view in a heap whose blocks were put behind `base` others.
+    #[inline]
+    pub fn moved(&self, base: u32) -> StrView {
+        debug_assert!(!self.is_inline());
+        let (block, _) = self.location();
+        let mut v = *self;
+        v.rest[4..8].copy_from_slice(&(block + base).to_le_bytes());
+        v
+    }
+
     /// The 16 bytes as one word; equal words mean equal strings for inline views.
     #[inline]
     pub fn word(&self) -> u128 {

@@ -1,0 +1,221 @@
+//! Collecting an operator's rows, in memory or, when refused, in a temporary file; and handing batches out again.
+
+use crate::columns::{batch_bytes, packed};
+use crate::memory::Reservation;
+use crate::ops::simple::row_values;
+use crate::pipeline::{Down, Flow, Pull, Push, Sink, Source};
+use crate::run::{Run, run_node};
+use crate::spill::{Extent, LazyFile};
+use plan::physical::PlanNode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use types::{Result, SqlType, Value};
+use vector::Batch;
+
+/// Rows kept for reading more than once, each part in memory or on disk.
+pub struct Stored {
+    parts: Vec<Part>,
+    file: LazyFile,
+    _memory: Vec<Reservation>,
+}
+
+enum Part {
+    Memory(Batch),
+    Disk(Extent),
+}
+
+impl Stored {
+    pub fn batch_count(&self) -> usize {
+        self.parts.len()
+    }
+
+    pub fn rows(&self) -> u64 {
+        self.parts
+            .iter()
+            .map(|p| match p {
+                Part::Memory(b) => b.count() as u64,
+                Part::Disk(e) => e.rows as u64,
+            })
+            .sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The `i`th batch, read back if it is on disk.
+    pub fn batch(&self, run: &Run<'_>, i: usize) -> Result<Batch> {
+        match &self.parts[i] {
+            Part::Memory(b) => Ok(b.clone()),
+            Part::Disk(e) => self.file.get(run.ctx)?.read(*e),
+        }
+    }
+}
+
+/// Shared state: every thread's batches.
+pub struct CollectSink<'a> {
+    run: Run<'a>,
+    file: LazyFile,
+    parts: Mutex<(Vec<Part>, Vec<Reservation>)>,
+}
+
+struct CollectLocal<'a> {
+    sink: &'a CollectSink<'a>,
+    parts: Vec<Part>,
+    memory: Reservation,
+    full: bool,
+}
+
+impl<'a> CollectSink<'a> {
+    pub fn new(run: &Run<'a>) -> CollectSink<'a> {
+        CollectSink { run: *run, file: LazyFile::default(), parts: Mutex::default() }
+    }
+
+    pub fn finish(self) -> Stored {
+        let (parts, memory) = self.parts.into_inner().expect("no panic while held");
+        Stored { parts, file: self.file, _memory: memory }
+    }
+}
+
+impl Sink for CollectSink<'_> {
+    fn local<'b>(&'b self) -> Result<Box<dyn Push + 'b>> {
+        let memory = Reservation::new(&self.run.ctx.memory);
+        Ok(Box::new(CollectLocal { sink: self, parts: Vec::new(), memory, full: false }))
+    }
+}
+
+impl Push for CollectLocal<'_> {
+    fn push(&mut self, batch: Batch) -> Result<Flow> {
+        let batch = packed(batch);
+        let bytes = self.memory.bytes() + batch_bytes(&batch);
+        if !self.full && self.memory.try_resize_sparing(bytes, 1) {
+            self.parts.push(Part::Memory(batch));
+        } else {
+            self.full = true;
+            let ctx = self.sink.run.ctx;
+            self.parts.push(Part::Disk(self.sink.file.get(ctx)?.write(&batch, ctx)?));
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let mut shared = self.sink.parts.lock().expect("no panic while held");
+        shared.0.append(&mut self.parts);
+        let memory = std::mem::replace(&mut self.memory, Reservation::new(&self.sink.run.ctx.memory));
+        shared.1.push(memory);
+        Ok(())
+    }
+}
+
+/// All rows of `node`.
+pub fn collect<'a>(run: &Run<'a>, node: &'a PlanNode, consumer: u32) -> Result<Stored> {
+    let sink = CollectSink::new(run);
+    run_node(run, node, &Down::sink(consumer, &sink))?;
+    let stored = sink.finish();
+    run.note_spill(consumer, stored.file.bytes());
+    Ok(stored)
+}
+
+/// Hands out stored rows, a batch at a time, to any number of threads; in order to one.
+pub struct StoredSource<'a> {
+    run: Run<'a>,
+    stored: &'a Stored,
+    next: AtomicUsize,
+}
+
+impl<'a> StoredSource<'a> {
+    pub fn new(run: &Run<'a>, stored: &'a Stored) -> StoredSource<'a> {
+        StoredSource { run: *run, stored, next: AtomicUsize::new(0) }
+    }
+}
+
+impl Source for StoredSource<'_> {
+    fn local<'b>(&'b self) -> Result<Box<dyn Pull + 'b>> {
+        Ok(Box::new(StoredPull(self)))
+    }
+
+    fn workers_max(&self) -> usize {
+        self.stored.parts.len().div_ceil(8)
+    }
+}
+
+struct StoredPull<'a>(&'a StoredSource<'a>);
+
+impl Pull for StoredPull<'_> {
+    fn next(&mut self) -> Result<Option<Batch>> {
+        let i = self.0.next.fetch_add(1, Ordering::Relaxed);
+        if i >= self.0.stored.parts.len() {
+            return Ok(None);
+        }
+        self.0.stored.batch(&self.0.run, i).map(Some)
+    }
+}
+
+/// Hands out batches that are at hand.
+pub struct BatchSource {
+    batches: Vec<Batch>,
+    ordered: bool,
+    next: AtomicUsize,
+}
+
+impl BatchSource {
+    pub fn new(batches: Vec<Batch>, ordered: bool) -> BatchSource {
+        BatchSource { batches, ordered, next: AtomicUsize::new(0) }
+    }
+}
+
+impl Source for BatchSource {
+    fn local<'b>(&'b self) -> Result<Box<dyn Pull + 'b>> {
+        Ok(Box::new(BatchPull(self)))
+    }
+
+    fn workers_max(&self) -> usize {
+        if self.ordered { 1 } else { self.batches.len() }
+    }
+}
+
+struct BatchPull<'a>(&'a BatchSource);
+
+impl Pull for BatchPull<'_> {
+    fn next(&mut self) -> Result<Option<Batch>> {
+        let i = self.0.next.fetch_add(1, Ordering::Relaxed);
+        Ok(self.0.batches.get(i).cloned())
+    }
+}
+
+// ---- A few rows as values: scalar subqueries.
+
+struct RowsSink<'a> {
+    types: Vec<SqlType>,
+    max: usize,
+    rows: Mutex<Vec<Vec<Value>>>,
+    _run: Run<'a>,
+}
+
+struct RowsLocal<'a>(&'a RowsSink<'a>);
+
+impl Sink for RowsSink<'_> {
+    fn local<'b>(&'b self) -> Result<Box<dyn Push + 'b>> {
+        Ok(Box::new(RowsLocal(self)))
+    }
+}
+
+impl Push for RowsLocal<'_> {
+    fn push(&mut self, batch: Batch) -> Result<Flow> {
+        let mut rows = self.0.rows.lock().expect("no panic while held");
+        rows.extend(row_values(&batch, &self.0.types).into_iter().take(self.0.max));
+        Ok(if rows.len() >= self.0.max { Flow::Done } else { Flow::More })
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The first rows of `node`, `max` of them (or a few more) if there are so many.
+pub fn collect_rows<'a>(run: &Run<'a>, node: &'a PlanNode, max: usize) -> Result<Vec<Vec<Value>>> {
+    let types = node.output.iter().map(|c| c.ty).collect();
+    let sink = RowsSink { types, max, rows: Mutex::default(), _run: *run };
+    run_node(run, node, &Down::sink(node.id, &sink))?;
+    Ok(sink.rows.into_inner().expect("no panic while held"))
+}

@@ -1,0 +1,147 @@
+//! Hash join: builds a table from one input, probes it with the other.
+//!
+//! ```text
+//!   build input ─▶ collect (per thread) ─▶ long columns + table ─▶ sideways filters
+//!                       │ memory refused                            │
+//!                       ▼                                           ▼
+//!                  16 partitions on disk              probe input ─▶ stage Probe ─▶ down
+//!                  (probe rows follow them there; then partition by partition, recursively)
+//! ```
+//! [`table`] is the lookup structure, [`build`] fills it, [`probe`] matches batches against it, [`null_aware`] answers
+//! NOT IN's third truth value, [`grace`] is the join on disk.
+
+pub mod build;
+pub mod grace;
+pub mod null_aware;
+pub mod output;
+pub mod probe;
+pub mod table;
+
+use crate::eval::Program;
+use crate::keys::KeyLayout;
+use crate::ops::sideways::SidewaysFilter;
+use crate::pipeline::{Down, run_pipeline};
+use crate::run::{Env, EnvEntry, Run, run_node};
+use build::{BuildOutcome, BuildSink, Built};
+use expr::eval::Compiled;
+use plan::physical::{JoinKind, PlanNode, PlanOp};
+use probe::{ProbeStage, UnmatchedSource};
+use std::sync::Arc;
+use types::{Error, Result, SqlType};
+
+/// What both sides need to know of a join.
+pub struct JoinSpec<'a> {
+    pub run: Run<'a>,
+    pub node: u32,
+    pub kind: JoinKind,
+    pub layout: KeyLayout,
+    pub probe_keys: Vec<Program>,
+    pub build_keys: Vec<Program>,
+    pub in_keys: usize,
+    pub residual: Option<Compiled>,
+    /// Natural columns (probe ++ build) the residual reads.
+    pub residual_columns: Vec<usize>,
+    pub project: &'a [usize],
+    pub probe_types: Vec<SqlType>,
+    pub build_types: Vec<SqlType>,
+    /// Types of the keys, for the tables of NOT IN.
+    pub key_types: Vec<(SqlType, SqlType, bool)>,
+}
+
+impl JoinSpec<'_> {
+    /// The mark can be UNKNOWN.
+    pub fn is_null_aware(&self) -> bool {
+        matches!(self.kind, JoinKind::Mark { null_aware: true } | JoinKind::NullAwareAnti)
+    }
+
+    /// Build rows without match are output or build rows are output by match: matches are remembered by build row.
+    pub fn remembers_build_rows(&self) -> bool {
+        matches!(self.kind, JoinKind::Right | JoinKind::RightSemi | JoinKind::RightAnti)
+    }
+
+    /// A build row whose key holds NULL is of no use.
+    pub fn drops_build_nulls(&self) -> bool {
+        !self.is_null_aware() && !matches!(self.kind, JoinKind::Right | JoinKind::RightAnti)
+    }
+
+    /// A probe row that matches nothing leaves no trace: scans may drop it.
+    pub fn drops_unmatched_probe_rows(&self) -> bool {
+        matches!(
+            self.kind,
+            JoinKind::Inner | JoinKind::Semi | JoinKind::Right | JoinKind::RightSemi | JoinKind::RightAnti
+        )
+    }
+}
+
+pub fn run_hash_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Result<()> {
+    let PlanOp::HashJoin { kind, probe, build, keys, residual, sideways, in_keys, project } = &node.op else {
+        return Err(Error::internal("not a HashJoin node"));
+    };
+    let ctx = run.eval();
+    let key_types: Vec<(SqlType, SqlType, bool)> =
+        keys.iter().map(|k| (k.probe.ty, k.build.ty, k.null_safe)).collect();
+    let mut residual_columns = Vec::new();
+    if let Some(r) = residual {
+        r.walk(&mut |e| {
+            if let expr::ExprKind::Column(c) = e.kind {
+                residual_columns.push(c as usize);
+            }
+        });
+    }
+    let spec = JoinSpec {
+        run: *run,
+        node: node.id,
+        kind: *kind,
+        layout: KeyLayout::of_join(&key_types)?,
+        probe_keys: Program::all(keys.iter().map(|k| &k.probe), &ctx)?,
+        build_keys: Program::all(keys.iter().map(|k| &k.build), &ctx)?,
+        in_keys: *in_keys,
+        residual: residual.as_ref().map(|r| Compiled::new(r, &ctx)).transpose()?,
+        residual_columns,
+        project,
+        probe_types: probe.output.iter().map(|c| c.ty).collect(),
+        build_types: build.output.iter().map(|c| c.ty).collect(),
+        key_types,
+    };
+    let wanted: Vec<usize> =
+        if spec.drops_unmatched_probe_rows() { sideways.iter().map(|s| s.key).collect() } else { Vec::new() };
+    let sink = BuildSink::new(&spec, &wanted);
+    run_node(run, build, &Down::sink(node.id, &sink))?;
+    match sink.finish()? {
+        BuildOutcome::Memory(built) => {
+            let Built { table, sideways_keys } = *built;
+            run.note_memory(node.id, table.bytes());
+            let filters: Vec<(u32, Arc<SidewaysFilter>)> = sideways
+                .iter()
+                .filter_map(|s| {
+                    let at = wanted.iter().position(|k| *k == s.key)?;
+                    let keys = sideways_keys.get(at)?.as_ref()?;
+                    Some((s.filter_id, Arc::new(SidewaysFilter::new(keys))))
+                })
+                .collect();
+            drop(sideways_keys);
+            // Nothing to match: kinds that need a match are done without reading the probe side.
+            if table.row_count() == 0
+                && matches!(
+                    kind,
+                    JoinKind::Inner | JoinKind::Semi | JoinKind::Right | JoinKind::RightSemi | JoinKind::RightAnti
+                )
+            {
+                return Ok(());
+            }
+            let env = Env { entry: EnvEntry::Filters(&filters), parent: run.env };
+            let stage = ProbeStage::new(&spec, &table)?;
+            run_node(&run.with(&env), probe, &Down::stage(node.id, &stage, down))?;
+            finish_build_side(&spec, &stage, down)
+        }
+        BuildOutcome::Spilled(runs) => grace::run_grace(run, &spec, runs, probe, down),
+    }
+}
+
+/// After the last probe row: the build rows that are output by having or lacking a match.
+fn finish_build_side(spec: &JoinSpec<'_>, stage: &ProbeStage<'_>, down: &Down<'_>) -> Result<()> {
+    if spec.remembers_build_rows() {
+        run_pipeline(&spec.run, spec.node, &UnmatchedSource::new(stage), down)?;
+    }
+    Ok(())
+}

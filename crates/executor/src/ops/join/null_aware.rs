@@ -1,0 +1,185 @@
+//! The third truth value of `IN`: whether a comparison was UNKNOWN where none was TRUE.
+//!
+//! Split the build rows S by the set m of IN columns that are NULL. For a probe row with NULL columns q that matched
+//! nothing: a row of S_m compares UNKNOWN with it exactly if it agrees on all columns outside u = m | q (and u is not
+//! empty: else it would have been TRUE or FALSE). So for every m, look the probe row's columns outside u up in a table of
+//! S_m keyed on those columns; the tables are made when first needed and kept by (m, u). Correlation columns are ordinary
+//! equalities and part of every key. The facts are about *all* build rows, never about one partition of them.
+
+use super::JoinSpec;
+use super::build::JoinTable;
+use super::output::Matches;
+use super::probe::residual_batch;
+use crate::keys::{KeyEncoder, KeyLayout, Keys, Words};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use types::{Error, Result};
+use vector::{BATCH_ROWS_MAX, Batch, Bitmap, Selection, Vector};
+
+/// Rows of one build batch with the same NULL columns.
+struct Masked {
+    keys: Arc<Vec<Vector>>,
+    rows: usize,
+    /// Positions, and the row of each in the join table.
+    positions: Vec<u16>,
+    table_rows: Vec<u32>,
+}
+
+/// Key bytes -> build rows. One of them suffices where there is no residual.
+type SubTable = HashMap<Box<[u8]>, Vec<u32>>;
+
+pub struct NullFacts {
+    /// By NULL mask.
+    groups: Vec<(u64, Vec<Masked>)>,
+    tables: Mutex<HashMap<(u64, u64), Arc<SubTable>>>,
+}
+
+fn null_mask(keys: &[Vector], in_keys: usize, i: usize) -> u64 {
+    (0..in_keys).fold(0, |m, k| m | (!keys[k].is_valid(i) as u64) << k)
+}
+
+impl NullFacts {
+    pub fn new(spec: &JoinSpec<'_>, batches: &[(&[Vector], &Batch)]) -> Result<NullFacts> {
+        if spec.in_keys > 64 {
+            return Err(Error::not_supported("NOT IN over more than 64 columns"));
+        }
+        let mut groups: Vec<(u64, Vec<Masked>)> = Vec::new();
+        let mut row = 0u32;
+        for (keys, batch) in batches {
+            let mut masks: Vec<(u64, Vec<u16>, Vec<u32>)> = Vec::new();
+            batch.selection.for_each(batch.rows, |i| {
+                let at = row;
+                row += 1;
+                // NULL in a correlation column: in nobody's group.
+                if keys[spec.in_keys..].iter().any(|k| !k.is_valid(i)) {
+                    return;
+                }
+                let m = null_mask(keys, spec.in_keys, i);
+                let k = masks.iter().position(|(x, ..)| *x == m).unwrap_or_else(|| {
+                    masks.push((m, Vec::new(), Vec::new()));
+                    masks.len() - 1
+                });
+                masks[k].1.push(i as u16);
+                masks[k].2.push(at);
+            });
+            let shared = Arc::new(keys.to_vec());
+            for (m, positions, table_rows) in masks {
+                let masked = Masked { keys: shared.clone(), rows: batch.rows, positions, table_rows };
+                match groups.iter_mut().find(|(x, _)| *x == m) {
+                    Some((_, list)) => list.push(masked),
+                    None => groups.push((m, vec![masked])),
+                }
+            }
+        }
+        Ok(NullFacts { groups, tables: Mutex::default() })
+    }
+
+    /// The key columns outside `u`.
+    fn columns(spec: &JoinSpec<'_>, u: u64) -> Vec<usize> {
+        (0..spec.key_types.len()).filter(|&k| k >= spec.in_keys || u >> k & 1 == 0).collect()
+    }
+
+    fn encoder(spec: &JoinSpec<'_>, columns: &[usize]) -> Result<KeyEncoder> {
+        let types: Vec<_> = columns.iter().map(|&c| spec.key_types[c]).collect();
+        Ok(KeyEncoder::new(KeyLayout::of_join(&types)?.as_bytes()))
+    }
+
+    fn table(&self, spec: &JoinSpec<'_>, m: u64, u: u64) -> Result<Arc<SubTable>> {
+        if let Some(t) = self.tables.lock().expect("no panic while held").get(&(m, u)) {
+            return Ok(t.clone());
+        }
+        let columns = NullFacts::columns(spec, u);
+        let mut encoder = NullFacts::encoder(spec, &columns)?;
+        let mut table = SubTable::new();
+        let empty = Vec::new();
+        let group = self.groups.iter().find(|(x, _)| *x == m).map_or(&empty, |(_, g)| g);
+        for b in group {
+            spec.run.ctx.check_killed()?;
+            let vectors: Vec<Vector> = columns.iter().map(|&c| b.keys[c].clone()).collect();
+            let mut keys = Keys::default();
+            encoder.encode(&vectors, &Selection::Some(b.positions.clone()), b.rows, &mut keys);
+            for (j, &row) in b.table_rows.iter().enumerate() {
+                let rows = table.entry(keys.words.bytes(j).into()).or_default();
+                if spec.residual.is_some() || rows.is_empty() {
+                    rows.push(row);
+                }
+            }
+        }
+        let table = Arc::new(table);
+        self.tables.lock().expect("no panic while held").insert((m, u), table.clone());
+        Ok(table)
+    }
+
+    /// Which selected rows, not TRUE, are UNKNOWN.
+    pub fn unknown(
+        &self,
+        spec: &JoinSpec<'_>,
+        build: &JoinTable,
+        probe: &Batch,
+        keys: &[Vector],
+        is_true: &Bitmap,
+    ) -> Result<Bitmap> {
+        let mut out = Bitmap::zeros(probe.rows);
+        // Pending rows by their own NULL columns.
+        let mut pending: Vec<(u64, Vec<u16>)> = Vec::new();
+        probe.selection.for_each(probe.rows, |i| {
+            if is_true.get(i) || keys[spec.in_keys..].iter().any(|k| !k.is_valid(i)) {
+                return;
+            }
+            let q = null_mask(keys, spec.in_keys, i);
+            match pending.iter_mut().find(|(x, _)| *x == q) {
+                Some((_, list)) => list.push(i as u16),
+                None => pending.push((q, vec![i as u16])),
+            }
+        });
+        for (q, positions) in pending {
+            for (m, _) in &self.groups {
+                let u = m | q;
+                if u == 0 {
+                    continue;
+                }
+                let left: Vec<u16> = positions.iter().copied().filter(|&p| !out.get(p as usize)).collect();
+                if left.is_empty() {
+                    break;
+                }
+                spec.run.ctx.check_killed()?;
+                let table = self.table(spec, *m, u)?;
+                let columns = NullFacts::columns(spec, u);
+                let vectors: Vec<Vector> = columns.iter().map(|&c| keys[c].clone()).collect();
+                let mut encoded = Keys::default();
+                let mut encoder = NullFacts::encoder(spec, &columns)?;
+                encoder.encode(&vectors, &Selection::Some(left.clone()), probe.rows, &mut encoded);
+                debug_assert!(matches!(encoded.words, Words::Bytes { .. }));
+                for (j, &p) in left.iter().enumerate() {
+                    if let Some(rows) = table.get(encoded.words.bytes(j))
+                        && self.residual_holds(spec, build, probe, p, rows)?
+                    {
+                        out.set(p as usize, true);
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Whether one of `rows` meets the residual with probe position `p`.
+    fn residual_holds(
+        &self,
+        spec: &JoinSpec<'_>,
+        build: &JoinTable,
+        probe: &Batch,
+        p: u16,
+        rows: &[u32],
+    ) -> Result<bool> {
+        let Some(residual) = &spec.residual else { return Ok(!rows.is_empty()) };
+        for part in rows.chunks(BATCH_ROWS_MAX) {
+            let m = Matches { positions: vec![p; part.len()], rows: part.to_vec() };
+            let mut batch = residual_batch(spec, &build.columns, probe, &m);
+            residual.filter(&mut batch, &spec.run.eval())?;
+            if batch.count() > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

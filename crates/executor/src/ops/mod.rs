@@ -1,0 +1,14 @@
+//! Operators, one a file.
+
+pub mod apply;
+pub mod collect;
+pub mod cte;
+pub mod join;
+pub mod lookup;
+pub mod nested_loop;
+pub mod scan;
+pub mod set_op;
+pub mod sideways;
+pub mod simple;
+pub mod sort;
+pub mod window;

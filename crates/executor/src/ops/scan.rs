@@ -1,0 +1,308 @@
+//! Scan: reads a table where it lies.
+//!
+//! ```text
+//!   morsel (16 leaves or so) ─ per leaf: zone maps ─▶ Arcs of the columns ─▶ filters ─▶ sideways filters ─▶ batch
+//! ```
+//! Threads draw morsels from one counter. A leaf whose zone maps exclude every row is not read. Conjuncts that cannot
+//! fail are reordered as they prove themselves: by share of rows dropped for time spent.
+
+use crate::context::TableReader;
+use crate::eval::Filter;
+use crate::ops::sideways::SidewaysFilter;
+use crate::pipeline::{Down, Pull, Source, run_pipeline};
+use crate::run::Run;
+use expr::{CmpOp, Expr, ExprKind};
+use plan::physical::{PlanNode, PlanOp};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+use types::{Error, Result, Value};
+use vector::Batch;
+
+const MORSEL_LEAVES_MAX: usize = 32;
+
+/// No row of a leaf passes if the column's bounds miss `min..=max`.
+struct ZoneTest {
+    /// Position in the definition.
+    column: usize,
+    min: i64,
+    max: i64,
+}
+
+struct ScanSource<'a> {
+    run: Run<'a>,
+    reader: Arc<dyn TableReader + 'a>,
+    /// Positions in the definition.
+    columns: &'a [usize],
+    project: &'a [usize],
+    filters: Vec<Filter>,
+    reorder: bool,
+    zones: Vec<ZoneTest>,
+    /// (position in `columns`, filter)
+    sideways: Vec<(usize, Arc<SidewaysFilter>)>,
+    with_row_id: bool,
+    next_leaf: AtomicUsize,
+    leaf_count: usize,
+    morsel_leaves: usize,
+}
+
+pub fn run_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Result<()> {
+    let PlanOp::Scan { table, columns, filters, project, sideways, with_row_id, .. } = &node.op else {
+        return Err(Error::internal("not a Scan node"));
+    };
+    let reader = run.ctx.tables.open(table)?;
+    let leaf_count = reader.leaf_count();
+    let conjuncts: Vec<&Expr> = filters.iter().flat_map(conjuncts).collect();
+    let ctx = run.eval();
+    let source = ScanSource {
+        run: *run,
+        reader,
+        columns,
+        project,
+        reorder: conjuncts.len() > 1 && conjuncts.iter().all(|e| cannot_fail(e)),
+        zones: conjuncts.iter().flat_map(|e| zone_tests(e, columns, run)).collect(),
+        filters: conjuncts.iter().map(|e| Filter::one(e, &ctx)).collect::<Result<_>>()?,
+        sideways: sideways.iter().filter_map(|t| Some((t.column, run.sideways(t.filter_id)?))).collect(),
+        with_row_id: *with_row_id,
+        next_leaf: AtomicUsize::new(0),
+        leaf_count,
+        morsel_leaves: (leaf_count / (run.dop * 8)).clamp(1, MORSEL_LEAVES_MAX),
+    };
+    run.ctx.progress.leaves_total.fetch_add(leaf_count as u64, Ordering::Relaxed);
+    run_pipeline(run, node.id, &source, down)
+}
+
+/// The terms of nested ANDs.
+fn conjuncts(e: &Expr) -> Vec<&Expr> {
+    match &e.kind {
+        ExprKind::And(terms) => terms.iter().flat_map(conjuncts).collect(),
+        _ => vec![e],
+    }
+}
+
+/// Neither error nor warning can come of it, so nobody can tell in which order it is evaluated.
+fn cannot_fail(e: &Expr) -> bool {
+    let mut safe = true;
+    e.walk(&mut |x| {
+        safe &= matches!(
+            x.kind,
+            ExprKind::Column(_)
+                | ExprKind::Const(_)
+                | ExprKind::Param(_)
+                | ExprKind::And(_)
+                | ExprKind::Or(_)
+                | ExprKind::Not(_)
+                | ExprKind::Compare { .. }
+                | ExprKind::IsNull { .. }
+                | ExprKind::IsTruth { .. }
+                | ExprKind::InList { .. }
+                | ExprKind::Like { .. }
+        )
+    });
+    safe
+}
+
+/// The integer that stands for a value in zone maps; `None` for other kinds.
+fn zone_value(e: &Expr, run: &Run<'_>) -> Option<i64> {
+    let v = match &e.kind {
+        ExprKind::Const(v) => v,
+        ExprKind::Param(p) => &run.params.values.get(*p as usize)?.as_ref()?.0,
+        _ => return None,
+    };
+    match v {
+        Value::Int(v) => Some(*v),
+        Value::UInt(v) => i64::try_from(*v).ok(),
+        Value::Date(d) => Some(d.0 as i64),
+        Value::Time(t) => Some(t.0),
+        Value::DateTime(t) => Some(t.0),
+        Value::Timestamp(t) => Some(t.0),
+        Value::Decimal(d) => d.unscaled.to_i64(),
+        _ => None,
+    }
+}
+
+fn zone_tests(e: &Expr, columns: &[usize], run: &Run<'_>) -> Vec<ZoneTest> {
+    let column = |e: &Expr| match e.kind {
+        ExprKind::Column(c) => columns.get(c as usize).copied(),
+        _ => None,
+    };
+    let test = |column: usize, op: CmpOp, v: i64| {
+        let (min, max) = match op {
+            CmpOp::Eq | CmpOp::NullSafeEq => (v, v),
+            CmpOp::Lt => (i64::MIN, v.checked_sub(1)?),
+            CmpOp::Le => (i64::MIN, v),
+            CmpOp::Gt => (v.checked_add(1)?, i64::MAX),
+            CmpOp::Ge => (v, i64::MAX),
+            CmpOp::Ne => return None,
+        };
+        Some(ZoneTest { column, min, max })
+    };
+    match &e.kind {
+        ExprKind::Compare { op, left, right } => {
+            let same_kind = zone_kind(&left.ty) == zone_kind(&right.ty) && zone_kind(&left.ty).is_some();
+            if !same_kind {
+                return vec![];
+            }
+            let t = if let (Some(c), Some(v)) = (column(left), zone_value(right, run)) {
+                test(c, *op, v)
+            } else if let (Some(v), Some(c)) = (zone_value(left, run), column(right)) {
+                let flipped = match op {
+                    CmpOp::Lt => CmpOp::Gt,
+                    CmpOp::Le => CmpOp::Ge,
+                    CmpOp::Gt => CmpOp::Lt,
+                    CmpOp::Ge => CmpOp::Le,
+                    other => *other,
+                };
+                test(c, flipped, v)
+            } else {
+                None
+            };
+            t.into_iter().collect()
+        }
+        ExprKind::InList { expr, list, negated: false } => {
+            let values: Option<Vec<i64>> = list
+                .iter()
+                .map(|x| if zone_kind(&x.ty) == zone_kind(&expr.ty) { zone_value(x, run) } else { None })
+                .collect();
+            match (column(expr), values) {
+                (Some(column), Some(v)) if zone_kind(&expr.ty).is_some() => {
+                    let (min, max) = (v.iter().min().copied(), v.iter().max().copied());
+                    min.zip(max).map(|(min, max)| ZoneTest { column, min, max }).into_iter().collect()
+                }
+                _ => vec![],
+            }
+        }
+        _ => vec![],
+    }
+}
+
+/// Types whose zone-map integers compare with each other.
+fn zone_kind(ty: &types::SqlType) -> Option<u32> {
+    use types::SqlType::*;
+    match ty {
+        Bool | Int { .. } | Year => Some(0),
+        Decimal { scale, .. } => Some(100 + *scale as u32),
+        Date => Some(1),
+        Time { .. } => Some(2),
+        DateTime { .. } => Some(3),
+        Timestamp { .. } => Some(4),
+        Null | Float | Double | String { .. } => None,
+    }
+}
+
+impl Source for ScanSource<'_> {
+    fn local<'b>(&'b self) -> Result<Box<dyn Pull + 'b>> {
+        let order = (0..self.filters.len()).collect();
+        let costs = vec![Cost::default(); self.filters.len()];
+        Ok(Box::new(ScanPull { source: self, leaf: 0, end: 0, order, costs, batches: 0 }))
+    }
+
+    fn workers_max(&self) -> usize {
+        self.leaf_count.div_ceil(self.morsel_leaves)
+    }
+}
+
+#[derive(Clone, Default)]
+struct Cost {
+    rows_in: u64,
+    rows_out: u64,
+    ns: u64,
+}
+
+impl Cost {
+    /// Rows dropped for the time spent: higher goes first.
+    fn rank(&self) -> f64 {
+        (self.rows_in - self.rows_out) as f64 / (self.ns.max(1) as f64)
+    }
+}
+
+struct ScanPull<'a> {
+    source: &'a ScanSource<'a>,
+    leaf: usize,
+    end: usize,
+    /// Filters in the order in which they are applied now.
+    order: Vec<usize>,
+    costs: Vec<Cost>,
+    batches: u64,
+}
+
+/// Filters are timed on every 16th batch and reordered every 64th.
+const TIME_EVERY: u64 = 16;
+const REORDER_EVERY: u64 = 64;
+
+impl ScanPull<'_> {
+    fn filter(&mut self, batch: &mut Batch) -> Result<()> {
+        let s = self.source;
+        let ctx = s.run.eval();
+        let timed = s.reorder && self.batches % TIME_EVERY == 0;
+        for &f in &self.order {
+            if timed {
+                let since = Instant::now();
+                let rows_in = batch.count() as u64;
+                s.filters[f].apply(batch, &ctx)?;
+                let c = &mut self.costs[f];
+                c.ns += since.elapsed().as_nanos() as u64;
+                c.rows_in += rows_in;
+                c.rows_out += batch.count() as u64;
+            } else {
+                s.filters[f].apply(batch, &ctx)?;
+            }
+            if batch.count() == 0 {
+                break;
+            }
+        }
+        self.batches += 1;
+        if s.reorder && self.batches % REORDER_EVERY == 0 {
+            let costs = &self.costs;
+            self.order.sort_by(|&a, &b| costs[b].rank().total_cmp(&costs[a].rank()));
+            // Old evidence counts half.
+            for c in &mut self.costs {
+                *c = Cost { rows_in: c.rows_in / 2, rows_out: c.rows_out / 2, ns: c.ns / 2 };
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Pull for ScanPull<'_> {
+    fn next(&mut self) -> Result<Option<Batch>> {
+        let s = self.source;
+        loop {
+            if self.leaf == self.end {
+                self.leaf = s.next_leaf.fetch_add(s.morsel_leaves, Ordering::Relaxed);
+                if self.leaf >= s.leaf_count {
+                    self.end = self.leaf;
+                    return Ok(None);
+                }
+                self.end = (self.leaf + s.morsel_leaves).min(s.leaf_count);
+            }
+            s.run.ctx.check_killed()?;
+            let leaf = self.leaf;
+            self.leaf += 1;
+            let wanted = |bounds: &crate::context::ZoneMaps<'_>| {
+                s.zones.iter().all(|z| bounds(z.column).is_none_or(|b| b.max >= z.min && b.min <= z.max))
+                    && s.sideways.iter().all(|(c, f)| f.may_match(bounds(s.columns[*c])))
+            };
+            let Some(mut batch) = s.reader.read(leaf, s.columns, s.with_row_id, &wanted)? else {
+                s.run.ctx.progress.leaves_skipped.fetch_add(1, Ordering::Relaxed);
+                continue;
+            };
+            s.run.ctx.progress.leaves_read.fetch_add(1, Ordering::Relaxed);
+            s.run.ctx.progress.rows_read.fetch_add(batch.count() as u64, Ordering::Relaxed);
+            self.filter(&mut batch)?;
+            for (column, f) in &s.sideways {
+                if batch.count() == 0 {
+                    break;
+                }
+                let selection = std::mem::take(&mut batch.selection);
+                batch.selection = f.narrow(&batch.columns[*column], selection, batch.rows);
+            }
+            if batch.count() == 0 {
+                continue;
+            }
+            let row_id = if s.with_row_id { batch.columns.last().cloned() } else { None };
+            let columns = s.project.iter().map(|&p| batch.columns[p].clone()).chain(row_id).collect();
+            return Ok(Some(Batch { columns, ..batch }));
+        }
+    }
+}
