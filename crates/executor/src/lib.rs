@@ -22,9 +22,11 @@ pub mod run;
 mod sort_keys;
 mod spill;
 pub mod stats;
+mod tables;
 
 pub use context::{ExecContext, NoVirtualTables, Progress, TableReader, Tables, VirtualTables};
 pub use execute::{execute, no_params};
 pub use memory::{MemoryAccountant, Reservation};
 pub use pool::WorkerPool;
+pub use tables::StoreTables;
 pub use stats::{NodeStats, NodeStatsSet};

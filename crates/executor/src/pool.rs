@@ -23,6 +23,8 @@ struct Task(*const (dyn Fn(usize) + Sync));
 
 // SAFETY: the pointee is Sync, and `WorkerPool::run` keeps it alive until no worker can reach it any more.
 unsafe impl Send for Task {}
+// SAFETY: as above; workers call the pointee through shared references only.
+unsafe impl Sync for Task {}
 
 struct Job {
     task: Task,

@@ -218,7 +218,7 @@ impl Push for SortLocal<'_> {
                 Some(cutoff) => {
                     scratch.clear();
                     spec.writer.write(&keys, i, scratch);
-                    if scratch >= cutoff {
+                    if &*scratch >= cutoff {
                         return;
                     }
                     arena.data.extend_from_slice(scratch);
