@@ -90,7 +90,13 @@ impl ExecContext<'_> {
     }
 
     pub(crate) fn eval<'e>(&'e self, params: &'e Params) -> EvalContext<'e> {
-        EvalContext { session: self.session, params, user_vars: self.user_vars, warnings: self.warnings, killed: self.killed }
+        EvalContext {
+            session: self.session,
+            params,
+            user_vars: self.user_vars,
+            warnings: self.warnings,
+            killed: self.killed,
+        }
     }
 }
 

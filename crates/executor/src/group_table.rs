@@ -182,10 +182,6 @@ impl GroupTable {
         }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     pub fn bytes(&self) -> usize {
         match &self.form {
             Form::U64(s) => s.bytes(),
@@ -262,13 +258,9 @@ impl GroupTable {
         match (&self.form, &keys.words) {
             (Form::U64(s), Words::U64(k)) => go(s, |j| k[j], &keys.hashes, |_, _| true, groups),
             (Form::U128(s), Words::U128(k)) => go(s, |j| k[j], &keys.hashes, |_, _| true, groups),
-            (Form::Bytes { slots, .. }, words @ Words::Bytes { .. }) => go(
-                slots,
-                |j| Hashed(keys.hashes[j]),
-                &keys.hashes,
-                |g, j| self.key_bytes(g) == words.bytes(j),
-                groups,
-            ),
+            (Form::Bytes { slots, .. }, words @ Words::Bytes { .. }) => {
+                go(slots, |j| Hashed(keys.hashes[j]), &keys.hashes, |g, j| self.key_bytes(g) == words.bytes(j), groups)
+            }
             _ => panic!("keys of another form than the table's"),
         }
     }
@@ -347,8 +339,7 @@ mod tests {
                     (x >> 33) % 7000
                 })
                 .collect();
-            let keys =
-                Keys { hashes: words.iter().map(|&k| hash_u64(k)).collect(), words: Words::U64(words.clone()) };
+            let keys = Keys { hashes: words.iter().map(|&k| hash_u64(k)).collect(), words: Words::U64(words.clone()) };
             let (mut groups, mut new) = (Vec::new(), Vec::new());
             t.find_or_insert(&keys, &mut groups, &mut new);
             for (w, g) in words.iter().zip(&groups) {
@@ -364,10 +355,8 @@ mod tests {
     #[test]
     fn byte_keys_with_one_hash_stay_apart() {
         let mut t = GroupTable::new(KeyForm::Bytes);
-        let keys = Keys {
-            words: Words::Bytes { data: b"abcabxabc".to_vec(), ends: vec![3, 6, 9] },
-            hashes: vec![7, 7, 7],
-        };
+        let keys =
+            Keys { words: Words::Bytes { data: b"abcabxabc".to_vec(), ends: vec![3, 6, 9] }, hashes: vec![7, 7, 7] };
         let (mut groups, mut new) = (Vec::new(), Vec::new());
         t.find_or_insert(&keys, &mut groups, &mut new);
         assert_eq!((groups, new), (vec![0, 1, 0], vec![0, 1]));

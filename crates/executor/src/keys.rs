@@ -151,7 +151,10 @@ pub enum Words {
     U64(Vec<u64>),
     U128(Vec<u128>),
     /// Key i is `data[ends[i-1]..ends[i]]`.
-    Bytes { data: Vec<u8>, ends: Vec<u32> },
+    Bytes {
+        data: Vec<u8>,
+        ends: Vec<u32>,
+    },
 }
 
 impl Default for Words {
@@ -188,7 +191,8 @@ pub fn hash_u64(k: u64) -> u64 {
 
 #[inline]
 pub fn hash_u128(k: u128) -> u64 {
-    fold(k as u64 ^ 0xE703_7ED1_A0B4_28DB, (k >> 64) as u64 ^ FOLD) ^ hash_u64(k as u64 ^ ((k >> 64) as u64).rotate_left(17))
+    fold(k as u64 ^ 0xE703_7ED1_A0B4_28DB, (k >> 64) as u64 ^ FOLD)
+        ^ hash_u64(k as u64 ^ ((k >> 64) as u64).rotate_left(17))
 }
 
 #[inline]
@@ -368,18 +372,54 @@ fn take_bytes(w: &mut Words) -> (Vec<u8>, Vec<u32>) {
 macro_rules! with_word {
     ($chunk:expr, $get:ident => $body:expr) => {
         match &$chunk.values {
-            Values::I8(v) => { let $get = |i: usize| v[i] as i64 as u64; $body }
-            Values::U8(v) => { let $get = |i: usize| v[i] as u64; $body }
-            Values::I16(v) => { let $get = |i: usize| v[i] as i64 as u64; $body }
-            Values::U16(v) => { let $get = |i: usize| v[i] as u64; $body }
-            Values::I32(v) => { let $get = |i: usize| v[i] as i64 as u64; $body }
-            Values::U32(v) => { let $get = |i: usize| v[i] as u64; $body }
-            Values::I64(v) => { let $get = |i: usize| v[i] as u64; $body }
-            Values::U64(v) => { let $get = |i: usize| v[i]; $body }
-            Values::I128(v) => { let $get = |i: usize| v[i] as u64; $body }
-            Values::I256(v) => { let $get = |i: usize| v[i].lo as u64; $body }
-            Values::F32(v) => { let $get = |i: usize| f32_word(v[i]); $body }
-            Values::F64(v) => { let $get = |i: usize| f64_word(v[i]); $body }
+            Values::I8(v) => {
+                let $get = |i: usize| v[i] as i64 as u64;
+                $body
+            }
+            Values::U8(v) => {
+                let $get = |i: usize| v[i] as u64;
+                $body
+            }
+            Values::I16(v) => {
+                let $get = |i: usize| v[i] as i64 as u64;
+                $body
+            }
+            Values::U16(v) => {
+                let $get = |i: usize| v[i] as u64;
+                $body
+            }
+            Values::I32(v) => {
+                let $get = |i: usize| v[i] as i64 as u64;
+                $body
+            }
+            Values::U32(v) => {
+                let $get = |i: usize| v[i] as u64;
+                $body
+            }
+            Values::I64(v) => {
+                let $get = |i: usize| v[i] as u64;
+                $body
+            }
+            Values::U64(v) => {
+                let $get = |i: usize| v[i];
+                $body
+            }
+            Values::I128(v) => {
+                let $get = |i: usize| v[i] as u64;
+                $body
+            }
+            Values::I256(v) => {
+                let $get = |i: usize| v[i].lo as u64;
+                $body
+            }
+            Values::F32(v) => {
+                let $get = |i: usize| f32_word(v[i]);
+                $body
+            }
+            Values::F64(v) => {
+                let $get = |i: usize| f64_word(v[i]);
+                $body
+            }
             other => panic!("a fixed-width key column came as {:?}", other.phys()),
         }
     };

@@ -28,5 +28,5 @@ pub use context::{ExecContext, NoVirtualTables, Progress, TableReader, Tables, V
 pub use execute::{execute, no_params};
 pub use memory::{MemoryAccountant, Reservation};
 pub use pool::WorkerPool;
-pub use tables::StoreTables;
 pub use stats::{NodeStats, NodeStatsSet};
+pub use tables::StoreTables;

@@ -93,9 +93,7 @@ impl<'a> Down<'a> {
         };
         Ok(match run.ctx.node_stats {
             None => push,
-            Some(set) => {
-                Box::new(Meter { set, producer: set.get(from), consumer: set.get(self.node), next: push })
-            }
+            Some(set) => Box::new(Meter { set, producer: set.get(from), consumer: set.get(self.node), next: push }),
         })
     }
 
@@ -145,7 +143,11 @@ pub fn run_pipeline<'a>(run: &Run<'a>, node: u32, source: &'a dyn Source, down: 
 
 /// Runs `f(worker, failed)` on `workers` threads and answers the first error. A panic is error 1815 and ends nothing but
 /// the statement. `failed()` tells that another thread has failed.
-pub fn parallel(run: &Run<'_>, workers: usize, f: &(dyn Fn(usize, &dyn Fn() -> bool) -> Result<()> + Sync)) -> Result<()> {
+pub fn parallel(
+    run: &Run<'_>,
+    workers: usize,
+    f: &(dyn Fn(usize, &dyn Fn() -> bool) -> Result<()> + Sync),
+) -> Result<()> {
     let failed = AtomicBool::new(false);
     let error: Mutex<Option<Error>> = Mutex::new(None);
     run.ctx.pool.run(workers.saturating_sub(1), &|worker| {

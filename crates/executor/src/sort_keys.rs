@@ -22,19 +22,6 @@ impl SortKeyWriter {
         SortKeyWriter { keys }
     }
 
-    pub fn len(&self) -> usize {
-        self.keys.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
-    /// The first `n` keys alone.
-    pub fn prefix(&self, n: usize) -> SortKeyWriter {
-        SortKeyWriter { keys: self.keys[..n].to_vec() }
-    }
-
     /// Appends the key of position `i`.
     pub fn write(&self, columns: &[Vector], i: usize, out: &mut Vec<u8>) {
         for ((ty, descending), v) in self.keys.iter().zip(columns) {

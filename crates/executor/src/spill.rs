@@ -319,7 +319,11 @@ mod tests {
         let mut ints = ChunkBuilder::new(PhysType::I32, 0);
         let mut strings = ChunkBuilder::new(PhysType::Str, 0);
         for i in 0..100 {
-            if i % 7 == 0 { ints.push_null() } else { ints.push(&Value::Int(i)) }
+            if i % 7 == 0 {
+                ints.push_null()
+            } else {
+                ints.push(&Value::Int(i))
+            }
             strings.push_bytes("x".repeat(i as usize % 30).as_bytes());
         }
         let mut batch = Batch::new(100, vec![Vector::flat(ints.finish()), Vector::flat(strings.finish())]);

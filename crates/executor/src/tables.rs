@@ -42,9 +42,8 @@ impl TableReader for StoreReader<'_> {
         with_row_id: bool,
         wanted: &dyn Fn(&ZoneMaps<'_>) -> bool,
     ) -> Result<Option<Batch>> {
-        let view = self
-            .table
-            .scan_leaf_if(leaf as u64, columns, self.snapshot, |zone| wanted(&|column| zone(column).bounds));
+        let view =
+            self.table.scan_leaf_if(leaf as u64, columns, self.snapshot, |zone| wanted(&|column| zone(column).bounds));
         Ok(view.map(|v| {
             let mut columns: Vec<Vector> = v.columns.into_iter().map(Vector::Flat).collect();
             if with_row_id {

@@ -123,7 +123,9 @@ impl Accumulator {
                 let average = call.func == AggFunc::Avg;
                 let scale_in = if let SqlType::Decimal { scale, .. } = arg { scale } else { 0 };
                 let result = ExactResult { ty: call.ty, average, scale_in };
-                if matches!(arg, SqlType::Float | SqlType::Double) || matches!(call.ty, SqlType::Float | SqlType::Double) {
+                if matches!(arg, SqlType::Float | SqlType::Double)
+                    || matches!(call.ty, SqlType::Float | SqlType::Double)
+                {
                     Accumulator::SumDouble { sum: Vec::new(), n: n(), ty: call.ty, average }
                 } else if is_wide(&arg) {
                     Accumulator::SumWide { sum: Vec::new(), n: n(), result }

@@ -100,12 +100,16 @@ impl Distinct {
     pub fn merge(&mut self, other: &Distinct, src: &[u32], dst: &[u32]) -> Result<()> {
         let mut to = vec![u32::MAX; other.group_count];
         src.iter().zip(dst).for_each(|(&s, &d)| to[s as usize] = d);
-        let numbers: Vec<u32> =
-            (0..other.row_groups.len() as u32).filter(|&r| to[other.row_groups[r as usize] as usize] != u32::MAX).collect();
+        let numbers: Vec<u32> = (0..other.row_groups.len() as u32)
+            .filter(|&r| to[other.row_groups[r as usize] as usize] != u32::MAX)
+            .collect();
         other.replay(&numbers, |groups, args| {
             let mapped: Vec<u32> = groups.iter().map(|&g| to[g as usize]).collect();
             let rows = mapped.len();
-            self.update(Rows { groups: &mapped, selection: &Selection::All, rows, group_count: self.group_count }, &args)
+            self.update(
+                Rows { groups: &mapped, selection: &Selection::All, rows, group_count: self.group_count },
+                &args,
+            )
         })
     }
 

@@ -44,14 +44,13 @@ pub struct Spec {
     groups: Vec<Expr>,
     rollup: bool,
     calls: Vec<AggCall>,
-    /// Distinct argument expressions, converted to what the accumulators take.
-    args: Vec<Expr>,
-    /// For each call, its arguments (and ORDER BY values) in `args`.
+    /// For each call, its arguments (and ORDER BY values) in `arg_programs`.
     call_args: Vec<Vec<usize>>,
     layout: KeyLayout,
     /// Types of a spilled row: keys ++ args.
     row_types: Vec<SqlType>,
     group_programs: Vec<Program>,
+    /// Distinct argument expressions, converted to what the accumulators take.
     arg_programs: Vec<Program>,
 }
 
@@ -69,16 +68,32 @@ pub fn prepare_args(call: &AggCall) -> AggCall {
         let is_exact = a.ty.is_integer() || matches!(a.ty, SqlType::Decimal { .. });
         let to = match call.func {
             AggFunc::Sum | AggFunc::Avg if matches!(result, SqlType::Double | SqlType::Float) => {
-                if is_float { None } else { Some(SqlType::Double) }
+                if is_float {
+                    None
+                } else {
+                    Some(SqlType::Double)
+                }
             }
             AggFunc::Sum | AggFunc::Avg => {
-                if is_exact { None } else { Some(result) }
+                if is_exact {
+                    None
+                } else {
+                    Some(result)
+                }
             }
             AggFunc::StdPop | AggFunc::StdSamp | AggFunc::VarPop | AggFunc::VarSamp => {
-                if is_float { None } else { Some(SqlType::Double) }
+                if is_float {
+                    None
+                } else {
+                    Some(SqlType::Double)
+                }
             }
             AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => {
-                if a.ty.is_integer() { None } else { Some(SqlType::BIGINT_UNSIGNED) }
+                if a.ty.is_integer() {
+                    None
+                } else {
+                    Some(SqlType::BIGINT_UNSIGNED)
+                }
             }
             AggFunc::GroupConcat => {
                 if a.ty.is_string() {
@@ -137,7 +152,7 @@ impl Spec {
         let group_programs = Program::all(groups, ctx)?;
         let arg_programs = Program::all(&args, ctx)?;
         let (groups, layout) = (groups.to_vec(), KeyLayout::new(&keys));
-        Ok(Spec { groups, rollup, calls, args, call_args, layout, row_types, group_programs, arg_programs })
+        Ok(Spec { groups, rollup, calls, call_args, layout, row_types, group_programs, arg_programs })
     }
 
     fn key_count(&self) -> usize {
@@ -198,7 +213,12 @@ impl Front {
                 let size = d.dict.strings.views.len() as u32;
                 Some((FrontColumn::Dict { dict: d.dict.clone(), size, nullable }, size as u64 + nullable as u64))
             }
-            Values::I8(_) | Values::U8(_) | Values::I16(_) | Values::U16(_) | Values::I32(_) | Values::U32(_)
+            Values::I8(_)
+            | Values::U8(_)
+            | Values::I16(_)
+            | Values::U16(_)
+            | Values::I32(_)
+            | Values::U32(_)
             | Values::I64(_) => {
                 let b = chunk.bounds?;
                 let size = (b.max.checked_sub(b.min)? + 1) as u64;
@@ -250,7 +270,9 @@ impl Front {
             let radix = size + nullable as u32;
             macro_rules! add {
                 ($v:expr) => {
-                    add_codes(&mut self.codes, $v, chunk, selection, radix, size, |x| (x as i64).wrapping_sub(min) as u32)
+                    add_codes(&mut self.codes, $v, chunk, selection, radix, size, |x| {
+                        (x as i64).wrapping_sub(min) as u32
+                    })
                 };
             }
             match &chunk.values {
@@ -484,8 +506,7 @@ impl<'a> Builder<'a> {
         } else if !self.groups.memory.try_resize_sparing(next, self.depth + 1) {
             self.groups.memory.force(self.groups.bytes());
             let file = self.file.get(self.run.ctx)?;
-            let writers =
-                (0..PARTITIONS).map(|_| SpillWriter::new(file.clone(), &self.spec.row_types)).collect();
+            let writers = (0..PARTITIONS).map(|_| SpillWriter::new(file.clone(), &self.spec.row_types)).collect();
             self.spilling = Some(Spilling { writers, depth: self.depth });
         }
         Ok(())
@@ -812,8 +833,7 @@ impl Pull for AggregatePull<'_> {
 
 /// GROUPING(a, b): bit by bit, the last argument lowest, whether the column is rolled up.
 fn grouping(call: &AggCall, groups: &[Expr], levels: Option<&[i32]>, rows: usize) -> Chunk {
-    let at: Vec<i32> =
-        call.args.iter().map(|a| groups.iter().position(|g| g == a).map_or(-1, |p| p as i32)).collect();
+    let at: Vec<i32> = call.args.iter().map(|a| groups.iter().position(|g| g == a).map_or(-1, |p| p as i32)).collect();
     let values = (0..rows)
         .map(|i| {
             let level = levels.map_or(i32::MAX, |l| l[i]);

@@ -163,7 +163,8 @@ impl Push for ApplyLocal<'_> {
                         }
                     }
                     if n == 0 && s.kind != JoinKind::Inner {
-                        if pending.positions.len() == BATCH_ROWS_MAX && self.flush(&batch, &mut pending)? == Flow::Done {
+                        if pending.positions.len() == BATCH_ROWS_MAX && self.flush(&batch, &mut pending)? == Flow::Done
+                        {
                             return Ok(Flow::Done);
                         }
                         pending.positions.push(i);

@@ -1,10 +1,10 @@
 //! KeyLookup: the rows under given unique keys. Fetch: columns of rows already known by id.
 
+use crate::context::TableReader;
 use crate::eval::{Filter, Program};
 use crate::ops::collect::BatchSource;
 use crate::pipeline::{Down, Flow, Push, Stage, run_pipeline};
 use crate::run::{Run, run_node};
-use crate::context::TableReader;
 use plan::physical::{PlanNode, PlanOp};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -127,10 +127,7 @@ impl LoopStage<'_> {
 
     /// A probe row that has matched needs no further look.
     fn one_match_is_enough(&self) -> bool {
-        matches!(
-            self.kind,
-            JoinKind::Semi | JoinKind::Anti | JoinKind::Mark { .. } | JoinKind::NullAwareAnti
-        )
+        matches!(self.kind, JoinKind::Semi | JoinKind::Anti | JoinKind::Mark { .. } | JoinKind::NullAwareAnti)
     }
 }
 

@@ -17,7 +17,10 @@ use vector::{Bounds, Chunk, Selection, Values, Vector};
 enum Members {
     /// Bit `key - min`.
     Bitmap(Vec<u64>),
-    Bloom { words: Vec<u64>, shift: u32 },
+    Bloom {
+        words: Vec<u64>,
+        shift: u32,
+    },
     /// No build rows at all.
     None,
 }
@@ -191,7 +194,9 @@ mod tests {
 
     #[test]
     fn nothing_that_matches_is_dropped() {
-        for keys in [vec![], vec![5], (0..3000).map(|k| k * 7).collect(), (0..3000).map(|k: i64| k * 1_000_003).collect()] {
+        for keys in
+            [vec![], vec![5], (0..3000).map(|k| k * 7).collect(), (0..3000).map(|k: i64| k * 1_000_003).collect()]
+        {
             let f = SidewaysFilter::new(std::slice::from_ref(&keys));
             let column: Vec<i64> = keys.iter().take(500).flat_map(|&k| [k, k + 1]).collect();
             let rows = column.len();

@@ -86,7 +86,11 @@ impl RunRows {
 
 /// A sorted run.
 enum SortedRun {
-    Memory { columns: Vec<Chunk>, keys: KeyArena, order: Vec<u32> },
+    Memory {
+        columns: Vec<Chunk>,
+        keys: KeyArena,
+        order: Vec<u32>,
+    },
     /// The last column of each batch is the key.
     Disk(SpillRun),
 }

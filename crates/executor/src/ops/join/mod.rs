@@ -78,8 +78,7 @@ pub fn run_hash_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> 
         return Err(Error::internal("not a HashJoin node"));
     };
     let ctx = run.eval();
-    let key_types: Vec<(SqlType, SqlType, bool)> =
-        keys.iter().map(|k| (k.probe.ty, k.build.ty, k.null_safe)).collect();
+    let key_types: Vec<(SqlType, SqlType, bool)> = keys.iter().map(|k| (k.probe.ty, k.build.ty, k.null_safe)).collect();
     let mut residual_columns = Vec::new();
     if let Some(r) = residual {
         r.walk(&mut |e| {

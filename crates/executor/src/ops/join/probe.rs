@@ -282,13 +282,11 @@ impl Push for ProbeLocal<'_> {
                 let seen = self.matched(&batch, &keys)?;
                 self.narrowed(batch, |i| !seen.get(i))
             }
-            JoinKind::RightSemi | JoinKind::RightAnti => {
-                self.find(&batch, &keys, false, &mut |this, m, _| {
-                    this.residual(&batch, m)?;
-                    m.rows.iter().for_each(|&r| this.stage.remember(r));
-                    Ok(Flow::More)
-                })
-            }
+            JoinKind::RightSemi | JoinKind::RightAnti => self.find(&batch, &keys, false, &mut |this, m, _| {
+                this.residual(&batch, m)?;
+                m.rows.iter().for_each(|&r| this.stage.remember(r));
+                Ok(Flow::More)
+            }),
             JoinKind::Mark { .. } => {
                 let seen = self.matched(&batch, &keys)?;
                 let unknown = self.unknown(&batch, &keys, &seen)?;
@@ -342,8 +340,10 @@ impl Pull for UnmatchedPull<'_> {
                 return Ok(None);
             }
             let wanted = spec.kind == JoinKind::RightSemi;
-            let rows: Vec<u32> =
-                (from..(from + BATCH_ROWS_MAX).min(end)).filter(|&r| stage.is_matched(r) == wanted).map(|r| r as u32).collect();
+            let rows: Vec<u32> = (from..(from + BATCH_ROWS_MAX).min(end))
+                .filter(|&r| stage.is_matched(r) == wanted)
+                .map(|r| r as u32)
+                .collect();
             if rows.is_empty() {
                 continue;
             }

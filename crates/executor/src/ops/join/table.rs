@@ -222,7 +222,11 @@ pub enum Pairs {
     U64(Vec<Vec<(u64, u32)>>),
     U128(Vec<Vec<(u128, u32)>>),
     /// (hash, row), and by row: the key's bytes.
-    Bytes { pairs: Vec<Vec<(Hashed, u32)>>, data: Vec<u8>, ends: Vec<u64> },
+    Bytes {
+        pairs: Vec<Vec<(Hashed, u32)>>,
+        data: Vec<u8>,
+        ends: Vec<u64>,
+    },
 }
 
 impl Pairs {
@@ -265,9 +269,7 @@ impl Lookup {
                 None => Lookup::U64(Unchained::build(run, &lists)?),
             },
             Pairs::U128(lists) => Lookup::U128(Unchained::build(run, &lists)?),
-            Pairs::Bytes { pairs, data, ends } => {
-                Lookup::Bytes { table: Unchained::build(run, &pairs)?, data, ends }
-            }
+            Pairs::Bytes { pairs, data, ends } => Lookup::Bytes { table: Unchained::build(run, &pairs)?, data, ends },
         })
     }
 
@@ -301,12 +303,14 @@ impl Lookup {
             }
             (Lookup::U64(t), Words::U64(k)) => t.probe(&keys.hashes, |j| k[j], f),
             (Lookup::U128(t), Words::U128(k)) => t.probe(&keys.hashes, |j| k[j], f),
-            (Lookup::Bytes { table, data, ends }, words @ Words::Bytes { .. }) => {
-                table.probe(&keys.hashes, |j| Hashed(keys.hashes[j]), |j, row| {
+            (Lookup::Bytes { table, data, ends }, words @ Words::Bytes { .. }) => table.probe(
+                &keys.hashes,
+                |j| Hashed(keys.hashes[j]),
+                |j, row| {
                     let start = if row == 0 { 0 } else { ends[row as usize - 1] as usize };
                     if &data[start..ends[row as usize] as usize] == words.bytes(j) { f(j, row) } else { true }
-                })
-            }
+                },
+            ),
             _ => panic!("keys of another form than the table's"),
         }
     }
