@@ -112,7 +112,7 @@ impl Date {
             return None;
         }
         let year = expand_year(year as i32);
-        let n = Date::from_ymd(year, 1, 1).day_number() as i64 + day_of_year - 1;
+        let n = (Date::from_ymd(year, 1, 1).day_number() as i64 - 1).saturating_add(day_of_year);
         if n > 3_652_424 { None } else { Date::from_day_number(n) }
     }
 
@@ -196,7 +196,7 @@ pub const fn period_to_months(period: i64) -> i64 {
     } else {
         year
     };
-    year * 12 + month - 1
+    year.saturating_mul(12).saturating_add(month - 1)
 }
 
 /// The period `YYYYMM` of months since year 0.
@@ -212,7 +212,7 @@ pub const fn months_to_period(months: i64) -> i64 {
     } else {
         year
     };
-    year * 100 + months % 12 + 1
+    year.saturating_mul(100).saturating_add(months % 12 + 1)
 }
 
 pub const MONTH_NAMES: [&str; 12] = [

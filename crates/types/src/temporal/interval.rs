@@ -206,7 +206,7 @@ impl Date {
     /// The date `n` months later, its day clamped to the month's length.
     #[inline]
     pub const fn add_months(self, n: i64) -> Option<Date> {
-        if n.abs() > 12 * 10_000 || self.month() == 0 {
+        if n.unsigned_abs() > 12 * 10_000 || self.month() == 0 {
             return None;
         }
         let months = self.year() as i64 * 12 + self.month() as i64 - 1 + n;
