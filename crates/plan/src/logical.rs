@@ -29,6 +29,9 @@ pub struct LogicalQuery {
     pub serial: bool,
     /// Parameters that the statement itself has (`?`): slots from 0. The planner numbers its own from here.
     pub param_count: u32,
+    /// The plan may be kept for later executions. Not so if it holds values of this one: variables, NOW() and other facts
+    /// of the session that were folded, `LIMIT ?`.
+    pub cacheable: bool,
     /// SQL_CALC_FOUND_ROWS: rows are to be counted as if there were no outermost LIMIT.
     pub calc_found_rows: bool,
     /// Optimizer hints of the statement, as parsed text, for a later pass.

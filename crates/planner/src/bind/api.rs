@@ -104,6 +104,7 @@ impl<'e> Binder<'e> {
             hints: vec![],
             cte_count: 0,
             param_count: self.params.len() as u32,
+            cacheable: true,
             calc_found_rows: false,
             views: vec![],
             depth: 0,
@@ -129,6 +130,7 @@ pub(super) struct Shared<'e> {
     pub hints: Vec<Box<str>>,
     pub cte_count: u32,
     pub param_count: u32,
+    pub cacheable: bool,
     pub calc_found_rows: bool,
     /// Views being expanded, outermost first.
     pub views: Vec<(Box<str>, Box<str>)>,
@@ -156,10 +158,12 @@ impl Shared<'_> {
             subqueries: self.subqueries.into_iter().map(|s| s.expect("every rewrite puts it back")).collect(),
             serial: self.serial,
             param_count: self.param_count,
+            cacheable: self.cacheable,
             calc_found_rows: self.calc_found_rows,
             hints: self.hints,
         };
         super::unshare::unshare_subqueries(&mut query, self.cte_count);
+        super::tidy::fold_constants(&mut query, self.session);
         super::tidy::drop_unused_columns(&mut query);
         query
     }

@@ -33,17 +33,16 @@ impl<'a> Bind<'a, '_, '_> {
 
     pub fn param(&mut self, n: u32) -> Expr {
         self.shared.param_count = self.shared.param_count.max(n + 1);
-        let (ty, nullable) = match self.shared.params.get(n as usize) {
-            Some((value, ty)) => (*ty, value.is_null()),
-            None => (build::string_type(255, build::CONNECTION_COLLATION), true),
-        };
-        Expr::new(ExprKind::Param(n), ty, nullable)
+        let text = || build::string_type(255, build::CONNECTION_COLLATION);
+        let ty = self.shared.params.get(n as usize).map_or_else(text, |(_, ty)| *ty);
+        Expr::new(ExprKind::Param(n), ty, true)
     }
 
     pub fn user_variable(&mut self, name: &ast::Ident) -> Expr {
         let assigned = self.shared.assigned.get(&name.to_lowercase()).copied();
         let text =
             SqlType::String { kind: StringKind::LongText, len: u32::MAX / 4, collation: build::CONNECTION_COLLATION };
+        self.shared.cacheable = false;
         let ty = assigned.or_else(|| self.shared.variables.user_variable_type(name)).unwrap_or(text);
         Expr::new(ExprKind::UserVar(name.0.clone()), ty, true)
     }
@@ -61,6 +60,7 @@ impl<'a> Bind<'a, '_, '_> {
             Some(c) => format!("{}.{}", &**c, &*v.name),
             None => v.name.to_string(),
         };
+        self.shared.cacheable = false;
         let (value, ty) = self.shared.variables.get(&name, v.scope)?;
         Ok(Expr::constant(value, ty))
     }

@@ -336,7 +336,8 @@ pub fn conjuncts(e: Expr) -> Vec<Expr> {
     }
 }
 
-fn is_true(e: &Expr) -> bool {
+/// TRUE, as a condition.
+pub fn is_true(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Const(types::Value::Int(v)) if v != 0 && e.ty == SqlType::Bool)
 }
 

@@ -110,6 +110,7 @@ impl<'a> Bind<'a, '_, '_> {
             }
             ast::ExprKind::Param(n) => {
                 self.shared.param_count = self.shared.param_count.max(n + 1);
+                self.shared.cacheable = false;
                 match self.shared.params.get(*n as usize).map(|(v, _)| v) {
                     None => Ok(None),
                     Some(Value::UInt(v)) => Ok(Some(*v)),

@@ -1,9 +1,61 @@
-//! Last touches: columns that nothing reads leave their tables.
+//! Last touches: constants are computed, and columns that nothing reads leave their tables.
 
-use expr::ColumnId;
-use expr::ExprKind;
+use expr::{ColumnId, EvalContext, Expr, ExprKind, Params, SessionInfo, UserVars, Warnings, build, fold};
 use plan::logical::{Logical, LogicalQuery, SubqueryKind};
+use std::cell::Cell;
 use std::collections::HashSet;
+use std::sync::atomic::AtomicBool;
+use types::SqlType;
+
+/// Computes what is constant in this execution of the statement. Conditions that became TRUE go.
+pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo) {
+    let (params, user_vars, warnings) = (Params::default(), UserVars::default(), Warnings::new(0));
+    let killed = AtomicBool::new(false);
+    let ctx = EvalContext { session, params: &params, user_vars: &user_vars, warnings: &warnings, killed: &killed };
+    let of_session = Cell::new(false);
+    let each = |node: &mut Logical| {
+        loop {
+            for e in node.exprs_mut() {
+                fold_one(e, &ctx, &of_session);
+            }
+            if let Logical::Filter { predicates, .. } | Logical::Join { on: predicates, .. } = node {
+                predicates.retain(|p| !super::from::is_true(p));
+            }
+            match node {
+                Logical::Filter { input, predicates } if predicates.is_empty() => {
+                    *node = std::mem::replace(&mut **input, Logical::OneRow);
+                }
+                _ => break,
+            }
+        }
+    };
+    query.root.walk_mut(&mut &each);
+    for def in &mut query.subqueries {
+        def.plan.walk_mut(&mut &each);
+        if let SubqueryKind::Quantified { left, .. } = &mut def.kind {
+            left.iter_mut().for_each(|e| fold_one(e, &ctx, &of_session));
+        }
+    }
+    query.cacheable &= !of_session.get();
+}
+
+fn fold_one(e: &mut Expr, ctx: &EvalContext, of_session: &Cell<bool>) {
+    if matches!(e.kind, ExprKind::Column(_) | ExprKind::Const(_)) {
+        return;
+    }
+    e.walk(&mut |e| {
+        let reads = match &e.kind {
+            ExprKind::Call { function, .. } => function.is_session(),
+            // In the session's time zone.
+            ExprKind::Cast { .. } => matches!(e.ty, SqlType::Timestamp { .. }),
+            _ => false,
+        };
+        if reads {
+            of_session.set(true);
+        }
+    });
+    *e = fold(std::mem::replace(e, build::null()), ctx);
+}
 
 /// Takes columns that nothing reads out of each Get.
 pub fn drop_unused_columns(query: &mut LogicalQuery) {
@@ -22,7 +74,7 @@ pub fn drop_unused_columns(query: &mut LogicalQuery) {
     }
 }
 
-fn collect_expr(e: &expr::Expr, used: &mut HashSet<ColumnId>) {
+fn collect_expr(e: &Expr, used: &mut HashSet<ColumnId>) {
     e.walk(&mut |e| {
         if let ExprKind::Column(id) = e.kind {
             used.insert(id);
