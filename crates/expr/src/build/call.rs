@@ -110,7 +110,16 @@ pub(super) fn build(function: Function, args: Vec<Expr>) -> Result<Expr> {
         .enumerate()
         .map(|(i, e)| convert(e, letters.get(i).or(letters.last()).copied().unwrap_or(b'*'), common))
         .collect();
+    special_arguments(function, &mut args);
     share_collation(signature.names[0], &mut args)?;
+    if let Some(constant) = answered_by_type(function, &args) {
+        return Ok(constant);
+    }
+    if function == Function::TimestampOf && args.len() == 1 {
+        let ty = custom_type(function, &args, CONNECTION_COLLATION)?;
+        let one = args.pop().expect("one argument");
+        return Ok(implicit_cast(one, ty));
+    }
     let ty = result_type(function, signature.ret, &args)?;
     let sees_null = signature.flags & SEES_NULL != 0;
     let nullable = match function {
@@ -123,6 +132,77 @@ pub(super) fn build(function: Function, args: Vec<Expr>) -> Result<Expr> {
         _ => signature.flags & MAY_NULL != 0 || (!sees_null && args.iter().any(|a| a.nullable)),
     };
     Ok(Expr::new(ExprKind::Call { function, args }, ty, nullable))
+}
+
+fn replace(slot: &mut Expr, f: impl FnOnce(Expr) -> Expr) {
+    let null = Expr::constant(Value::Null, SqlType::Null);
+    *slot = f(std::mem::replace(slot, null));
+}
+
+/// Conversions that depend on more than the argument's place.
+fn special_arguments(function: Function, args: &mut [Expr]) {
+    let as_datetime = |e: Expr| match e.ty {
+        SqlType::DateTime { .. } => e,
+        _ => {
+            let fsp = fsp_of(&e);
+            implicit_cast(e, SqlType::DateTime { fsp })
+        }
+    };
+    // Strings are read as whatever they look like, row by row.
+    let moment = |e: Expr| match e.ty {
+        SqlType::Time { .. } | SqlType::Date | SqlType::DateTime { .. } | SqlType::String { .. } => e,
+        SqlType::Timestamp { fsp } => implicit_cast(e, SqlType::DateTime { fsp }),
+        _ => implicit_cast(e, SqlType::Time { fsp: 6 }),
+    };
+    let as_time = |e: Expr| match e.ty {
+        SqlType::Time { .. } => e,
+        _ => {
+            let fsp = fsp_of(&e);
+            implicit_cast(e, SqlType::Time { fsp })
+        }
+    };
+    match function {
+        Function::Hex => replace(&mut args[0], |e| if e.ty.is_numeric() { e } else { to_string(e) }),
+        Function::Field => {
+            let strings = args.iter().all(|a| a.ty.is_string() || a.ty == SqlType::Null);
+            let exact = |t: &SqlType| t.is_integer() || matches!(t, SqlType::Decimal { .. });
+            if strings {
+                args.iter_mut().for_each(|a| replace(a, to_string));
+            } else if !args.iter().all(|a| exact(&a.ty) || a.ty == SqlType::Null) {
+                args.iter_mut().for_each(|a| replace(a, |e| implicit_cast(e, SqlType::Double)));
+            }
+        }
+        Function::UnixTimestamp if !args.is_empty() => {
+            replace(&mut args[0], |e| if matches!(e.ty, SqlType::Timestamp { .. }) { e } else { as_datetime(e) });
+        }
+        Function::Timediff => args.iter_mut().for_each(|a| replace(a, moment)),
+        Function::Addtime | Function::Subtime => {
+            replace(&mut args[0], moment);
+            replace(&mut args[1], as_time);
+        }
+        Function::TimestampOf if args.len() == 2 => {
+            replace(&mut args[0], as_datetime);
+            replace(&mut args[1], as_time);
+        }
+        Function::Interval => {
+            if args.iter().any(|a| matches!(a.ty, SqlType::Double | SqlType::Float)) {
+                args.iter_mut().for_each(|a| replace(a, |e| implicit_cast(e, SqlType::Double)));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// CHARSET, COLLATION and COERCIBILITY depend on types alone.
+fn answered_by_type(function: Function, args: &[Expr]) -> Option<Expr> {
+    let e = args.first()?;
+    let collation = e.ty.collation().unwrap_or(Collation::Binary);
+    match function {
+        Function::Charset => Some(super::string(collation.charset().name().as_bytes(), CONNECTION_COLLATION)),
+        Function::CollationOf => Some(super::string(collation.name().as_bytes(), CONNECTION_COLLATION)),
+        Function::Coercibility => Some(super::integer(super::coercibility(e) as u64)),
+        _ => None,
+    }
 }
 
 /// All string arguments in one collation, where the function joins or compares them.
@@ -182,7 +262,10 @@ fn convert(e: Expr, letter: u8, common: Option<SqlType>) -> Expr {
         b'e' => match e.ty {
             SqlType::Date | SqlType::DateTime { .. } => e,
             SqlType::Timestamp { fsp } | SqlType::Time { fsp } => implicit_cast(e, SqlType::DateTime { fsp }),
-            _ => implicit_cast(e, SqlType::DateTime { fsp: 6 }),
+            _ => {
+                let fsp = fsp_of(&e);
+                implicit_cast(e, SqlType::DateTime { fsp })
+            }
         },
         b'T' => match e.ty {
             SqlType::Time { .. } => e,
@@ -360,24 +443,11 @@ fn custom_type(function: Function, args: &[Expr], strings: Collation) -> Result<
 
 /// What STR_TO_DATE with this format yields.
 fn format_type(format: &[u8]) -> SqlType {
-    let (mut date, mut time, mut fraction) = (false, false, false);
-    let mut it = format.iter();
-    while let Some(&c) = it.next() {
-        if c != b'%' {
-            continue;
-        }
-        match it.next() {
-            Some(b'f') => (time, fraction) = (true, true),
-            Some(b'H' | b'h' | b'I' | b'i' | b'k' | b'l' | b'p' | b'r' | b'S' | b's' | b'T') => time = true,
-            Some(b'%') | None => {}
-            Some(_) => date = true,
-        }
-    }
-    let fsp = if fraction { 6 } else { 0 };
-    match (date, time) {
-        (_, false) => SqlType::Date,
-        (false, true) => SqlType::Time { fsp },
-        (true, true) => SqlType::DateTime { fsp },
+    use types::temporal::str_to_date::{StrToDateKind, str_to_date_kind};
+    match str_to_date_kind(format) {
+        StrToDateKind::Date => SqlType::Date,
+        StrToDateKind::Time { fsp } => SqlType::Time { fsp },
+        StrToDateKind::DateTime { fsp } => SqlType::DateTime { fsp },
     }
 }
 
@@ -426,7 +496,7 @@ pub fn convert_using(e: Expr, collation: Collation) -> Result<Expr> {
         StringKind::Char | StringKind::VarChar => string_type(len, collation),
         _ => SqlType::String { kind, len, collation },
     };
-    Ok(Expr::new(ExprKind::Call { function: Function::ConvertUsing, args: vec![e] }, ty, nullable))
+    Ok(Expr::new(ExprKind::Cast { expr: e.into(), explicit: true }, ty, nullable))
 }
 
 /// Digits of an exact argument, for aggregates.

@@ -11,6 +11,7 @@ use crate::kernels::{self, text};
 use crate::{EvalContext, SessionInfo};
 use types::temporal::parse::{datetime_from_number, parse_date, parse_datetime, parse_time, time_from_number};
 use types::temporal::{LocalConverter, TemporalMode, TimeZone};
+use types::value::number::{Read, Truncation, parse_f64, parse_i64, parse_u64};
 use types::{Collation, Date, DateTime, Decimal, Error, I256, Result, SqlType, StringKind, Time, Timestamp};
 use vector::{Chunk, Selection, Values, Vector};
 
@@ -129,8 +130,8 @@ impl Job<'_> {
             (_, Values::F64(_)) => Ok((**chunk).clone()),
             (_, Values::F32(v)) => Ok(Chunk::new(Values::F64(v.iter().map(|&x| x as f64).collect()), self.validity())),
             (SqlType::String { .. }, _) => self.each().fixed(|i| {
-                let (v, clean) = text::parse_f64(self.v.bytes(i));
-                if !clean {
+                let Read { value: v, truncation } = parse_f64(self.v.bytes(i));
+                if truncation != Truncation::None {
                     self.truncated("DOUBLE", i)?;
                 }
                 Ok(Some(v))
@@ -205,10 +206,15 @@ impl Job<'_> {
         let mut out = vec![0i128; self.rows];
         match (self.from, &chunk.values) {
             (SqlType::String { .. }, _) => self.each().try_each(|i| {
-                let (x, clean) = text::parse_int(self.v.bytes(i));
                 // CAST('-1' AS UNSIGNED) keeps the bits.
-                let x = if lo == 0 && x < 0 && x >= i64::MIN as i128 { x as i64 as u64 as i128 } else { x };
-                if !clean && (lo..=hi).contains(&x) {
+                let (x, truncation) = if lo == 0 {
+                    let r = parse_u64(self.v.bytes(i));
+                    (r.value as i128, r.truncation)
+                } else {
+                    let r = parse_i64(self.v.bytes(i));
+                    (r.value as i128, r.truncation)
+                };
+                if truncation != Truncation::None {
                     self.truncated("INTEGER", i)?;
                 }
                 out[i] = fit(x, i, "INTEGER")?;

@@ -14,7 +14,7 @@
 //! without an index list vectorizes. CASE, COALESCE, AND and OR narrow the selection for what comes later.
 
 mod arith;
-mod assemble;
+pub(crate) mod assemble;
 pub(crate) mod cast;
 mod compare;
 mod exact;
@@ -23,7 +23,7 @@ mod node;
 pub(crate) mod rows;
 mod tri;
 
-pub(crate) use exact::{Exact, Lane};
+pub(crate) use exact::{Exact, Lane, type_bounds};
 pub(crate) use node::{Cx, Node, Pred};
 pub(crate) use tri::Tri;
 

@@ -101,7 +101,26 @@ pub(crate) fn int_at(v: &Vector, i: usize) -> i64 {
 
 /// The results at the selected positions.
 pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Chunk> {
-    Err(Error::not_supported(format_args!("function {} ({rows} rows, {sel:?})", call.function.name())))
+    if let Some(c) = super::string::eval(call, rows, sel)? {
+        return Ok(c);
+    }
+    if let Some(c) = super::temporal::eval(call, rows, sel)? {
+        return Ok(c);
+    }
+    if let Some(c) = super::numeric::eval(call, rows, sel)? {
+        return Ok(c);
+    }
+    if let Some(c) = super::other::eval(call, rows, sel)? {
+        return Ok(c);
+    }
+    if matches!(
+        call.function,
+        Function::RegexpLike | Function::RegexpInstr | Function::RegexpSubstr | Function::RegexpReplace
+    ) && let Some(c) = super::regexp::eval(call, rows, sel)?
+    {
+        return Ok(c);
+    }
+    Err(Error::not_supported(format_args!("function {}", call.function.name())))
 }
 
 /// If one argument is a dictionary column and all others are constants: the function of each entry, spread by code.

@@ -14,6 +14,11 @@
 //! Names and argument rules: MySQL 8.4 manual, chapter "Functions and Operators".
 
 mod eval;
+mod numeric;
+mod other;
+mod regexp;
+mod string;
+mod temporal;
 
 pub(crate) use eval::{Call, CallState, eval, over_dictionary};
 pub use types::temporal::IntervalUnit;
@@ -268,8 +273,7 @@ functions! {
     IsIpv6 ["IS_IPV6"] 1..1 "s" Bool, 0;
     Interval ["INTERVAL"] 2..MANY "n" Custom, SEES_NULL;
     Coalesce ["COALESCE", "IFNULL"] 1..MANY "c" Custom, SEES_NULL;
-    // Bytes reinterpreted or transcoded: `CONVERT(x USING charset)`, `x COLLATE c`. The target is `Expr::ty`.
-    ConvertUsing ["CONVERT USING"] 1..1 "s" Custom, MAY_NULL;
+    // `x COLLATE c`; the collation is that of `Expr::ty`.
     Collate ["COLLATE"] 1..1 "s" Custom, 0;
 }
 

@@ -194,13 +194,25 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         Radians => double(call, rows, sel, |v| Some(v.to_radians()))?,
         Sign if is_double(call, 0) => r.fixed(|i| {
             let v = call.double(0, i);
-            Ok(Some(if v > 0.0 { 1i64 } else if v < 0.0 { -1 } else { 0 }))
+            Ok(Some(if v > 0.0 {
+                1i64
+            } else if v < 0.0 {
+                -1
+            } else {
+                0
+            }))
         })?,
         Sign => {
             let e = Exact::new(&call.args[0], &call.types[0]);
             r.fixed(|i| {
                 let v = e.get(i);
-                Ok(Some(if v.is_zero() { 0i64 } else if v.is_negative() { -1 } else { 1 }))
+                Ok(Some(if v.is_zero() {
+                    0i64
+                } else if v.is_negative() {
+                    -1
+                } else {
+                    1
+                }))
             })?
         }
         BitCount => {
@@ -222,8 +234,11 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         }
         Interval => {
             let doubles = (0..call.len()).any(|k| is_double(call, k));
-            let exact: Vec<Exact> =
-                if doubles { Vec::new() } else { call.args.iter().zip(call.types).map(|(v, t)| Exact::new(v, t)).collect() };
+            let exact: Vec<Exact> = if doubles {
+                Vec::new()
+            } else {
+                call.args.iter().zip(call.types).map(|(v, t)| Exact::new(v, t)).collect()
+            };
             call.all_rows(rows, sel).fixed(|i| {
                 if call.is_null(0, i) {
                     return Ok(Some(-1i64));

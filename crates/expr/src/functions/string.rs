@@ -419,9 +419,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         })?,
         Substring => {
             let with_len = call.len() == 3;
-            slices(call, rows, sel, |i, s| {
-                substring(c, s, call.int(1, i), with_len.then(|| call.int(2, i)))
-            })?
+            slices(call, rows, sel, |i, s| substring(c, s, call.int(1, i), with_len.then(|| call.int(2, i))))?
         }
         Left => slices(call, rows, sel, |i, s| (0, offset(c, s, call.int(1, i))))?,
         Right => slices(call, rows, sel, |i, s| {

@@ -1,0 +1,182 @@
+//! REGEXP and the REGEXP_ functions.
+//!
+//! MySQL uses ICU's expressions. Ours are those of the `regex` crate: the same for what reports write, linear in time,
+//! without look-around and back-references (1235). Case matters as the collation says, unless `c` or `i` is asked for.
+//! `.` does not match a line end unless `n` is given; `m` lets `^` and `$` match at line ends.
+
+use super::Function;
+use super::eval::Call;
+use regex::{Regex, RegexBuilder};
+use types::collation::utf8;
+use types::{Collation, Error, Result};
+use vector::{Chunk, Selection, Vector};
+
+/// The compiled pattern of a row; a constant pattern is compiled once.
+fn compile(call: &Call, i: usize, flags: Option<usize>) -> Result<Regex> {
+    let pattern = call.bytes(1, i);
+    let flags: &[u8] = match flags {
+        Some(k) if call.len() > k => call.bytes(k, i),
+        _ => b"",
+    };
+    let mut key = flags.to_vec();
+    key.push(0);
+    key.extend_from_slice(pattern);
+    let mut cached = call.state.regex.lock().map_err(|_| Error::internal("a poisoned lock"))?;
+    if let Some((k, r)) = &*cached
+        && **k == *key
+    {
+        return Ok(r.clone());
+    }
+    let c = call.collation(0);
+    let mut insensitive = !(c.is_bin() || c == Collation::Binary);
+    let (mut multi_line, mut dot_all) = (false, false);
+    for f in flags {
+        match f {
+            b'c' => insensitive = false,
+            b'i' => insensitive = true,
+            b'm' => multi_line = true,
+            b'n' => dot_all = true,
+            b'u' => {}
+            _ => return Err(Error::wrong_arguments(call.function.name().to_ascii_lowercase())),
+        }
+    }
+    if pattern.is_empty() {
+        return Err(Error::regexp_illegal_argument());
+    }
+    let text = String::from_utf8_lossy(pattern);
+    let built = RegexBuilder::new(&text)
+        .case_insensitive(insensitive)
+        .multi_line(multi_line)
+        .dot_matches_new_line(dot_all)
+        .size_limit(16 << 20)
+        .build()
+        .map_err(|e| syntax_error(&e))?;
+    *cached = Some((key.into(), built.clone()));
+    Ok(built)
+}
+
+fn syntax_error(e: &regex::Error) -> Error {
+    let text = e.to_string();
+    if text.contains("look-around") || text.contains("backreferences") {
+        Error::not_supported("look-around and back-references in regular expressions")
+    } else if text.contains("unclosed group") || text.contains("unopened group") {
+        Error::regexp_mismatched_paren()
+    } else if text.contains("unclosed character class") {
+        Error::regexp_missing_close_bracket()
+    } else if text.contains("invalid character class range") {
+        Error::regexp_invalid_range()
+    } else if text.contains("repetition quantifier") || text.contains("invalid repetition count range") {
+        Error::regexp_bad_interval()
+    } else if text.contains("unrecognized escape") {
+        Error::regexp_bad_escape_sequence()
+    } else {
+        Error::regexp_rule_syntax(1, 1)
+    }
+}
+
+/// Byte offset of the 1-based character position; None if it is out of bounds.
+fn start_at(call: &Call, s: &[u8], pos: i64) -> Result<usize> {
+    if pos < 1 || pos - 1 > utf8::char_count(s) as i64 {
+        return Err(if pos < 1 {
+            Error::wrong_arguments(call.function.name().to_ascii_lowercase())
+        } else {
+            Error::regexp_index_outofbounds()
+        });
+    }
+    Ok(utf8::offset_of_char(s, pos as usize - 1))
+}
+
+/// REGEXP functions; None if the function is none of them.
+pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<Chunk>> {
+    let r = call.rows(rows, sel);
+    let arg = |k: usize, i: usize, default: i64| if call.len() > k { call.int(k, i) } else { default };
+    let constant = call.args[1..].iter().all(|v| matches!(v, Vector::Const(_)));
+    Ok(Some(match call.function {
+        Function::RegexpLike => {
+            let any = r.valid.as_ref().is_none_or(|v| v.count_ones() > 0);
+            let fixed = if constant && any { Some(compile(call, 0, Some(2))?) } else { None };
+            r.fixed(|i| {
+                let re = match &fixed {
+                    Some(r) => r,
+                    None => &compile(call, i, Some(2))?,
+                };
+                Ok(Some(match std::str::from_utf8(call.bytes(0, i)) {
+                    Ok(s) => re.is_match(s),
+                    Err(_) => re.is_match(&String::from_utf8_lossy(call.bytes(0, i))),
+                } as i8))
+            })?
+        }
+        Function::RegexpInstr => r.fixed(|i| {
+            let re = compile(call, i, Some(5))?;
+            let s = call.bytes(0, i);
+            let text = String::from_utf8_lossy(s);
+            let start = start_at(call, text.as_bytes(), arg(2, i, 1))?;
+            let occurrence = arg(3, i, 1).max(1) as usize;
+            let found = re.find_iter(&text[start..]).nth(occurrence - 1);
+            Ok(Some(found.map_or(0, |m| {
+                let at = start + if arg(4, i, 0) == 0 { m.start() } else { m.end() };
+                utf8::char_count(&text.as_bytes()[..at]) as i64 + 1
+            })))
+        })?,
+        Function::RegexpSubstr => r.strings(|i, out| {
+            let re = compile(call, i, Some(4))?;
+            let text = String::from_utf8_lossy(call.bytes(0, i));
+            let start = start_at(call, text.as_bytes(), arg(2, i, 1))?;
+            let occurrence = arg(3, i, 1).max(1) as usize;
+            match re.find_iter(&text[start..]).nth(occurrence - 1) {
+                Some(m) => {
+                    out.extend_from_slice(m.as_str().as_bytes());
+                    Ok(true)
+                }
+                None => Ok(false),
+            }
+        })?,
+        Function::RegexpReplace => r.strings(|i, out| {
+            let re = compile(call, i, Some(5))?;
+            let text = String::from_utf8_lossy(call.bytes(0, i));
+            let with = String::from_utf8_lossy(call.bytes(2, i));
+            let start = start_at(call, text.as_bytes(), arg(3, i, 1))?;
+            let occurrence = arg(4, i, 0).max(0) as usize;
+            out.extend_from_slice(&text.as_bytes()[..start]);
+            let rest = &text[start..];
+            let mut at = 0;
+            for (k, m) in re.captures_iter(rest).enumerate() {
+                if occurrence != 0 && k + 1 != occurrence {
+                    continue;
+                }
+                let whole = m.get(0).ok_or_else(|| Error::internal("a match has a range"))?;
+                out.extend_from_slice(&rest.as_bytes()[at..whole.start()]);
+                expand(&with, &m, out);
+                at = whole.end();
+            }
+            out.extend_from_slice(&rest.as_bytes()[at..]);
+            Ok(true)
+        })?,
+        _ => return Ok(None),
+    }))
+}
+
+/// `$1` is a group, `\` takes the next character as it is.
+fn expand(with: &str, m: &regex::Captures, out: &mut Vec<u8>) {
+    let b = with.as_bytes();
+    let mut i = 0;
+    while i < b.len() {
+        match b[i] {
+            b'\\' if i + 1 < b.len() => {
+                out.push(b[i + 1]);
+                i += 2;
+            }
+            b'$' if b.get(i + 1).is_some_and(u8::is_ascii_digit) => {
+                let group = (b[i + 1] - b'0') as usize;
+                if let Some(g) = m.get(group) {
+                    out.extend_from_slice(g.as_str().as_bytes());
+                }
+                i += 2;
+            }
+            c => {
+                out.push(c);
+                i += 1;
+            }
+        }
+    }
+}
