@@ -135,7 +135,14 @@ impl<'a> Parser<'a> {
                     let right = self.expr_at(level + 1)?;
                     binary(op, left, right)
                 }
-                Infix::Additive(op) => self.additive(op, left)?,
+                Infix::Additive(op) => {
+                    let sum = self.additive(op, left)?;
+                    if matches!(sum.kind, ExprKind::DateArith(_)) {
+                        // It ends with its unit: `d + INTERVAL 1 DAY * 2` multiplies the sum.
+                        max = BIT_XOR;
+                    }
+                    sum
+                }
                 Infix::Compare(op) => self.comparison(op, left)?,
                 Infix::And => self.terms(left, AND, NOT, ExprKind::And)?,
                 Infix::Or => self.terms(left, OR, XOR, ExprKind::Or)?,

@@ -34,7 +34,7 @@ mod window;
 
 pub(crate) use function::has_own_grammar;
 
-use crate::ast::{Expr, Ident, ObjectName, SourceText, Span};
+use crate::ast::{Expr, Ident, ObjectName, SelectInto, SourceText, Span};
 use crate::error;
 use crate::keywords::Kw;
 use crate::lexer::{Lexer, Tok, Token};
@@ -58,6 +58,8 @@ pub(crate) struct Parser<'a> {
     depth: u32,
     height: u32,
     pub(crate) param_count: u32,
+    /// INTO of the SELECT just parsed, for the query that it belongs to
+    into: Option<Box<SelectInto>>,
 }
 
 impl<'a> Parser<'a> {
@@ -65,7 +67,7 @@ impl<'a> Parser<'a> {
     pub(crate) fn new(src: &'a [u8], from: usize, opts: &'a ParseOptions) -> Parser<'a> {
         let mut lexer = Lexer::new(src, from, opts.ansi_quotes, !opts.no_backslash_escapes);
         let tok = lexer.next();
-        Parser { src, lexer, tok, prev_end: from as u32, from, opts, depth: 0, height: 0, param_count: 0 }
+        Parser { src, lexer, tok, prev_end: from as u32, from, opts, depth: 0, height: 0, param_count: 0, into: None }
     }
 
     // --- tokens

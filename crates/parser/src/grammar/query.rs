@@ -53,11 +53,11 @@ impl<'a> Parser<'a> {
                 return self.query_after_parens(inner, start);
             }
             let body = self.set_ops(operand_of(inner))?;
-            return self.finish_query(with, body, None, start);
+            return self.finish_query(with, body, start);
         }
-        let (body, into) = self.simple_body()?;
+        let body = self.simple_body()?;
         let body = self.set_ops(body)?;
-        self.finish_query(with, body, into, start)
+        self.finish_query(with, body, start)
     }
 
     /// What may follow `(inner)`. Nothing: the inner query itself.
@@ -66,17 +66,12 @@ impl<'a> Parser<'a> {
             return Ok(inner);
         }
         let body = self.set_ops(operand_of(inner))?;
-        self.finish_query(None, body, None, start)
+        self.finish_query(None, body, start)
     }
 
     /// ORDER BY, LIMIT, INTO and locking, in the places where MySQL has them.
-    fn finish_query(
-        &mut self,
-        with: Option<Box<With>>,
-        body: QueryBody,
-        into: Option<Box<SelectInto>>,
-        start: u32,
-    ) -> Result<Query> {
+    fn finish_query(&mut self, with: Option<Box<With>>, body: QueryBody, start: u32) -> Result<Query> {
+        let into = self.into.take();
         let mut query =
             Query { with, body, order_by: Vec::new(), limit: None, into, locking: Vec::new(), span: Span::default() };
         query.order_by = self.opt_order_by()?;
@@ -100,7 +95,7 @@ impl<'a> Parser<'a> {
         if query.into.is_some() {
             return Err(self.error());
         }
-        query.into = self.select_into()?;
+        query.into = Some(self.select_into()?);
         Ok(())
     }
 
@@ -130,7 +125,7 @@ impl<'a> Parser<'a> {
     fn set_ops(&mut self, first: QueryBody) -> Result<QueryBody> {
         let first = self.intersections(first)?;
         let mut rest = Vec::new();
-        while let Some(op) = self.set_op(&[Kw::UNION, Kw::EXCEPT]) {
+        while let Some(op) = self.set_op(&[Kw::UNION, Kw::EXCEPT])? {
             let all = self.set_quantifier();
             let operand = self.set_operand()?;
             let body = self.intersections(operand)?;
@@ -141,24 +136,28 @@ impl<'a> Parser<'a> {
 
     fn intersections(&mut self, first: QueryBody) -> Result<QueryBody> {
         let mut rest = Vec::new();
-        while let Some(op) = self.set_op(&[Kw::INTERSECT]) {
+        while let Some(op) = self.set_op(&[Kw::INTERSECT])? {
             let all = self.set_quantifier();
             rest.push(SetOpTerm { op, all, body: self.set_operand()? });
         }
         Ok(chain(first, rest))
     }
 
-    fn set_op(&mut self, among: &[Kw]) -> Option<SetOp> {
-        let Tok::Kw(kw) = self.kind() else { return None };
+    fn set_op(&mut self, among: &[Kw]) -> Result<Option<SetOp>> {
+        let Tok::Kw(kw) = self.kind() else { return Ok(None) };
         if !among.contains(&kw) {
-            return None;
+            return Ok(None);
+        }
+        // Only the last operand may have INTO.
+        if self.into.is_some() {
+            return Err(self.error());
         }
         self.bump();
-        Some(match kw {
+        Ok(Some(match kw {
             Kw::UNION => SetOp::Union,
             Kw::INTERSECT => SetOp::Intersect,
             _ => SetOp::Except,
-        })
+        }))
     }
 
     /// ALL, or DISTINCT, which is also the default.
@@ -170,28 +169,21 @@ impl<'a> Parser<'a> {
         all
     }
 
-    /// An operand after a set operator. INTO may stand in the last one; it is hoisted by none, hence refused.
+    /// An operand after a set operator.
     fn set_operand(&mut self) -> Result<QueryBody> {
         if self.at(Tok::LParen) {
             return Ok(operand_of(self.subquery()?));
         }
-        let at = self.start();
-        match self.simple_body()? {
-            (body, None) => Ok(body),
-            _ => Err(self.error_at(at)),
-        }
+        self.simple_body()
     }
 
-    /// SELECT, TABLE or VALUES without what may follow, and INTO if it stood before FROM.
-    fn simple_body(&mut self) -> Result<(QueryBody, Option<Box<SelectInto>>)> {
+    /// SELECT, TABLE or VALUES without what may follow.
+    fn simple_body(&mut self) -> Result<QueryBody> {
         match self.kind() {
-            Tok::Kw(Kw::SELECT) => {
-                let (select, into) = self.select()?;
-                Ok((QueryBody::Select(Box::new(select)), into))
-            }
+            Tok::Kw(Kw::SELECT) => Ok(QueryBody::Select(Box::new(self.select()?))),
             Tok::Kw(Kw::TABLE) => {
                 self.bump();
-                Ok((QueryBody::Table(Box::new(self.object_name()?)), None))
+                Ok(QueryBody::Table(Box::new(self.object_name()?)))
             }
             Tok::Kw(Kw::VALUES) => {
                 self.bump();
@@ -199,7 +191,7 @@ impl<'a> Parser<'a> {
                     p.expect_kw(Kw::ROW)?;
                     p.row_values()
                 })?;
-                Ok((QueryBody::Values(rows), None))
+                Ok(QueryBody::Values(rows))
             }
             _ => Err(self.error()),
         }
@@ -276,7 +268,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `INTO OUTFILE ..`, `INTO DUMPFILE ..`, `INTO @x, y`
-    pub(super) fn select_into(&mut self) -> Result<Option<Box<SelectInto>>> {
+    pub(super) fn select_into(&mut self) -> Result<Box<SelectInto>> {
         self.expect_kw(Kw::INTO)?;
         let into = if self.eat_kw(Kw::OUTFILE) {
             let path = self.string_utf8()?;
@@ -289,7 +281,7 @@ impl<'a> Parser<'a> {
                 Ok(if p.at(Tok::AtName) { IntoVar::User(p.user_var()?) } else { IntoVar::Local(p.ident()?) })
             })?)
         };
-        Ok(Some(Box::new(into)))
+        Ok(Box::new(into))
     }
 
     fn opt_locking(&mut self) -> Result<Option<Locking>> {

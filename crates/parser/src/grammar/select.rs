@@ -7,14 +7,14 @@ use crate::lexer::Tok;
 use types::{Error, Result};
 
 impl<'a> Parser<'a> {
-    /// A SELECT, and INTO if it stood before FROM.
-    pub(super) fn select(&mut self) -> Result<(Select, Option<Box<SelectInto>>)> {
+    /// A SELECT. INTO before FROM is left for the query.
+    pub(super) fn select(&mut self) -> Result<Select> {
         let start = self.start();
         self.expect_kw(Kw::SELECT)?;
         let hints = self.opt_hints();
         let modifiers = self.select_modifiers();
         let items = self.select_items()?;
-        let into = if self.at_kw(Kw::INTO) { self.select_into()? } else { None };
+        let into = if self.at_kw(Kw::INTO) { Some(self.select_into()?) } else { None };
         let mut select = Select {
             modifiers,
             hints,
@@ -52,7 +52,8 @@ impl<'a> Parser<'a> {
             return Err(Error::not_supported("QUALIFY"));
         }
         select.span = self.span_from(start);
-        Ok((select, into))
+        self.into = into;
+        Ok(select)
     }
 
     fn select_modifiers(&mut self) -> SelectModifiers {

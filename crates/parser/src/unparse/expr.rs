@@ -284,6 +284,7 @@ fn special(f: &mut Formatter<'_>, kind: &ExprKind) -> Result {
             };
             match &x.what {
                 Some(what) => write!(f, "trim({side} {what} from {})", x.expr),
+                None if x.side == TrimSide::Both => write!(f, "trim({})", x.expr),
                 None => write!(f, "trim({side} from {})", x.expr),
             }
         }
