@@ -24,6 +24,9 @@ pub struct BulkAppender {
     columns: Vec<ColumnBuilder>,
     rows: usize,
     rows_total: u64,
+    ignore_duplicates: bool,
+    duplicates: u64,
+    piece: u64,
 }
 
 /// Builds the next leaf's chunk of one column.
@@ -289,7 +292,39 @@ impl BulkAppender {
             .zip(&table.dicts)
             .map(|(&phys, dict)| ColumnBuilder::new(phys, capacity, dict.as_ref()))
             .collect();
-        BulkAppender { table: table.clone(), txn: txn.clone(), columns, rows: 0, rows_total: 0 }
+        BulkAppender {
+            table: table.clone(),
+            txn: txn.clone(),
+            columns,
+            rows: 0,
+            rows_total: 0,
+            ignore_duplicates: false,
+            duplicates: 0,
+            piece: 0,
+        }
+    }
+
+    /// Rows whose unique keys exist are dropped instead of failing with 1062. Of two rows of one load the earlier stays:
+    /// the one of the lower [`BulkAppender::set_piece`].
+    pub fn ignore_duplicates(mut self) -> BulkAppender {
+        self.ignore_duplicates = true;
+        self
+    }
+
+    /// The rows to come are from this piece of the load's input; pieces count in the input's order.
+    pub fn set_piece(&mut self, piece: u64) {
+        debug_assert_eq!(self.rows, 0, "a leaf has rows of one piece");
+        self.piece = piece;
+    }
+
+    /// Rows brought so far.
+    pub fn rows(&self) -> u64 {
+        self.rows_total + self.rows as u64
+    }
+
+    /// Rows dropped because of their keys.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
     }
 
     /// The builder of a fixed-width column, for [`ColumnBuilder::push_int`]. Every column gets one value, then comes
@@ -337,33 +372,63 @@ impl BulkAppender {
         Ok(())
     }
 
-    /// Makes a leaf of the rows so far and attaches it. Error 1062 if a key of it exists.
+    fn take_chunks(&mut self, rows: usize) -> Vec<Chunk> {
+        assert!(self.columns.iter().all(|c| c.len == rows), "every column has a value of every row");
+        self.columns.iter_mut().zip(&self.table.dicts).map(|(c, dict)| c.finish(dict.as_ref())).collect()
+    }
+
+    /// Makes a leaf of the rows so far and attaches it. Error 1062 if a key of it exists and duplicates are not ignored.
     pub fn flush(&mut self) -> Result<()> {
         let rows = std::mem::take(&mut self.rows);
         if rows == 0 {
             return Ok(());
         }
-        assert!(self.columns.iter().all(|c| c.len == rows), "every column has a value of every row");
+        let chunks = self.take_chunks(rows);
         let table = &self.table;
-        let chunks: Vec<Chunk> =
-            self.columns.iter_mut().zip(&table.dicts).map(|(c, dict)| c.finish(dict.as_ref())).collect();
         if let Some(c) = table.auto_increment_column() {
             table.observe_chunk(c, &chunks[c]);
         }
         table.stats.observe(&chunks.iter().collect::<Vec<_>>());
-        let leaf_no = table.attach(Leaf::created(&self.txn, chunks, rows))?;
+        let leaf_no = table.attach(Leaf::created(&self.txn, self.piece, chunks, rows))?;
         table.note(&self.txn, [Change::Leaf { leaf_no }]);
         table.add_rows(rows as u64);
         self.rows_total += rows as u64;
+        let mut dropped = Vec::new();
         for index in &table.unique {
-            index.enter_leaf(&table.txns, &self.txn, table.rows(), leaf_no)?;
+            index.enter_leaf(&table.txns, &self.txn, table.rows(), leaf_no, self.ignore_duplicates, &mut dropped)?;
+        }
+        if !dropped.is_empty() {
+            table.forget_dropped(&dropped);
+            self.duplicates += dropped.len() as u64;
         }
         Ok(())
     }
 
-    /// Attaches what is left; returns how many rows this appender brought.
-    pub fn finish(mut self) -> Result<u64> {
+    /// Brings in what is left; returns how many rows this appender brought. Few rows join the table's tail leaf.
+    pub fn finish(mut self) -> Result<BulkDone> {
+        if self.rows_total == 0 && self.rows * 4 < self.table.leaf_rows() {
+            let rows = std::mem::take(&mut self.rows);
+            let chunks = self.take_chunks(rows);
+            let chunks: Vec<&Chunk> = chunks.iter().collect();
+            if self.ignore_duplicates {
+                for row in 0..rows {
+                    self.duplicates += self.table.try_insert(&self.txn, &chunks, row)?.is_err() as u64;
+                }
+            } else {
+                self.table.insert_rows(&self.txn, &chunks, rows)?;
+            }
+            self.rows_total = rows as u64;
+        }
         self.flush()?;
-        Ok(self.rows_total)
+        Ok(BulkDone { rows: self.rows_total, duplicates: self.duplicates })
     }
+}
+
+/// What an appender did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BulkDone {
+    /// Rows given.
+    pub rows: u64,
+    /// Rows dropped because of their keys. (One that another appender dropped is counted there.)
+    pub duplicates: u64,
 }

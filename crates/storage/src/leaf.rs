@@ -24,6 +24,8 @@ use vector::{Bitmap, Chunk, Rows, Selection, Values};
 struct Creator {
     txn: Arc<Txn>,
     statement: u32,
+    /// Which piece of the load's input the rows came from.
+    piece: u64,
 }
 
 /// The state of a row's newest version, from the point of view of one who wants to change it.
@@ -72,14 +74,14 @@ impl Leaf {
     }
 
     /// A leaf whose rows all belong to `txn`'s current statement.
-    pub fn created(txn: &Arc<Txn>, columns: Vec<Chunk>, rows: usize) -> Leaf {
+    pub fn created(txn: &Arc<Txn>, piece: u64, columns: Vec<Chunk>, rows: usize) -> Leaf {
         assert!(columns.iter().all(|c| c.len() == rows));
         Leaf {
             rows,
             live_count: rows,
             live: Bitmap::ones(rows),
             columns: columns.into_iter().map(Arc::new).collect(),
-            creator: Some(Creator { txn: txn.clone(), statement: txn.statement() }),
+            creator: Some(Creator { txn: txn.clone(), statement: txn.statement(), piece }),
             versions: None,
         }
     }
@@ -344,6 +346,19 @@ impl Leaf {
             self.versions_mut().push(slot as u16, txn, UndoKind::Lock);
         }
         !held
+    }
+
+    /// The piece of its input that `txn`'s current statement loaded the leaf from, if it did.
+    pub fn piece(&self, txn: &Txn) -> Option<u64> {
+        let c = self.creator.as_ref()?;
+        (c.txn.id() == txn.id() && c.statement == txn.statement()).then_some(c.piece)
+    }
+
+    /// Drops a row that the running load brought: it never was.
+    pub fn kill(&mut self, slot: usize) {
+        debug_assert!(self.creator.is_some() && self.live.get(slot));
+        self.live.set(slot, false);
+        self.live_count -= 1;
     }
 
     /// Takes back the newest record of `slot`; returns it.

@@ -56,7 +56,7 @@ mod txn;
 mod undo;
 mod write;
 
-pub use bulk::{BulkAppender, ColumnBuilder};
+pub use bulk::{BulkAppender, BulkDone, ColumnBuilder};
 pub use fetch::Fetched;
 pub use scan::{LeafView, Zone};
 pub use store::{StorageOptions, Store};

@@ -262,6 +262,16 @@ impl Table {
         }
     }
 
+    /// Rows that a load has dropped leave the indexes.
+    pub(crate) fn forget_dropped(&self, dropped: &[u64]) {
+        for &row_id in dropped {
+            let mut keys = Vec::new();
+            self.rows().with(row_id, |leaf, slot| self.keys_in_place(leaf, slot, &mut keys));
+            self.remove_unused(&keys, row_id);
+        }
+        self.remove_rows(dropped.len() as u64);
+    }
+
     fn remove_unused(&self, keys: &[(usize, u64)], row_id: u64) {
         for &(i, hash) in keys {
             self.unique[i].remove_unused(hash, row_id, self.rows());

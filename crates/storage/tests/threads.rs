@@ -321,3 +321,52 @@ fn parallel_loads_share_dictionaries_and_leave_no_hash_entries() {
     assert_eq!((&stats.columns[0].min, &stats.columns[0].max), (&Some(Value::Int(0)), &Some(Value::Int(2666))));
     assert_eq!(stats.sample.rows, 1024);
 }
+
+/// Pieces of an input with duplicates, loaded by several threads: of each key the first one in the input stays.
+#[test]
+fn ignored_duplicates_leave_the_first_in_the_input() {
+    for (seed, unique_s) in [(1, false), (2, true), (3, true)] {
+        let (store, table) = kvs(16, unique_s);
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let pieces: Vec<Vec<(i64, u8)>> =
+            (0..12).map(|_| (0..50).map(|_| (rng.i64(0..300), rng.u8(0..250))).collect()).collect();
+        let txn = store.txns().begin();
+        let next = AtomicU64::new(0);
+        let dropped = AtomicU64::new(0);
+        std::thread::scope(|s| {
+            for _ in 0..3 {
+                s.spawn(|| {
+                    let mut bulk = BulkAppender::new(&table, &txn).ignore_duplicates();
+                    loop {
+                        let piece = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(rows) = pieces.get(piece as usize) else { break };
+                        bulk.set_piece(piece);
+                        for &(k, n) in rows {
+                            bulk.push_value(0, &Value::Int(k));
+                            bulk.push_value(1, &Value::Int(piece as i64));
+                            bulk.push_value(2, &Value::str(&format!("string number {n}")));
+                            bulk.end_row().expect("duplicates are dropped");
+                        }
+                        bulk.flush().expect("duplicates are dropped");
+                    }
+                    dropped.fetch_add(bulk.finish().expect("flushed").duplicates, Ordering::Relaxed);
+                });
+            }
+        });
+        store.txns().commit(&txn);
+        store.txns().collect_garbage(usize::MAX);
+        let rows = scan(&table, &store.txns().snapshot());
+        assert_eq!(rows.len() as u64 + dropped.load(Ordering::Relaxed), 600);
+        assert_eq!(table.check(), Vec::<String>::new());
+        let mut keys: Vec<_> = rows.iter().map(|(_, r)| format!("{:?}", r[0])).collect();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), rows.len());
+        if !unique_s {
+            for (_, row) in rows {
+                let first = pieces.iter().position(|p| p.iter().any(|&(k, _)| Value::Int(k) == row[0]));
+                assert_eq!(row[1], Value::Int(first.expect("it came from there") as i64));
+            }
+        }
+    }
+}

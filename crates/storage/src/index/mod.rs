@@ -205,8 +205,18 @@ impl UniqueIndex {
         self.enter(shard, hash, rows.row_id(leaf_no, slot));
     }
 
-    /// Makes all rows of a leaf just attached by `txn` findable, and checks them for conflicts.
-    pub fn enter_leaf(&self, txns: &TxnManager, txn: &Txn, rows: Rows<'_>, leaf_no: u64) -> Result<()> {
+    /// Makes all rows of a leaf just attached by `txn` findable, and checks them for conflicts. A row whose key exists is
+    /// error 1062, or with `ignore` one of the two is dropped: the later one in the load's input, else the new one. Appends
+    /// the dropped rows to `dropped`.
+    pub fn enter_leaf(
+        &self,
+        txns: &TxnManager,
+        txn: &Txn,
+        rows: Rows<'_>,
+        leaf_no: u64,
+        ignore: bool,
+        dropped: &mut Vec<u64>,
+    ) -> Result<()> {
         let Some((chunks, n, ascending)) = rows.heap.slot(leaf_no).and_then(|slot| {
             let state = slot.read();
             let leaf = state.leaf()?;
@@ -229,12 +239,24 @@ impl UniqueIndex {
             let row_id = rows.row_id(leaf_no, slot);
             loop {
                 let mut shard = self.lock(hash);
+                if rows.with(row_id, Leaf::is_live) != Some(true) {
+                    break; // dropped for the sake of another index
+                }
                 match self.check(&shard, hash, key, txn, rows, Some(row_id)) {
                     Conflict::None => {
                         if !in_run {
                             self.enter(&mut shard, hash, row_id);
                         }
                         break;
+                    }
+                    Conflict::Duplicate(other) if ignore => {
+                        let later = if self.comes_later(txn, rows, other, row_id) { other } else { row_id };
+                        let (leaf_no, slot) = rows.split(later);
+                        if let Some(leaf) = rows.heap.slot(leaf_no).expect("it was just found").write().leaf_mut() {
+                            leaf.kill(slot);
+                        }
+                        dropped.push(later);
+                        // If it was the other one, the next round finds the key free.
                     }
                     Conflict::Duplicate(_) => return Err(Error::dup_entry(self.spec.text(key), &self.spec.name)),
                     Conflict::Wait(owner) => {
@@ -245,6 +267,12 @@ impl UniqueIndex {
             }
         }
         Ok(())
+    }
+
+    /// Whether `other` came with the running load of `txn` from a later piece of its input than `row_id`.
+    fn comes_later(&self, txn: &Txn, rows: Rows<'_>, other: u64, row_id: u64) -> bool {
+        let piece = |id| rows.with(id, |leaf, _| leaf.piece(txn)).flatten();
+        piece(other) > piece(row_id)
     }
 
     /// Dissolves the leaf's run: its rows enter the hash. To be called before a key in it changes.
