@@ -58,6 +58,22 @@ pub struct Progress {
     pub spilled_bytes: AtomicU64,
 }
 
+impl Progress {
+    /// Back to zero, for the next statement.
+    pub fn reset(&self) {
+        for counter in [
+            &self.rows_read,
+            &self.leaves_read,
+            &self.leaves_skipped,
+            &self.leaves_total,
+            &self.key_lookups,
+            &self.spilled_bytes,
+        ] {
+            counter.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
 /// See the module head. Everything is shared by the statement's threads.
 pub struct ExecContext<'a> {
     pub session: &'a SessionInfo,

@@ -281,6 +281,17 @@ pub struct CteDef {
     pub plan: Box<PlanNode>,
 }
 
+impl Plan {
+    /// One more than the largest node id.
+    pub fn node_count(&self) -> usize {
+        fn largest(n: &PlanNode) -> u32 {
+            n.inputs().into_iter().map(largest).max().unwrap_or(0).max(n.id)
+        }
+        let init = self.init.iter().map(|i| largest(&i.plan)).max().unwrap_or(0);
+        largest(&self.root).max(init) as usize + 1
+    }
+}
+
 impl PlanNode {
     /// Inputs, in execution order of their first row (build sides first).
     pub fn inputs(&self) -> Vec<&PlanNode> {

@@ -155,6 +155,12 @@ impl Table {
         stats
     }
 
+    /// Makes the statistics anew, however few rows have changed: ANALYZE TABLE.
+    pub fn refresh_statistics(&self) {
+        *self.stats.cached.lock() = None;
+        self.statistics();
+    }
+
     fn gather_statistics(&self, rows: u64) -> TableStats {
         let snapshot = self.txns().snapshot();
         let columns = self.types().len();

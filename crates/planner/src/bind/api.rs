@@ -102,6 +102,7 @@ impl<'e> Binder<'e> {
             dependencies: vec![],
             serial: false,
             hints: vec![],
+            default_schema: self.session.database.clone(),
             cte_count: 0,
             param_count: self.params.len() as u32,
             cacheable: true,
@@ -128,6 +129,8 @@ pub(super) struct Shared<'e> {
     pub dependencies: Vec<Dependency>,
     pub serial: bool,
     pub hints: Vec<Box<str>>,
+    /// Where unqualified names are looked up: the current database, or the one in which a view was created.
+    pub default_schema: Option<Box<str>>,
     pub cte_count: u32,
     pub param_count: u32,
     pub cacheable: bool,

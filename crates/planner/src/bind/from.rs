@@ -91,7 +91,7 @@ impl<'a> Bind<'a, '_, '_> {
     pub fn relation(&self, name: &ast::ObjectName) -> Result<(Box<str>, Relation)> {
         let schema = match &name.schema {
             Some(s) => &**s,
-            None => self.shared.session.database.as_deref().ok_or_else(Error::no_db)?,
+            None => self.shared.default_schema.as_deref().ok_or_else(Error::no_db)?,
         };
         match self.shared.catalog.relation(schema, &name.name) {
             Some(r) => Ok((schema.into(), r)),

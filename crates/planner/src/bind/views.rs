@@ -19,7 +19,9 @@ impl Bind<'_, '_, '_> {
         };
         self.shared.views.push(name);
         self.shared.derived_depth += 1;
+        let outside = std::mem::replace(&mut self.shared.default_schema, view.default_schema.clone());
         let bound = Bind::new(self.shared).query(query, QueryUse::Derived);
+        self.shared.default_schema = outside;
         self.shared.derived_depth -= 1;
         self.shared.views.pop();
         let mut bound = bound.map_err(|e| {

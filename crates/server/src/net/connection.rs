@@ -9,7 +9,7 @@ use types::{Error, ErrorCode, Result};
 
 use super::hangup::{HangupMonitor, Watch};
 use super::login::{self, LOGIN_LEN_MAX, LoggedIn, LoginError};
-use super::process::Entry;
+use engine::Entry;
 use super::secrets::Secrets;
 use super::socket::Socket;
 use super::stream::Stream;

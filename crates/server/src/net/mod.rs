@@ -28,7 +28,7 @@ mod hangup;
 mod host;
 mod listener;
 mod login;
-mod process;
+
 mod reply;
 mod secrets;
 mod socket;
@@ -40,7 +40,7 @@ mod wire;
 pub use backend::{Backend, Client, Limits, Session};
 pub use host::ClientHost;
 pub use listener::{Options, Server, StartError, Stopper};
-pub use process::{Kill, Process, ProcessInfo, ProcessList};
+pub use engine::{Kill, Process, ProcessInfo, ProcessList};
 pub use reply::{LocalInfile, Reply};
 
 /// What clients see as the server's version: MySQL's behind which the dialect stands, then our own.

@@ -28,9 +28,10 @@ pub use like::LikePattern;
 pub use names::Charset;
 
 /// A collation, with its character set.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Collation {
     /// `utf8mb4_0900_ai_ci`: DUCET 9.0.0 primary weights, NO PAD. The default.
+    #[default]
     Utf8mb4_0900AiCi,
     /// `utf8mb4_general_ci`: one weight a character, PAD SPACE.
     Utf8mb4GeneralCi,

@@ -35,6 +35,15 @@ constructors! {
     db_create_exists(db) = DB_CREATE_EXISTS, "Can't create database '{db}'; database exists";
     db_drop_exists(db) = DB_DROP_EXISTS, "Can't drop database '{db}'; database doesn't exist";
     no_db() = NO_DB, "No database selected";
+    sp_fetch_no_data() = SP_FETCH_NO_DATA, "No data - zero rows fetched, selected, or processed";
+    trg_does_not_exist(name) = TRG_DOES_NOT_EXIST, "Trigger does not exist: {name}";
+    event_does_not_exist(name) = EVENT_DOES_NOT_EXIST, "Unknown event '{name}'";
+    no_binary_logging() = NO_BINARY_LOGGING, "You are not using binary logging";
+    cant_create_user_with_grant() = CANT_CREATE_USER_WITH_GRANT, "You are not allowed to create a user with GRANT";
+    forbid_schema_change(from, to) = FORBID_SCHEMA_CHANGE, "Changing schema from '{from}' to '{to}' is not allowed.";
+    plugin_is_not_loaded(name) = PLUGIN_IS_NOT_LOADED, "Plugin '{name}' is not loaded";
+    too_long_table_comment(table, max) = TOO_LONG_TABLE_COMMENT, "Comment for table '{table}' is too long (max = {max})";
+    too_long_field_comment(column, max) = TOO_LONG_FIELD_COMMENT, "Comment for field '{column}' is too long (max = {max})";
     bad_db(db) = BAD_DB, "Unknown database '{db}'";
     table_exists(table) = TABLE_EXISTS, "Table '{table}' already exists";
     /// DROP of something that is not there; `table` is `db.table`.

@@ -12,10 +12,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use executor::Progress;
 use types::{Error, Result};
 
 /// Why a query or a connection is to stop. A later one in this list outranks an earlier one.
@@ -49,6 +50,11 @@ pub struct Process {
     id: u32,
     kill: AtomicU8,
     running: AtomicBool,
+    /// What [`Process::killed`] says, as a flag that executing code can look at.
+    stop: AtomicBool,
+    progress: Progress,
+    load_bytes_done: AtomicU64,
+    load_bytes_total: AtomicU64,
     shown: Mutex<Shown>,
     wakers: Mutex<Vec<Waker>>,
 }
@@ -93,6 +99,10 @@ impl Process {
             id,
             kill: AtomicU8::new(0),
             running: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            progress: Progress::default(),
+            load_bytes_done: AtomicU64::new(0),
+            load_bytes_total: AtomicU64::new(0),
             shown: Mutex::new(shown),
             wakers: Mutex::new(Vec::new()),
         }
@@ -110,6 +120,32 @@ impl Process {
         }
     }
 
+    /// Set while [`Process::killed`] has something to say.
+    pub fn stop_flag(&self) -> &AtomicBool {
+        &self.stop
+    }
+
+    /// Counters of the running statement.
+    pub fn counters(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// LOAD DATA has read so many bytes, of so many if that is known.
+    pub fn set_load_progress(&self, done: u64, total: u64) {
+        self.load_bytes_done.store(done, Ordering::Relaxed);
+        self.load_bytes_total.store(total, Ordering::Relaxed);
+    }
+
+    /// How far the running statement is: (done, total, unit).
+    pub fn progress(&self) -> (u64, u64, &'static str) {
+        let bytes = self.load_bytes_done.load(Ordering::Relaxed);
+        if bytes > 0 {
+            return (bytes, self.load_bytes_total.load(Ordering::Relaxed), "bytes");
+        }
+        let done = self.progress.leaves_read.load(Ordering::Relaxed) + self.progress.leaves_skipped.load(Ordering::Relaxed);
+        (done, self.progress.leaves_total.load(Ordering::Relaxed), "leaves")
+    }
+
     /// The error with which a killed query ends.
     pub fn check_killed(&self) -> Result<()> {
         match self.killed() {
@@ -122,6 +158,7 @@ impl Process {
     /// Asks the query, or the connection, to stop, and wakes it where it waits.
     pub fn kill(&self, kill: Kill) {
         self.kill.fetch_max(kill as u8, Ordering::SeqCst);
+        self.stop.store(true, Ordering::SeqCst);
         self.wakers.lock().iter().for_each(|wake| wake(kill));
     }
 
@@ -133,6 +170,10 @@ impl Process {
     /// A statement begins: an earlier KILL QUERY does not mean it.
     pub fn begin(&self, command: &'static str, info: &[u8]) {
         let _ = self.kill.compare_exchange(Kill::Query as u8, 0, Ordering::SeqCst, Ordering::Relaxed);
+        self.stop.store(self.kill.load(Ordering::SeqCst) != 0, Ordering::SeqCst);
+        self.progress.reset();
+        self.load_bytes_done.store(0, Ordering::Relaxed);
+        self.load_bytes_total.store(0, Ordering::Relaxed);
         let mut shown = self.shown.lock();
         shown.command = command;
         shown.since = Instant::now();
@@ -307,5 +348,23 @@ mod tests {
         process.begin("Query", b"");
         assert_eq!(process.check_killed(), Err(Error::server_shutdown()));
         assert_eq!(woken.load(Ordering::Relaxed), 3);
+    }
+}
+
+impl std::fmt::Debug for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Process {}", self.id)
+    }
+}
+
+impl std::fmt::Debug for ProcessList {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ProcessList of {}", self.len())
+    }
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Entry of {:?}", self.process)
     }
 }

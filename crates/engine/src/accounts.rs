@@ -1,0 +1,154 @@
+//! Accounts: who may connect, and from where.
+//!
+//! At the start there is one account, `root@localhost` without a password, which is good on this machine only. Accounts
+//! are kept as the hashes that MySQL's authentication plugins compare; the plugins themselves are the protocol's matter.
+
+use parking_lot::RwLock;
+use types::{Error, Result};
+
+/// One account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    pub user: Box<str>,
+    /// A host name or address, `%` and `_` as in LIKE, or `localhost`.
+    pub host: Box<str>,
+    pub plugin: AuthPlugin,
+    /// What the plugin compares: empty for no password; SHA1(SHA1(password)) or SHA256(SHA256(password)).
+    pub secret: Box<[u8]>,
+    pub locked: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthPlugin {
+    MysqlNativePassword,
+    CachingSha2Password,
+}
+
+impl AuthPlugin {
+    pub fn name(self) -> &'static str {
+        match self {
+            AuthPlugin::MysqlNativePassword => "mysql_native_password",
+            AuthPlugin::CachingSha2Password => "caching_sha2_password",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Accounts(RwLock<Vec<Account>>);
+
+impl Default for Accounts {
+    fn default() -> Accounts {
+        Accounts(RwLock::new(vec![Account {
+            user: "root".into(),
+            host: "localhost".into(),
+            plugin: AuthPlugin::CachingSha2Password,
+            secret: Box::default(),
+            locked: false,
+        }]))
+    }
+}
+
+impl Accounts {
+    /// The account for a user coming from `host` (an address, or `localhost` for this machine): the most specific host
+    /// pattern wins.
+    pub fn find(&self, user: &str, host: &str) -> Option<Account> {
+        let accounts = self.0.read();
+        let mut fitting: Vec<&Account> =
+            accounts.iter().filter(|a| *a.user == *user && host_matches(&a.host, host)).collect();
+        fitting.sort_by_key(|a| (a.host.contains(['%', '_']), std::cmp::Reverse(a.host.len())));
+        fitting.first().map(|a| (*a).clone())
+    }
+
+    /// Whether anyone can connect from another machine with a password.
+    pub fn any_remote_with_password(&self) -> bool {
+        self.0.read().iter().any(|a| !a.secret.is_empty() && !matches!(&*a.host, "localhost" | "127.0.0.1" | "::1"))
+    }
+
+    pub fn all(&self) -> Vec<Account> {
+        self.0.read().clone()
+    }
+
+    /// 1396 if it exists.
+    pub fn create(&self, account: Account) -> Result<()> {
+        let mut accounts = self.0.write();
+        if accounts.iter().any(|a| a.user == account.user && a.host == account.host) {
+            return Err(Error::cannot_user("CREATE USER", format!("'{}'@'{}'", account.user, account.host)));
+        }
+        accounts.push(account);
+        Ok(())
+    }
+
+    /// Changes an account in place; false if there is none.
+    pub fn alter(&self, user: &str, host: &str, f: impl FnOnce(&mut Account)) -> bool {
+        let mut accounts = self.0.write();
+        let found = accounts.iter_mut().find(|a| *a.user == *user && *a.host == *host);
+        found.map(f).is_some()
+    }
+
+    pub fn drop(&self, user: &str, host: &str) -> bool {
+        let mut accounts = self.0.write();
+        let before = accounts.len();
+        accounts.retain(|a| !(*a.user == *user && *a.host == *host));
+        accounts.len() < before
+    }
+}
+
+fn host_matches(pattern: &str, host: &str) -> bool {
+    if pattern.eq_ignore_ascii_case(host) {
+        return true;
+    }
+    let local = |h: &str| matches!(h, "localhost" | "127.0.0.1" | "::1");
+    if pattern == "localhost" && local(host) {
+        return true;
+    }
+    like(pattern.as_bytes(), host.as_bytes())
+}
+
+/// `%` and `_` over bytes, without escapes; linear in pattern x text at worst.
+fn like(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t, mut star) = (0, 0, None);
+    while t < text.len() {
+        if p < pattern.len() && (pattern[p] == b'_' || pattern[p].eq_ignore_ascii_case(&text[t])) && pattern[p] != b'%' {
+            p += 1;
+            t += 1;
+        } else if p < pattern.len() && pattern[p] == b'%' {
+            star = Some((p, t));
+            p += 1;
+        } else if let Some((sp, st)) = star {
+            p = sp + 1;
+            t = st + 1;
+            star = Some((sp, st + 1));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|&c| c == b'%')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_specific_host_wins() {
+        let accounts = Accounts::default();
+        let account = |host: &str| Account {
+            user: "app".into(),
+            host: host.into(),
+            plugin: AuthPlugin::CachingSha2Password,
+            secret: Box::new([1]),
+            locked: false,
+        };
+        accounts.create(account("%")).unwrap();
+        accounts.create(account("10.0.%")).unwrap();
+        accounts.create(account("10.0.0.7")).unwrap();
+        assert!(accounts.create(account("%")).is_err());
+        let host = |from: &str| accounts.find("app", from).map(|a| a.host);
+        assert_eq!(host("10.0.0.7").as_deref(), Some("10.0.0.7"));
+        assert_eq!(host("10.0.9.1").as_deref(), Some("10.0.%"));
+        assert_eq!(host("192.168.1.1").as_deref(), Some("%"));
+        assert_eq!(accounts.find("root", "10.0.0.7"), None);
+        assert!(accounts.find("root", "127.0.0.1").is_some());
+        assert!(accounts.any_remote_with_password());
+    }
+}

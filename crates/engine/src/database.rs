@@ -1,0 +1,166 @@
+//! An open database: what all its sessions share.
+
+use crate::accounts::Accounts;
+use crate::process::{Process, ProcessList};
+use crate::session::Session;
+use crate::status::GlobalStatus;
+use crate::variables::GlobalVars;
+use catalog::{Catalog, SchemaDef};
+use executor::{MemoryAccountant, WorkerPool};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+use storage::{StorageOptions, Store};
+use types::{Collation, Result};
+
+/// How to open a database. The defaults suit a server with the machine to itself.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where files go; sessions spill into a folder below it. `None`: the system's folder for temporary files.
+    pub dir: Option<PathBuf>,
+    /// Worker threads beside the sessions' own; `None`: one less than the cores.
+    pub workers: Option<usize>,
+    /// Rows per leaf, for tests of small leaves.
+    pub leaf_rows: Option<usize>,
+    /// Bytes that all statements together may hold; `None`: half of the machine's memory.
+    pub query_memory_bytes: Option<usize>,
+    /// Initial values of system variables: (name, text).
+    pub variables: Vec<(String, String)>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { dir: None, workers: None, leaf_rows: None, query_memory_bytes: None, variables: Vec::new() }
+    }
+}
+
+#[derive(Debug)]
+pub struct Database {
+    catalog: Catalog,
+    store: Store,
+    pool: WorkerPool,
+    memory: Arc<MemoryAccountant>,
+    variables: GlobalVars,
+    status: GlobalStatus,
+    processes: Arc<ProcessList>,
+    accounts: Accounts,
+    options: Options,
+    started: Instant,
+    /// Serializes DDL statements; readers of the catalog never wait for it.
+    ddl: Mutex<()>,
+    spill_dir: PathBuf,
+}
+
+impl Database {
+    /// Opens a database. What it holds is in memory: it starts with no schema but the built-in ones.
+    pub fn open(options: Options) -> Result<Arc<Database>> {
+        let spill_dir = match &options.dir {
+            Some(dir) => dir.join("tmp"),
+            None => std::env::temp_dir(),
+        };
+        if options.dir.is_some() {
+            std::fs::create_dir_all(&spill_dir).map_err(|e| crate::io_error("create", &spill_dir, &e))?;
+        }
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let memory_bytes = options.query_memory_bytes.unwrap_or_else(|| machine_memory_bytes() / 2);
+        let catalog = Catalog::default();
+        catalog.write(|schemas| {
+            for name in ["information_schema", "mysql", "performance_schema", "sys"] {
+                schemas.insert(
+                    name.into(),
+                    SchemaDef { name: name.into(), collation: Collation::default(), relations: BTreeMap::new() },
+                );
+            }
+        });
+        let db = Database {
+            catalog,
+            store: Store::new(StorageOptions { leaf_rows: options.leaf_rows }),
+            pool: WorkerPool::new(options.workers.unwrap_or(cores - 1)),
+            memory: MemoryAccountant::new(memory_bytes),
+            variables: GlobalVars::default(),
+            status: GlobalStatus::default(),
+            processes: Arc::new(ProcessList::new()),
+            accounts: Accounts::default(),
+            options,
+            started: Instant::now(),
+            ddl: Mutex::new(()),
+            spill_dir,
+        };
+        for (name, text) in &db.options.variables {
+            crate::variables::set_initial(&db.variables, name, text)?;
+        }
+        Ok(Arc::new(db))
+    }
+
+    /// A session of this process. It shows in SHOW PROCESSLIST until it is dropped.
+    pub fn session(self: &Arc<Database>, user: &str, host: &str) -> Session {
+        let entry = self.processes.add(host.into(), usize::MAX).expect("no limit was set");
+        entry.process().set_user(user);
+        Session::new(self.clone(), entry.process().clone(), Some(entry), user, host)
+    }
+
+    /// A session for a connection, which has its process already and begins and ends its commands there.
+    pub fn session_of(self: &Arc<Database>, process: Arc<Process>, user: &str, host: &str) -> Session {
+        Session::new(self.clone(), process, None, user, host)
+    }
+
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub fn pool(&self) -> &WorkerPool {
+        &self.pool
+    }
+
+    pub fn memory(&self) -> &Arc<MemoryAccountant> {
+        &self.memory
+    }
+
+    pub fn variables(&self) -> &GlobalVars {
+        &self.variables
+    }
+
+    pub fn status(&self) -> &GlobalStatus {
+        &self.status
+    }
+
+    pub fn processes(&self) -> &Arc<ProcessList> {
+        &self.processes
+    }
+
+    pub fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub fn spill_dir(&self) -> &Path {
+        &self.spill_dir
+    }
+
+    pub fn uptime_s(&self) -> u64 {
+        self.started.elapsed().as_secs()
+    }
+
+    pub(crate) fn ddl_latch(&self) -> &Mutex<()> {
+        &self.ddl
+    }
+}
+
+/// Physical memory, or what the control group allows, whichever is less.
+fn machine_memory_bytes() -> usize {
+    let physical = std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|t| t.lines().find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.trim().parse().ok()))
+        .map_or(8 << 30, |kb: usize| kb * 1024);
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|t| t.trim().parse().ok());
+    group.map_or(physical, |g: usize| g.min(physical))
+}

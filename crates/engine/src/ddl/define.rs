@@ -1,0 +1,233 @@
+//! CREATE TABLE's body to a definition.
+
+use super::{column, index};
+use crate::session::Session;
+use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef, TableEngine, TableId};
+use parser::ast;
+use types::{Collation, Error, Result, SqlType, StringKind, Value};
+
+/// Most columns of a table (InnoDB).
+const COLUMNS_MAX: usize = 1017;
+
+/// What table options say.
+#[derive(Debug)]
+pub struct Options {
+    pub engine: TableEngine,
+    /// The engine named, where another one takes its place (warning 1266).
+    pub substituted: Option<Box<str>>,
+    pub collation: Collation,
+    pub comment: Box<str>,
+    pub auto_increment: Option<u64>,
+    pub shown: Vec<(Box<str>, Box<str>)>,
+}
+
+/// Reads table options; unknown engines are error 1286, or InnoDB with a warning without NO_ENGINE_SUBSTITUTION.
+pub fn options(list: &[ast::TableOption], default_collation: Collation, default_engine: TableEngine) -> Result<Options> {
+    let mut o = Options {
+        engine: default_engine,
+        substituted: None,
+        collation: default_collation,
+        comment: "".into(),
+        auto_increment: None,
+        shown: Vec::new(),
+    };
+    let (mut charset, mut collate) = (None, None);
+    for option in list {
+        use ast::TableOption::*;
+        match option {
+            Engine(name) => (o.engine, o.substituted) = engine(name)?,
+            AutoIncrement(n) => o.auto_increment = Some(*n),
+            Charset(name) => charset = Some(name.as_str()),
+            Collate(name) => collate = Some(name.as_str()),
+            Comment(text) if text.chars().count() > 2048 => return Err(Error::too_long_table_comment("table", 2048)),
+            Comment(text) => o.comment = text.clone(),
+            AvgRowLength(n) => o.shown.push(("AVG_ROW_LENGTH".into(), n.to_string().into())),
+            Checksum(n) => o.shown.push(("CHECKSUM".into(), n.to_string().into())),
+            KeyBlockSize(n) => o.shown.push(("KEY_BLOCK_SIZE".into(), n.to_string().into())),
+            MaxRows(n) => o.shown.push(("MAX_ROWS".into(), n.to_string().into())),
+            MinRows(n) => o.shown.push(("MIN_ROWS".into(), n.to_string().into())),
+            RowFormat(name) if !name.is("DEFAULT") => {
+                o.shown.push(("ROW_FORMAT".into(), name.to_uppercase().into()));
+            }
+            StatsPersistent(ast::OptionValue::Number(n)) => {
+                o.shown.push(("STATS_PERSISTENT".into(), n.to_string().into()));
+            }
+            DataDirectory(_) | IndexDirectory(_) => return Err(Error::not_supported("DATA DIRECTORY")),
+            Union(_) => return Err(Error::not_supported("UNION tables")),
+            Encryption(e) if e.eq_ignore_ascii_case("y") => return Err(Error::not_supported("ENCRYPTION='Y'")),
+            Tablespace(_) => return Err(Error::not_supported("TABLESPACE")),
+            // Storage details of other engines: MySQL's InnoDB takes and forgets them too.
+            _ => {}
+        }
+    }
+    o.collation = crate::charset::resolve(charset, collate, default_collation)?;
+    Ok(o)
+}
+
+fn engine(name: &str) -> Result<(TableEngine, Option<Box<str>>)> {
+    let is = |n: &str| name.eq_ignore_ascii_case(n);
+    if is("InnoDB") {
+        Ok((TableEngine::InnoDb, None))
+    } else if is("MEMORY") || is("HEAP") {
+        Ok((TableEngine::Memory, None))
+    } else if is("MyISAM") || is("Aria") {
+        Ok((TableEngine::InnoDb, Some(name.into())))
+    } else {
+        Err(Error::unknown_storage_engine(name))
+    }
+}
+
+/// Builds the definition of CREATE TABLE (...), names checked, defaults evaluated.
+pub fn table(
+    session: &Session,
+    id: TableId,
+    schema: &str,
+    name: &str,
+    body: &ast::TableDef,
+    options: &Options,
+    extra: Vec<ColumnDef>,
+) -> Result<TableDef> {
+    let mut columns: Vec<ColumnDef> = Vec::new();
+    let mut keys: Vec<ast::IndexDef> = Vec::new();
+    let mut defaults = Vec::new();
+    for def in &body.columns {
+        let d = column::define(def, options.collation)?;
+        if columns.iter().any(|c| c.name.to_lowercase() == d.column.name.to_lowercase()) {
+            return Err(Error::dup_fieldname(&d.column.name));
+        }
+        for (wanted, kind) in [(d.primary, ast::IndexKind::Primary), (d.unique, ast::IndexKind::Unique)] {
+            if wanted {
+                keys.push(column_key(&def.name, kind));
+            }
+        }
+        if let Some(default) = d.default {
+            defaults.push((columns.len(), default));
+        }
+        columns.push(d.column);
+    }
+    for c in extra {
+        if !columns.iter().any(|d| d.name.to_lowercase() == c.name.to_lowercase()) {
+            columns.push(c);
+        }
+    }
+    if columns.is_empty() {
+        return Err(Error::table_must_have_columns());
+    }
+    if columns.len() > COLUMNS_MAX {
+        return Err(Error::too_many_fields());
+    }
+    for constraint in &body.constraints {
+        match constraint {
+            ast::TableConstraint::Index(i) => keys.push(i.clone()),
+            ast::TableConstraint::ForeignKey(_) => return Err(Error::not_supported("FOREIGN KEY constraints")),
+            ast::TableConstraint::Check(_) => return Err(Error::not_supported("CHECK constraints")),
+        }
+    }
+    if body.partition_by.is_some() {
+        return Err(Error::not_supported("PARTITION BY"));
+    }
+    for (idx, (expr, parens)) in defaults {
+        columns[idx].default = default_value(session, &columns[idx], &expr, parens)?;
+    }
+    check_row_size(&columns)?;
+    let indexes = index::define_all(&mut columns, keys)?;
+    check_auto_column(&columns, &indexes)?;
+    for c in &columns {
+        if !c.nullable && matches!(&c.default, DefaultValue::Value(v) if v.is_null()) {
+            return Err(Error::invalid_default(&c.name));
+        }
+    }
+    if session.vars().on("sql_require_primary_key") && !indexes.iter().any(|i| i.kind == catalog::IndexKind::Primary) {
+        return Err(Error::requires_primary_key());
+    }
+    Ok(TableDef {
+        id,
+        schema: schema.into(),
+        name: name.into(),
+        columns,
+        indexes,
+        engine: options.engine,
+        collation: options.collation,
+        comment: options.comment.clone(),
+        options: options.shown.clone(),
+        created_at: session.now_us() / 1_000_000,
+        temporary: false,
+    })
+}
+
+fn column_key(name: &ast::Ident, kind: ast::IndexKind) -> ast::IndexDef {
+    ast::IndexDef {
+        kind,
+        constraint: None,
+        name: None,
+        parts: vec![ast::KeyPart {
+            key: ast::KeyPartKey::Column { name: name.clone(), prefix: None },
+            desc: false,
+        }],
+        options: ast::IndexOptions::default(),
+    }
+}
+
+/// At most one AUTO_INCREMENT column, and it leads a key.
+fn check_auto_column(columns: &[ColumnDef], indexes: &[IndexDef]) -> Result<()> {
+    let mut auto = columns.iter().enumerate().filter(|(_, c)| c.auto_increment).map(|(i, _)| i);
+    let Some(idx) = auto.next() else { return Ok(()) };
+    if auto.next().is_some() || !indexes.iter().any(|i| i.parts.first().is_some_and(|p| p.column_idx == idx)) {
+        return Err(Error::wrong_auto_key());
+    }
+    Ok(())
+}
+
+/// The 65,535-byte limit on a row, BLOB and TEXT counted as pointers (MySQL manual, "Row Size Limits").
+fn check_row_size(columns: &[ColumnDef]) -> Result<()> {
+    let bytes: u64 = columns
+        .iter()
+        .map(|c| match c.ty {
+            SqlType::String { kind: StringKind::Char, len, collation } => len as u64 * collation.charset().max_len() as u64,
+            SqlType::String { kind: StringKind::VarChar, len, collation } => {
+                len as u64 * collation.charset().max_len() as u64 + if len > 255 { 2 } else { 1 }
+            }
+            SqlType::String { .. } => 12,
+            SqlType::Decimal { precision, .. } => precision as u64 / 9 * 4 + 4,
+            _ => 8,
+        })
+        .sum();
+    if bytes > 65535 { Err(Error::too_big_rowsize(65535)) } else { Ok(()) }
+}
+
+/// Evaluates DEFAULT. Constants are converted to the column's type (1067 if they do not fit); CURRENT_TIMESTAMP and
+/// parenthesised expressions are kept.
+fn default_value(session: &Session, c: &ColumnDef, expr: &ast::Expr, parens: bool) -> Result<DefaultValue> {
+    let is_lob =
+        matches!(c.ty, SqlType::String { kind, .. } if !matches!(kind, StringKind::Char | StringKind::VarChar));
+    if !parens && let ast::ExprKind::Function(f) = &expr.kind {
+        let is_now = ["now", "current_timestamp", "localtime", "localtimestamp"].iter().any(|n| f.name.is(n));
+        let fsp = match f.args.as_slice() {
+            [] => Some(0),
+            [arg] => match arg.as_literal() {
+                Some(ast::Literal::Int(n)) => Some(*n),
+                _ => None,
+            },
+            _ => None,
+        };
+        return match c.ty {
+            SqlType::DateTime { fsp: f } | SqlType::Timestamp { fsp: f } if is_now && fsp == Some(f as u64) => {
+                Ok(DefaultValue::CurrentTimestamp)
+            }
+            _ => Err(Error::invalid_default(&c.name)),
+        };
+    }
+    if parens {
+        let bound = session.bind_constant_expr(expr)?;
+        let text = expr.to_string();
+        return Ok(DefaultValue::Expr { expr: Box::new(bound), text: text.into() });
+    }
+    let (value, ty) = session.eval_constant(expr)?;
+    if value.is_null() {
+        return if c.nullable { Ok(DefaultValue::Value(Value::Null)) } else { Err(Error::invalid_default(&c.name)) };
+    }
+    if is_lob {
+        return Err(Error::blob_cant_have_default(&c.name));
+    }
+    session.convert_default(&value, &ty, c).map(DefaultValue::Value).map_err(|_| Error::invalid_default(&c.name))
+}

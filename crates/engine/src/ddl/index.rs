@@ -1,0 +1,131 @@
+//! Keys of CREATE TABLE: parts, prefixes, names.
+//!
+//! MySQL manual, "CREATE INDEX Statement" and "Column Prefix Key Parts".
+
+use catalog::{ColumnDef, IndexAlgorithm, IndexDef, IndexKind, IndexPart};
+use parser::ast;
+use types::{Collation, Error, Result, SqlType, StringKind};
+
+/// Longest key part, bytes (InnoDB, DYNAMIC rows).
+const KEY_PART_BYTES_MAX: u64 = 3072;
+const KEY_PARTS_MAX: usize = 16;
+/// Most keys of a table.
+const KEYS_MAX: usize = 64;
+
+/// Builds a table's keys in MySQL's order: primary, unique, others.
+pub fn define_all(columns: &mut [ColumnDef], keys: Vec<ast::IndexDef>) -> Result<Vec<IndexDef>> {
+    if keys.len() > KEYS_MAX {
+        return Err(Error::too_many_keys(KEYS_MAX));
+    }
+    let mut out: Vec<IndexDef> = Vec::with_capacity(keys.len());
+    for key in keys {
+        let def = define(columns, &key, &out)?;
+        if def.kind == IndexKind::Primary && out.iter().any(|i| i.kind == IndexKind::Primary) {
+            return Err(Error::multiple_pri_key());
+        }
+        if out.iter().any(|i| i.name.eq_ignore_ascii_case(&def.name)) {
+            return Err(Error::dup_keyname(&def.name));
+        }
+        out.push(def);
+    }
+    out.sort_by_key(|i| match i.kind {
+        IndexKind::Primary => 0,
+        // unique keys without NULLs come first: they can stand in for a primary key
+        IndexKind::Unique if i.parts.iter().all(|p| !columns[p.column_idx].nullable) => 1,
+        IndexKind::Unique => 2,
+        _ => 3,
+    });
+    Ok(out)
+}
+
+fn define(columns: &mut [ColumnDef], key: &ast::IndexDef, before: &[IndexDef]) -> Result<IndexDef> {
+    let kind = match key.kind {
+        ast::IndexKind::Primary => IndexKind::Primary,
+        ast::IndexKind::Unique => IndexKind::Unique,
+        ast::IndexKind::Plain => IndexKind::Plain,
+        ast::IndexKind::FullText => return Err(Error::not_supported("FULLTEXT indexes")),
+        ast::IndexKind::Spatial => return Err(Error::not_supported("SPATIAL indexes")),
+    };
+    if key.parts.len() > KEY_PARTS_MAX {
+        return Err(Error::too_many_key_parts(KEY_PARTS_MAX));
+    }
+    let mut parts = Vec::with_capacity(key.parts.len());
+    for part in &key.parts {
+        let p = define_part(columns, part)?;
+        if parts.iter().any(|q: &IndexPart| q.column_idx == p.column_idx) {
+            return Err(Error::dup_fieldname(&columns[p.column_idx].name));
+        }
+        parts.push(p);
+    }
+    if kind == IndexKind::Primary {
+        for p in &parts {
+            columns[p.column_idx].nullable = false;
+        }
+    }
+    let name = match (kind, key.name.as_ref().or(key.constraint.as_ref())) {
+        (IndexKind::Primary, _) => "PRIMARY".into(),
+        (_, Some(name)) => {
+            if name.is("PRIMARY") || name.is_empty() || name.ends_with(' ') {
+                return Err(Error::wrong_name_for_index(name.as_str()));
+            }
+            if name.chars().count() > 64 {
+                return Err(Error::too_long_ident(name.as_str()));
+            }
+            name.as_str().into()
+        }
+        (_, None) => generated_name(&columns[parts[0].column_idx].name, before),
+    };
+    Ok(IndexDef {
+        name,
+        kind,
+        parts,
+        algorithm: match key.options.using {
+            Some(ast::IndexType::BTree) => Some(IndexAlgorithm::BTree),
+            Some(ast::IndexType::Hash) => Some(IndexAlgorithm::Hash),
+            Some(ast::IndexType::RTree) => return Err(Error::not_supported("RTREE indexes")),
+            None => None,
+        },
+        comment: key.options.comment.clone().unwrap_or_default(),
+        invisible: key.options.invisible,
+    })
+}
+
+/// The first column's name, with `_2`, `_3`, ... if that is taken.
+fn generated_name(column: &str, before: &[IndexDef]) -> Box<str> {
+    let taken = |n: &str| n.eq_ignore_ascii_case("PRIMARY") || before.iter().any(|i| i.name.eq_ignore_ascii_case(n));
+    if !taken(column) {
+        return column.into();
+    }
+    (2..).map(|i| format!("{column}_{i}")).find(|n| !taken(n)).expect("some number is free").into()
+}
+
+fn define_part(columns: &[ColumnDef], part: &ast::KeyPart) -> Result<IndexPart> {
+    let ast::KeyPartKey::Column { name, prefix } = &part.key else {
+        return Err(Error::not_supported("functional key parts"));
+    };
+    let column_idx = columns
+        .iter()
+        .position(|c| c.name.to_lowercase() == name.to_lowercase())
+        .ok_or_else(|| Error::key_column_does_not_exist(name.as_str()))?;
+    let column = &columns[column_idx];
+    let prefix_len = check_prefix(column, *prefix)?;
+    Ok(IndexPart { column_idx, prefix_len, descending: part.desc })
+}
+
+fn check_prefix(column: &ColumnDef, prefix: Option<u32>) -> Result<Option<u32>> {
+    let SqlType::String { kind, len, collation } = column.ty else {
+        return if prefix.is_some() { Err(Error::wrong_sub_key()) } else { Ok(None) };
+    };
+    let is_lob = !matches!(kind, StringKind::Char | StringKind::VarChar);
+    let char_bytes = if collation == Collation::Binary { 1 } else { collation.charset().max_len() as u64 };
+    match prefix {
+        Some(0) => Err(Error::key_part_0(&column.name)),
+        None if is_lob => Err(Error::blob_key_without_length(&column.name)),
+        Some(n) if !is_lob && n > len => Err(Error::wrong_sub_key()),
+        Some(n) if !is_lob && n == len => check_prefix(column, None),
+        Some(n) if n as u64 * char_bytes > KEY_PART_BYTES_MAX => Err(Error::too_long_key(KEY_PART_BYTES_MAX)),
+        Some(n) => Ok(Some(n)),
+        None if len as u64 * char_bytes > KEY_PART_BYTES_MAX => Err(Error::too_long_key(KEY_PART_BYTES_MAX)),
+        None => Ok(None),
+    }
+}

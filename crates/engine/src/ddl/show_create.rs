@@ -1,0 +1,249 @@
+//! SHOW CREATE TABLE / VIEW / DATABASE: definitions as the statements that make them, in MySQL 8's layout.
+
+use catalog::{ColumnDef, DefaultValue, IndexAlgorithm, IndexDef, IndexKind, TableDef, TableEngine, ViewDef};
+use std::fmt::Write;
+use types::{Collation, IntSize, SqlType, StringKind};
+
+/// An identifier in backticks.
+pub fn quote(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A string literal.
+pub fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n").replace('\0', "\\0"))
+}
+
+/// The type of a column as COLUMN_TYPE and SHOW COLUMNS print it, e.g. `int unsigned`, `decimal(15,2)`.
+pub fn column_type(c: &ColumnDef) -> String {
+    let mut s = base_type(c);
+    if c.unsigned {
+        s.push_str(" unsigned");
+    }
+    if c.zerofill {
+        s.push_str(" zerofill");
+    }
+    s
+}
+
+fn base_type(c: &ColumnDef) -> String {
+    let fsp = |name: &str, fsp: u8| if fsp == 0 { name.to_string() } else { format!("{name}({fsp})") };
+    match c.ty {
+        SqlType::Null => "null".into(),
+        SqlType::Bool => "int".into(),
+        SqlType::Int { size, .. } => {
+            let name = match size {
+                IntSize::I8 => "tinyint",
+                IntSize::I16 => "smallint",
+                IntSize::I24 => "mediumint",
+                IntSize::I32 => "int",
+                IntSize::I64 => "bigint",
+            };
+            match c.display_width {
+                Some(w) => format!("{name}({w})"),
+                None => name.into(),
+            }
+        }
+        SqlType::Decimal { precision, scale } => format!("decimal({precision},{scale})"),
+        SqlType::Float | SqlType::Double => {
+            let name = if c.ty == SqlType::Float { "float" } else { "double" };
+            match c.float_digits {
+                Some((m, d)) => format!("{name}({m},{d})"),
+                None => name.into(),
+            }
+        }
+        SqlType::String { kind, len, collation } => {
+            let binary = collation == Collation::Binary;
+            match (kind, binary) {
+                (StringKind::Char, false) => format!("char({len})"),
+                (StringKind::Char, true) => format!("binary({len})"),
+                (StringKind::VarChar, false) => format!("varchar({len})"),
+                (StringKind::VarChar, true) => format!("varbinary({len})"),
+                (StringKind::TinyText, false) => "tinytext".into(),
+                (StringKind::TinyText, true) => "tinyblob".into(),
+                (StringKind::Text, false) => "text".into(),
+                (StringKind::Text, true) => "blob".into(),
+                (StringKind::MediumText, false) => "mediumtext".into(),
+                (StringKind::MediumText, true) => "mediumblob".into(),
+                (StringKind::LongText, false) => "longtext".into(),
+                (StringKind::LongText, true) => "longblob".into(),
+            }
+        }
+        SqlType::Date => "date".into(),
+        SqlType::Time { fsp: f } => fsp("time", f),
+        SqlType::DateTime { fsp: f } => fsp("datetime", f),
+        SqlType::Timestamp { fsp: f } => fsp("timestamp", f),
+        SqlType::Year => "year".into(),
+    }
+}
+
+/// `CURRENT_TIMESTAMP` with the column's precision.
+pub fn current_timestamp(ty: &SqlType) -> String {
+    match ty {
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } if *fsp > 0 => format!("CURRENT_TIMESTAMP({fsp})"),
+        _ => "CURRENT_TIMESTAMP".into(),
+    }
+}
+
+/// The text of a column's constant default, as COLUMN_DEFAULT shows it; `None` for no default or NULL.
+pub fn default_text(c: &ColumnDef) -> Option<String> {
+    match &c.default {
+        DefaultValue::None => None,
+        DefaultValue::Value(v) if v.is_null() => None,
+        DefaultValue::Value(v) => {
+            let mut text = Vec::new();
+            types::value::render_text(v, &c.ty, &mut text);
+            Some(String::from_utf8_lossy(&text).into_owned())
+        }
+        DefaultValue::CurrentTimestamp => Some(current_timestamp(&c.ty)),
+        DefaultValue::Expr { text, .. } => Some(text.to_string()),
+    }
+}
+
+fn column_line(c: &ColumnDef, table_collation: Collation) -> String {
+    let mut s = format!("  {} {}", quote(&c.name), column_type(c));
+    if let SqlType::String { collation, .. } = c.ty
+        && collation != Collation::Binary
+        && collation != table_collation
+    {
+        if collation.charset().name() != table_collation.charset().name() {
+            let _ = write!(s, " CHARACTER SET {}", collation.charset().name());
+        }
+        let _ = write!(s, " COLLATE {}", collation.name());
+    }
+    if !c.nullable {
+        s.push_str(" NOT NULL");
+    } else if matches!(c.ty, SqlType::Timestamp { .. }) {
+        s.push_str(" NULL");
+    }
+    let is_lob = matches!(c.ty, SqlType::String { kind, .. } if !matches!(kind, StringKind::Char | StringKind::VarChar));
+    match &c.default {
+        DefaultValue::None if c.nullable && !is_lob => s.push_str(" DEFAULT NULL"),
+        DefaultValue::None => {}
+        DefaultValue::Value(v) if v.is_null() => {
+            if !is_lob {
+                s.push_str(" DEFAULT NULL")
+            }
+        }
+        DefaultValue::Value(_) => {
+            let _ = write!(s, " DEFAULT {}", literal(&default_text(c).expect("a value has text")));
+        }
+        DefaultValue::CurrentTimestamp => {
+            let _ = write!(s, " DEFAULT {}", current_timestamp(&c.ty));
+        }
+        DefaultValue::Expr { text, .. } => {
+            let _ = write!(s, " DEFAULT ({text})");
+        }
+    }
+    if c.on_update_current_timestamp {
+        let _ = write!(s, " ON UPDATE {}", current_timestamp(&c.ty));
+    }
+    if c.auto_increment {
+        s.push_str(" AUTO_INCREMENT");
+    }
+    if c.invisible {
+        s.push_str(" /*!80023 INVISIBLE */");
+    }
+    if !c.comment.is_empty() {
+        let _ = write!(s, " COMMENT {}", literal(&c.comment));
+    }
+    s
+}
+
+fn index_line(table: &TableDef, i: &IndexDef) -> String {
+    let mut s = match i.kind {
+        IndexKind::Primary => "  PRIMARY KEY".to_string(),
+        IndexKind::Unique => format!("  UNIQUE KEY {}", quote(&i.name)),
+        IndexKind::Plain => format!("  KEY {}", quote(&i.name)),
+        IndexKind::FullText => format!("  FULLTEXT KEY {}", quote(&i.name)),
+        IndexKind::Spatial => format!("  SPATIAL KEY {}", quote(&i.name)),
+    };
+    let parts: Vec<String> = i
+        .parts
+        .iter()
+        .map(|p| {
+            let prefix = p.prefix_len.map(|n| format!("({n})")).unwrap_or_default();
+            format!("{}{prefix}{}", quote(&table.columns[p.column_idx].name), if p.descending { " DESC" } else { "" })
+        })
+        .collect();
+    let _ = write!(s, " ({})", parts.join(","));
+    match i.algorithm {
+        Some(IndexAlgorithm::BTree) => s.push_str(" USING BTREE"),
+        Some(IndexAlgorithm::Hash) => s.push_str(" USING HASH"),
+        None => {}
+    }
+    if !i.comment.is_empty() {
+        let _ = write!(s, " COMMENT {}", literal(&i.comment));
+    }
+    if i.invisible {
+        s.push_str(" /*!80000 INVISIBLE */");
+    }
+    s
+}
+
+/// The engine's name as MySQL shows it.
+pub fn engine_name(engine: TableEngine) -> &'static str {
+    match engine {
+        TableEngine::InnoDb => "InnoDB",
+        TableEngine::Memory => "MEMORY",
+        TableEngine::Virtual => "",
+    }
+}
+
+/// CREATE TABLE of a definition; `auto_increment` is the next value, if the table has such a column.
+pub fn table(t: &TableDef, auto_increment: Option<u64>) -> String {
+    let mut lines: Vec<String> = t.columns.iter().map(|c| column_line(c, t.collation)).collect();
+    lines.extend(t.indexes.iter().map(|i| index_line(t, i)));
+    let temporary = if t.temporary { "TEMPORARY " } else { "" };
+    let mut s = format!("CREATE {temporary}TABLE {} (\n{}\n)", quote(&t.name), lines.join(",\n"));
+    let _ = write!(s, " ENGINE={}", engine_name(t.engine));
+    if let Some(n) = auto_increment.filter(|n| *n > 1) {
+        let _ = write!(s, " AUTO_INCREMENT={n}");
+    }
+    let _ = write!(s, " DEFAULT CHARSET={}", t.collation.charset().name());
+    if !t.collation.is_default() || t.collation.charset().name() == "utf8mb4" {
+        let _ = write!(s, " COLLATE={}", t.collation.name());
+    }
+    for (name, value) in &t.options {
+        let _ = write!(s, " {name}={value}");
+    }
+    if !t.comment.is_empty() {
+        let _ = write!(s, " COMMENT={}", literal(&t.comment));
+    }
+    s
+}
+
+/// CREATE VIEW of a definition.
+pub fn view(v: &ViewDef) -> String {
+    let columns: Vec<String> = v.columns.iter().map(|c| quote(c)).collect();
+    let check = match &*v.check_option {
+        "NONE" => String::new(),
+        c => format!(" WITH {c} CHECK OPTION"),
+    };
+    let definer = match v.definer.split_once('@') {
+        Some((user, host)) => format!("{}@{}", quote(user), quote(host)),
+        None => quote(&v.definer),
+    };
+    format!(
+        "CREATE ALGORITHM={} DEFINER={definer} SQL SECURITY {} VIEW {} ({}) AS {}{check}",
+        v.algorithm,
+        v.security,
+        quote(&v.name),
+        columns.join(","),
+        v.select_text
+    )
+}
+
+/// CREATE DATABASE of a schema.
+pub fn database(name: &str, collation: Collation) -> String {
+    let collate = if collation.is_default() && collation.charset().name() != "utf8mb4" {
+        String::new()
+    } else {
+        format!(" COLLATE {}", collation.name())
+    };
+    format!(
+        "CREATE DATABASE {} /*!40100 DEFAULT CHARACTER SET {}{collate} */ /*!80016 DEFAULT ENCRYPTION='N' */",
+        quote(name),
+        collation.charset().name()
+    )
+}

@@ -1,0 +1,132 @@
+//! A query as a source of rows for a table.
+
+use super::writer::{RowWriter, Written};
+use crate::session::Session;
+use catalog::{ColumnDef, DefaultValue, TableDef};
+use parser::ast;
+use plan::Plan;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use types::{Collation, Result, SqlType};
+
+/// A planned query and its columns.
+pub(crate) struct BoundSource {
+    plan: Plan,
+    columns: Vec<(Box<str>, SqlType, bool, Option<ColumnDef>)>,
+}
+
+impl BoundSource {
+    pub fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Columns of CREATE TABLE ... SELECT: a base table's column keeps its attributes, but for AUTO_INCREMENT and keys.
+    pub fn columns(&self, table_collation: Collation) -> Result<Vec<ColumnDef>> {
+        self.columns
+            .iter()
+            .map(|(name, ty, nullable, origin)| {
+                let plain = ColumnDef {
+                    name: name.clone(),
+                    ty: storable(*ty, table_collation),
+                    nullable: *nullable,
+                    default: DefaultValue::None,
+                    auto_increment: false,
+                    on_update_current_timestamp: false,
+                    comment: "".into(),
+                    unsigned: ty.is_unsigned(),
+                    zerofill: false,
+                    display_width: None,
+                    float_digits: None,
+                    invisible: false,
+                };
+                Ok(match origin {
+                    Some(o) => ColumnDef {
+                        name: name.clone(),
+                        auto_increment: false,
+                        nullable: o.nullable || *nullable,
+                        invisible: false,
+                        ..o.clone()
+                    },
+                    None => plain,
+                })
+            })
+            .collect()
+    }
+}
+
+/// The column type for an expression's type.
+fn storable(ty: SqlType, table_collation: Collation) -> SqlType {
+    match ty {
+        SqlType::Null => SqlType::String { kind: types::StringKind::Char, len: 0, collation: Collation::Binary },
+        SqlType::Bool => SqlType::INT,
+        SqlType::String { kind, len, collation } => {
+            let max = 65535 / if collation == Collation::Binary { 1 } else { collation.charset().max_len() };
+            let kind = match kind {
+                types::StringKind::VarChar | types::StringKind::Char if len > max => types::StringKind::LongText,
+                k => k,
+            };
+            let len = if kind == types::StringKind::LongText { u32::MAX } else { len };
+            let _ = table_collation;
+            SqlType::String { kind, len, collation }
+        }
+        other => other,
+    }
+}
+
+impl Session {
+    pub(crate) fn bind_source(&self, query: &ast::Query) -> Result<BoundSource> {
+        let logical = self.bind_query(query)?;
+        let columns = logical
+            .output
+            .iter()
+            .map(|(id, name)| {
+                let c = logical.columns.get(*id);
+                let origin = c.origin.as_ref().map(|(t, i)| t.columns[*i].clone());
+                (name.clone(), c.ty, c.nullable, origin)
+            })
+            .collect();
+        Ok(BoundSource { plan: self.optimize(logical)?, columns })
+    }
+
+    /// Runs the query and writes its rows. The writer borrows the session, so the rows of one batch are taken out first.
+    pub(crate) fn write_source(
+        &mut self,
+        def: &Arc<TableDef>,
+        columns: &[usize],
+        source: BoundSource,
+        txn: Arc<storage::Txn>,
+    ) -> Result<Written> {
+        let runner = self.runner();
+        let session: &Session = self;
+        let mut w = RowWriter::new(session, def, txn, columns)?;
+        let types: Vec<SqlType> = source.columns.iter().map(|c| c.1).collect();
+        let mut row = Vec::with_capacity(types.len());
+        runner.run(session, &source.plan, None, &mut |batch| {
+            let mut result = Ok(());
+            batch.selection.for_each(batch.rows, |i| {
+                if result.is_ok() {
+                    row.clear();
+                    row.extend(batch.columns.iter().zip(&types).map(|(c, ty)| Some((c.value(i, ty), *ty))));
+                    result = w.push(&row);
+                }
+            });
+            result.map(|()| ControlFlow::Continue(()))
+        })?;
+        w.finish()
+    }
+
+    /// CREATE TABLE ... SELECT: fills a table that nobody sees yet.
+    pub(crate) fn fill_table(&mut self, def: &Arc<TableDef>, source: BoundSource) -> Result<u64> {
+        let extra = def.columns.len() - source.width().min(def.columns.len());
+        let mut columns: Vec<usize> = Vec::with_capacity(source.width());
+        for (name, ..) in &source.columns {
+            let idx = def.column_idx(name).unwrap_or(extra + columns.len());
+            columns.push(idx);
+        }
+        let (txn, savepoint) = self.begin_change()?;
+        let result = self.write_source(def, &columns, source, txn);
+        let written = self.end_change(savepoint, result)?;
+        self.commit()?;
+        Ok(written.rows)
+    }
+}

@@ -1,0 +1,268 @@
+//! Character sets, collations, engines, sessions, and the tables that are empty because their objects do not exist.
+
+use super::VirtualTable;
+use crate::rows::{BIGINT, RowSet, UBIGINT, int, long_text, opt, s, text, uint};
+use crate::session::Session;
+use types::{Collation, SqlType, Value};
+
+/// The character sets: name, description, bytes of the longest character.
+pub const CHARSETS: &[(&str, &str, &str, i64)] = &[
+    ("binary", "binary", "Binary pseudo charset", 1),
+    ("latin1", "latin1_swedish_ci", "cp1252 West European", 1),
+    ("utf8mb4", "utf8mb4_0900_ai_ci", "UTF-8 Unicode", 4),
+];
+
+/// The collations, by id.
+pub const COLLATION_LIST: &[Collation] = &[
+    Collation::Latin1SwedishCi,
+    Collation::Utf8mb4GeneralCi,
+    Collation::Utf8mb4Bin,
+    Collation::Latin1Bin,
+    Collation::Binary,
+    Collation::Utf8mb4_0900AiCi,
+    Collation::Utf8mb4_0900Bin,
+];
+
+pub const CHARACTER_SETS: VirtualTable = VirtualTable {
+    name: "CHARACTER_SETS",
+    columns: &[
+        ("CHARACTER_SET_NAME", text(64)),
+        ("DEFAULT_COLLATE_NAME", text(64)),
+        ("DESCRIPTION", text(2048)),
+        ("MAXLEN", BIGINT),
+    ],
+    rows: |_, out| {
+        for (name, collation, description, maxlen) in CHARSETS {
+            out.push(vec![s(name), s(collation), s(description), int(*maxlen)]);
+        }
+    },
+};
+
+/// The rows of SHOW COLLATION.
+pub fn collation_rows() -> Vec<Vec<Value>> {
+    COLLATION_LIST
+        .iter()
+        .map(|c| {
+            vec![
+                s(c.name()),
+                s(c.charset().name()),
+                uint(c.id() as u64),
+                s(if c.is_default() { "Yes" } else { "" }),
+                s("Yes"),
+                uint(if *c == Collation::Utf8mb4_0900AiCi { 0 } else { 1 }),
+                s(if c.is_pad_space() { "PAD SPACE" } else { "NO PAD" }),
+            ]
+        })
+        .collect()
+}
+
+pub const COLLATIONS: VirtualTable = VirtualTable {
+    name: "COLLATIONS",
+    columns: &[
+        ("COLLATION_NAME", text(64)),
+        ("CHARACTER_SET_NAME", text(64)),
+        ("ID", UBIGINT),
+        ("IS_DEFAULT", text(3)),
+        ("IS_COMPILED", text(3)),
+        ("SORTLEN", UBIGINT),
+        ("PAD_ATTRIBUTE", text(9)),
+    ],
+    rows: |_, out| out.rows = collation_rows(),
+};
+
+pub const COLLATION_CHARACTER_SET_APPLICABILITY: VirtualTable = VirtualTable {
+    name: "COLLATION_CHARACTER_SET_APPLICABILITY",
+    columns: &[("COLLATION_NAME", text(64)), ("CHARACTER_SET_NAME", text(64))],
+    rows: |_, out| out.rows = COLLATION_LIST.iter().map(|c| vec![s(c.name()), s(c.charset().name())]).collect(),
+};
+
+/// The rows of SHOW ENGINES.
+pub fn engine_rows() -> Vec<Vec<Value>> {
+    vec![
+        vec![
+            s("InnoDB"),
+            s("DEFAULT"),
+            s("Leaves in memory, row versions; see the manual for what is durable"),
+            s("YES"),
+            s("NO"),
+            s("NO"),
+        ],
+        vec![s("MEMORY"), s("YES"), s("Leaves in memory, without log"), s("YES"), s("NO"), s("NO")],
+    ]
+}
+
+pub const ENGINES: VirtualTable = VirtualTable {
+    name: "ENGINES",
+    columns: &[
+        ("ENGINE", text(64)),
+        ("SUPPORT", text(8)),
+        ("COMMENT", text(80)),
+        ("TRANSACTIONS", text(3)),
+        ("XA", text(3)),
+        ("SAVEPOINTS", text(3)),
+    ],
+    rows: |_, out| out.rows = engine_rows(),
+};
+
+/// The rows of SHOW PROCESSLIST; Info is cut to 100 characters unless `full`.
+pub fn process_rows(session: &Session, full: bool) -> Vec<Vec<Value>> {
+    session
+        .database_handle()
+        .processes()
+        .infos()
+        .iter()
+        .map(|p| {
+            let info = p.info.as_deref().map(|i| {
+                let text = String::from_utf8_lossy(i);
+                if full { text.into_owned() } else { text.chars().take(100).collect() }
+            });
+            vec![
+                uint(p.id as u64),
+                s(&p.user),
+                s(&p.host),
+                opt(p.database.as_deref()),
+                s(p.command),
+                int(p.time.as_secs()),
+                s(p.state),
+                opt(info),
+            ]
+        })
+        .collect()
+}
+
+pub const PROCESS_COLUMNS: &[(&str, SqlType)] = &[
+    ("ID", UBIGINT),
+    ("USER", text(32)),
+    ("HOST", text(261)),
+    ("DB", text(64)),
+    ("COMMAND", text(16)),
+    ("TIME", BIGINT),
+    ("STATE", text(64)),
+    ("INFO", long_text()),
+];
+
+pub const PROCESSLIST: VirtualTable = VirtualTable {
+    name: "PROCESSLIST",
+    columns: PROCESS_COLUMNS,
+    rows: |session, out| out.rows = process_rows(session, true),
+};
+
+const fn empty(name: &'static str, columns: &'static [(&'static str, SqlType)]) -> VirtualTable {
+    VirtualTable { name, columns, rows: |_: &Session, _: &mut RowSet| {} }
+}
+
+pub const EVENTS: VirtualTable = empty(
+    "EVENTS",
+    &[("EVENT_CATALOG", text(64)), ("EVENT_SCHEMA", text(64)), ("EVENT_NAME", text(64)), ("DEFINER", text(288))],
+);
+
+pub const FILES: VirtualTable = empty(
+    "FILES",
+    &[
+        ("FILE_ID", BIGINT),
+        ("FILE_NAME", long_text()),
+        ("FILE_TYPE", text(256)),
+        ("TABLESPACE_NAME", text(268)),
+        ("LOGFILE_GROUP_NAME", text(256)),
+        ("ENGINE", text(64)),
+        ("EXTENT_SIZE", BIGINT),
+        ("INITIAL_SIZE", BIGINT),
+        ("TOTAL_EXTENTS", BIGINT),
+        ("EXTRA", text(256)),
+    ],
+);
+
+pub const PARAMETERS: VirtualTable = empty(
+    "PARAMETERS",
+    &[
+        ("SPECIFIC_CATALOG", text(64)),
+        ("SPECIFIC_SCHEMA", text(64)),
+        ("SPECIFIC_NAME", text(64)),
+        ("ORDINAL_POSITION", UBIGINT),
+        ("PARAMETER_MODE", text(5)),
+        ("PARAMETER_NAME", text(64)),
+        ("DATA_TYPE", long_text()),
+        ("ROUTINE_TYPE", text(64)),
+    ],
+);
+
+pub const PARTITIONS: VirtualTable = empty(
+    "PARTITIONS",
+    &[
+        ("TABLE_CATALOG", text(64)),
+        ("TABLE_SCHEMA", text(64)),
+        ("TABLE_NAME", text(64)),
+        ("PARTITION_NAME", text(64)),
+        ("SUBPARTITION_NAME", text(64)),
+        ("PARTITION_ORDINAL_POSITION", UBIGINT),
+        ("PARTITION_METHOD", text(13)),
+        ("PARTITION_EXPRESSION", text(2048)),
+        ("TABLE_ROWS", UBIGINT),
+    ],
+);
+
+pub const PLUGINS: VirtualTable = VirtualTable {
+    name: "PLUGINS",
+    columns: &[
+        ("PLUGIN_NAME", text(64)),
+        ("PLUGIN_VERSION", text(20)),
+        ("PLUGIN_STATUS", text(10)),
+        ("PLUGIN_TYPE", text(80)),
+    ],
+    rows: |_, out| {
+        for name in ["mysql_native_password", "caching_sha2_password"] {
+            out.push(vec![s(name), s("1.0"), s("ACTIVE"), s("AUTHENTICATION")]);
+        }
+    },
+};
+
+pub const ROUTINES: VirtualTable = empty(
+    "ROUTINES",
+    &[
+        ("SPECIFIC_NAME", text(64)),
+        ("ROUTINE_CATALOG", text(64)),
+        ("ROUTINE_SCHEMA", text(64)),
+        ("ROUTINE_NAME", text(64)),
+        ("ROUTINE_TYPE", text(10)),
+        ("DATA_TYPE", long_text()),
+        ("ROUTINE_DEFINITION", long_text()),
+        ("ROUTINE_COMMENT", long_text()),
+        ("DEFINER", text(288)),
+    ],
+);
+
+pub const SCHEMA_PRIVILEGES: VirtualTable = empty(
+    "SCHEMA_PRIVILEGES",
+    &[("GRANTEE", text(292)), ("TABLE_CATALOG", text(64)), ("TABLE_SCHEMA", text(64)), ("PRIVILEGE_TYPE", text(64))],
+);
+
+pub const TABLE_PRIVILEGES: VirtualTable = empty(
+    "TABLE_PRIVILEGES",
+    &[
+        ("GRANTEE", text(292)),
+        ("TABLE_CATALOG", text(64)),
+        ("TABLE_SCHEMA", text(64)),
+        ("TABLE_NAME", text(64)),
+        ("PRIVILEGE_TYPE", text(64)),
+    ],
+);
+
+pub const TRIGGERS: VirtualTable = empty(
+    "TRIGGERS",
+    &[
+        ("TRIGGER_CATALOG", text(64)),
+        ("TRIGGER_SCHEMA", text(64)),
+        ("TRIGGER_NAME", text(64)),
+        ("EVENT_MANIPULATION", text(6)),
+        ("EVENT_OBJECT_SCHEMA", text(64)),
+        ("EVENT_OBJECT_TABLE", text(64)),
+        ("ACTION_STATEMENT", long_text()),
+        ("ACTION_TIMING", text(6)),
+        ("DEFINER", text(288)),
+    ],
+);
+
+pub const USER_PRIVILEGES: VirtualTable = empty(
+    "USER_PRIVILEGES",
+    &[("GRANTEE", text(292)), ("TABLE_CATALOG", text(512)), ("PRIVILEGE_TYPE", text(64)), ("IS_GRANTABLE", text(3))],
+);

@@ -1,0 +1,152 @@
+//! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS, REFERENTIAL_CONSTRAINTS.
+
+use super::VirtualTable;
+use crate::rows::{BIGINT, RowSet, UBIGINT, int, long_text, s, text, uint};
+use crate::session::Session;
+use catalog::{IndexAlgorithm, IndexKind, Relation, TableDef, TableEngine};
+use types::Value;
+
+pub const STATISTICS: VirtualTable = VirtualTable {
+    name: "STATISTICS",
+    columns: &[
+        ("TABLE_CATALOG", text(64)),
+        ("TABLE_SCHEMA", text(64)),
+        ("TABLE_NAME", text(64)),
+        ("NON_UNIQUE", BIGINT),
+        ("INDEX_SCHEMA", text(64)),
+        ("INDEX_NAME", text(64)),
+        ("SEQ_IN_INDEX", UBIGINT),
+        ("COLUMN_NAME", text(64)),
+        ("COLLATION", text(1)),
+        ("CARDINALITY", BIGINT),
+        ("SUB_PART", BIGINT),
+        ("PACKED", text(1)),
+        ("NULLABLE", text(3)),
+        ("INDEX_TYPE", text(11)),
+        ("COMMENT", text(8)),
+        ("INDEX_COMMENT", text(2048)),
+        ("IS_VISIBLE", text(3)),
+        ("EXPRESSION", long_text()),
+    ],
+    rows: |session, out| {
+        for t in base_tables(session) {
+            for row in index_rows(session, &t) {
+                let mut full = vec![s("def"), s(&t.schema)];
+                full.extend(row);
+                full.insert(4, s(&t.schema));
+                out.push(full);
+            }
+        }
+    },
+};
+
+fn base_tables(session: &Session) -> Vec<std::sync::Arc<TableDef>> {
+    session
+        .relations(None)
+        .into_iter()
+        .filter_map(|r| match r {
+            Relation::Table(t) if t.engine != TableEngine::Virtual => Some(t),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The rows of SHOW INDEX: Table, Non_unique, Key_name, Seq_in_index, Column_name, Collation, Cardinality, Sub_part,
+/// Packed, Null, Index_type, Comment, Index_comment, Visible, Expression.
+pub fn index_rows(session: &Session, t: &TableDef) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for i in &t.indexes {
+        for (n, part) in i.parts.iter().enumerate() {
+            let c = &t.columns[part.column_idx];
+            let prefix: Vec<usize> = i.parts[..=n].iter().map(|p| p.column_idx).collect();
+            rows.push(vec![
+                s(&t.name),
+                int(!i.is_unique() as i64),
+                s(&i.name),
+                uint(n as u64 + 1),
+                s(&c.name),
+                s(if part.descending { "D" } else { "A" }),
+                int(session.distinct_estimate(t, &prefix, i.is_unique() && n + 1 == i.parts.len())),
+                part.prefix_len.map_or(Value::Null, int),
+                Value::Null,
+                s(if c.nullable { "YES" } else { "" }),
+                s(if i.algorithm == Some(IndexAlgorithm::Hash) { "HASH" } else { "BTREE" }),
+                s(""),
+                s(&i.comment),
+                s(if i.invisible { "NO" } else { "YES" }),
+                Value::Null,
+            ]);
+        }
+    }
+    rows
+}
+
+pub const KEY_COLUMN_USAGE: VirtualTable = VirtualTable {
+    name: "KEY_COLUMN_USAGE",
+    columns: &[
+        ("CONSTRAINT_CATALOG", text(64)),
+        ("CONSTRAINT_SCHEMA", text(64)),
+        ("CONSTRAINT_NAME", text(64)),
+        ("TABLE_CATALOG", text(64)),
+        ("TABLE_SCHEMA", text(64)),
+        ("TABLE_NAME", text(64)),
+        ("COLUMN_NAME", text(64)),
+        ("ORDINAL_POSITION", UBIGINT),
+        ("POSITION_IN_UNIQUE_CONSTRAINT", UBIGINT),
+        ("REFERENCED_TABLE_SCHEMA", text(64)),
+        ("REFERENCED_TABLE_NAME", text(64)),
+        ("REFERENCED_COLUMN_NAME", text(64)),
+    ],
+    rows: |session, out| {
+        for t in base_tables(session) {
+            for i in t.indexes.iter().filter(|i| i.is_unique()) {
+                for (n, part) in i.parts.iter().enumerate() {
+                    let mut row = vec![s("def"), s(&t.schema), s(&i.name), s("def"), s(&t.schema), s(&t.name)];
+                    row.extend([s(&t.columns[part.column_idx].name), uint(n as u64 + 1)]);
+                    row.extend([Value::Null, Value::Null, Value::Null, Value::Null]);
+                    out.push(row);
+                }
+            }
+        }
+    },
+};
+
+pub const TABLE_CONSTRAINTS: VirtualTable = VirtualTable {
+    name: "TABLE_CONSTRAINTS",
+    columns: &[
+        ("CONSTRAINT_CATALOG", text(64)),
+        ("CONSTRAINT_SCHEMA", text(64)),
+        ("CONSTRAINT_NAME", text(64)),
+        ("TABLE_SCHEMA", text(64)),
+        ("TABLE_NAME", text(64)),
+        ("CONSTRAINT_TYPE", text(11)),
+        ("ENFORCED", text(3)),
+    ],
+    rows: |session, out| {
+        for t in base_tables(session) {
+            for i in t.indexes.iter().filter(|i| i.is_unique()) {
+                let kind = if i.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" };
+                out.push(vec![s("def"), s(&t.schema), s(&i.name), s(&t.schema), s(&t.name), s(kind), s("YES")]);
+            }
+        }
+    },
+};
+
+pub const REFERENTIAL_CONSTRAINTS: VirtualTable = VirtualTable {
+    name: "REFERENTIAL_CONSTRAINTS",
+    columns: &[
+        ("CONSTRAINT_CATALOG", text(64)),
+        ("CONSTRAINT_SCHEMA", text(64)),
+        ("CONSTRAINT_NAME", text(64)),
+        ("UNIQUE_CONSTRAINT_CATALOG", text(64)),
+        ("UNIQUE_CONSTRAINT_SCHEMA", text(64)),
+        ("UNIQUE_CONSTRAINT_NAME", text(64)),
+        ("MATCH_OPTION", text(64)),
+        ("UPDATE_RULE", text(64)),
+        ("DELETE_RULE", text(64)),
+        ("TABLE_NAME", text(64)),
+        ("REFERENCED_TABLE_NAME", text(64)),
+    ],
+    // no foreign keys exist
+    rows: |_: &Session, _: &mut RowSet| {},
+};

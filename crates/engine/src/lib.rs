@@ -1,0 +1,46 @@
+//! Sessions and statements: from SQL text to an answer in a sink.
+//!
+//! ```text
+//!  text ─ parser ─▶ Statement ─ session::dispatch ─┬─ query: bind, optimize, execute ─▶ ResultSink
+//!                                                  ├─ dml, load: rows into storage under a transaction
+//!                                                  ├─ ddl: new definitions into the catalog
+//!                                                  └─ show, set, ...: answers from the session itself
+//! ```
+//! Invariants: no packets here (a [`sink::ResultSink`] takes rows); no async; a statement holds no latch while it waits
+//! for its sink; an error leaves the session usable.
+
+mod accounts;
+mod charset;
+mod database;
+mod ddl;
+mod dml;
+mod information_schema;
+mod process;
+mod query;
+mod rows;
+mod session;
+mod show;
+mod sink;
+mod status;
+mod variables;
+
+pub use accounts::{Account, Accounts, AuthPlugin};
+pub use database::{Database, Options};
+pub use process::{Entry, Kill, Process, ProcessInfo, ProcessList};
+pub use session::Session;
+pub use sink::{ColumnMeta, EndInfo, OkInfo, ResultSink, StatusFlags};
+pub use status::GlobalStatus;
+
+use std::path::Path;
+use types::{Error, ErrorCode};
+
+/// An operating system error on a path, with the error number.
+pub(crate) fn io_error(what: &str, path: &Path, e: &std::io::Error) -> Error {
+    Error::new(
+        ErrorCode(if what == "create" { 1004 } else { 29 }),
+        format!("Can't {what} '{}' (errno: {} - {e})", path.display(), e.raw_os_error().unwrap_or(0)),
+    )
+}
+
+/// The version that clients are told.
+pub const VERSION: &str = concat!("8.4.0-nextleaf-", env!("CARGO_PKG_VERSION"));

@@ -1,0 +1,212 @@
+//! SELECT: bind, optimize, execute, send. Also the values of expressions outside queries.
+
+mod explain;
+mod into;
+mod meta;
+mod timestamps;
+
+use crate::session::Session;
+use crate::sink::ResultSink;
+use crate::status::add;
+use executor::{ExecContext, MemoryAccountant, NodeStatsSet, StoreTables};
+use expr::{EvalContext, Params};
+use parser::ast;
+use plan::Plan;
+use plan::logical::LogicalQuery;
+use planner::bind::Binder;
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+use storage::Snapshot;
+use types::{Error, Result, SqlType, Value, WarningLevel};
+use vector::Batch;
+
+/// Rows at which a statement is worth more than its own thread.
+const PARALLEL_ROWS_MIN: f64 = 20_000.0;
+
+impl Session {
+    /// Answers a query of the client.
+    pub(crate) fn query(&mut self, query: &ast::Query, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        add(&self.db().status().com_select, 1);
+        if !query.locking.is_empty() {
+            return Err(Error::not_supported("FOR UPDATE and FOR SHARE"));
+        }
+        if let Some(into) = &query.into {
+            return self.query_into(query, into, more, sink);
+        }
+        let logical = self.bind_query(query)?;
+        let metas = meta::columns(&logical);
+        let mut local = timestamps::ToLocal::new(&metas, &self.time_zone());
+        let calc_found_rows = logical.calc_found_rows;
+        let plan = self.optimize(logical)?;
+        let limit = self.vars().uint("sql_select_limit");
+        let mut sent = 0u64;
+        sink.columns(&metas)?;
+        self.run(&plan, None, &mut |batch| {
+            let batch = &*local.convert(batch);
+            let left = limit - sent;
+            if batch.count() as u64 > left {
+                let cut = first_rows(batch, left as usize);
+                sent += left;
+                sink.batch(&cut)?;
+                return Ok(ControlFlow::Break(()));
+            }
+            sent += batch.count() as u64;
+            sink.batch(batch)?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if calc_found_rows {
+            self.warn(Error::warn_deprecated_syntax("SQL_CALC_FOUND_ROWS", "COUNT(*)").into_warning(WarningLevel::Warning));
+        }
+        self.set_found_rows(sent);
+        sink.end_rows(&self.end_info(more))
+    }
+
+    pub(crate) fn bind_query(&self, query: &ast::Query) -> Result<LogicalQuery> {
+        let info = self.info();
+        Binder::new(self, &info, self).bind_query(query)
+    }
+
+    pub(crate) fn optimize(&self, logical: LogicalQuery) -> Result<Plan> {
+        let settings = self.optimizer_settings();
+        planner::optimize::optimize(logical, self.db().store(), &settings)
+    }
+
+    /// Runs a plan; batches arrive at `out` on this thread.
+    pub(crate) fn run(
+        &mut self,
+        plan: &Plan,
+        stats: Option<&NodeStatsSet>,
+        out: &mut dyn FnMut(&Batch) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let runner = self.runner();
+        runner.run(self, plan, stats, out)
+    }
+
+    /// Fixes what the running statement sees.
+    pub(crate) fn runner(&mut self) -> Runner {
+        Runner { snapshot: self.read_snapshot() }
+    }
+
+    fn run_at(
+        &self,
+        snapshot: Snapshot,
+        plan: &Plan,
+        stats: Option<&NodeStatsSet>,
+        out: &mut dyn FnMut(&Batch) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let info = self.info();
+        let tables = StoreTables::new(self.db().store(), &snapshot);
+        let limit = match self.vars().uint("max_query_memory") {
+            0 => self.db().memory().limit_bytes(),
+            n => n as usize,
+        };
+        let workers = self.vars().uint("parallel_workers") as usize;
+        let dop = match workers {
+            0 => self.db().pool().thread_count() + 1,
+            n => n,
+        };
+        let params = Params::default();
+        let progress = self.process().counters();
+        let ctx = ExecContext {
+            session: &info,
+            user_vars: self.user_vars(),
+            warnings: self.warnings(),
+            params: &params,
+            tables: &tables,
+            virtual_tables: self,
+            pool: self.db().pool(),
+            memory: MemoryAccountant::child(self.db().memory(), limit),
+            killed: self.process().stop_flag(),
+            spill_dir: self.db().spill_dir(),
+            dop: if plan.estimated_rows_read < PARALLEL_ROWS_MIN { 1 } else { dop },
+            max_recursion_depth: self.vars().uint("cte_max_recursion_depth"),
+            progress,
+            node_stats: stats,
+        };
+        let result = executor::execute(plan, &ctx, out);
+        let status = self.db().status();
+        add(&status.innodb_rows_read, progress.rows_read.load(Ordering::Relaxed));
+        add(&status.handler_read_rnd_next, progress.rows_read.load(Ordering::Relaxed));
+        add(&status.leaves_read, progress.leaves_read.load(Ordering::Relaxed));
+        add(&status.leaves_skipped, progress.leaves_skipped.load(Ordering::Relaxed));
+        add(&status.handler_read_key, progress.key_lookups.load(Ordering::Relaxed));
+        let spilled = progress.spilled_bytes.load(Ordering::Relaxed);
+        if spilled > 0 {
+            add(&status.spilled_bytes, spilled);
+            add(&status.created_tmp_disk_tables, 1);
+        }
+        result
+    }
+
+    /// Runs a query to its end and collects the rows, at most `max` of them (1172 beyond).
+    pub(crate) fn collect(&mut self, logical: LogicalQuery, max: usize) -> Result<Vec<Vec<(Value, SqlType)>>> {
+        let types: Vec<SqlType> = logical.output.iter().map(|(id, _)| logical.columns.get(*id).ty).collect();
+        let plan = self.optimize(logical)?;
+        let mut rows = Vec::new();
+        self.run(&plan, None, &mut |batch| {
+            let mut over = false;
+            batch.selection.for_each(batch.rows, |i| {
+                if rows.len() == max {
+                    over = true;
+                } else {
+                    rows.push(batch.columns.iter().zip(&types).map(|(c, ty)| (c.value(i, ty), *ty)).collect());
+                }
+            });
+            if over { Err(Error::too_many_rows()) } else { Ok(ControlFlow::Continue(())) }
+        })?;
+        Ok(rows)
+    }
+
+    /// The value of an expression that may hold subqueries: SET, DO, CALL.
+    pub(crate) fn eval_scalar(&mut self, e: &ast::Expr) -> Result<(Value, SqlType)> {
+        let logical = {
+            let info = self.info();
+            Binder::new(self, &info, self).bind_scalar_exprs([e])?
+        };
+        let mut rows = self.collect(logical, 1)?;
+        let mut row = rows.pop().ok_or_else(|| Error::internal("an expression yielded no row"))?;
+        row.pop().ok_or_else(|| Error::internal("an expression yielded no column"))
+    }
+
+    pub(crate) fn bind_constant_expr(&self, e: &ast::Expr) -> Result<expr::Expr> {
+        let info = self.info();
+        Binder::new(self, &info, self).bind_constant_expr(e)
+    }
+
+    /// The value of an expression without subqueries and columns.
+    pub(crate) fn eval_constant(&self, e: &ast::Expr) -> Result<(Value, SqlType)> {
+        let bound = self.bind_constant_expr(e)?;
+        let info = self.info();
+        let params = Params::default();
+        let value = expr::eval::eval_const(&bound, &self.eval_context(&info, &params))?;
+        Ok((value, bound.ty))
+    }
+
+    pub(crate) fn eval_context<'a>(&'a self, info: &'a expr::SessionInfo, params: &'a Params) -> EvalContext<'a> {
+        EvalContext { session: info, params, user_vars: self.user_vars(), warnings: self.warnings(), killed: self.process().stop_flag() }
+    }
+}
+
+/// A statement's snapshot, ready to run plans.
+pub(crate) struct Runner {
+    snapshot: Snapshot,
+}
+
+impl Runner {
+    pub fn run(
+        self,
+        session: &Session,
+        plan: &Plan,
+        stats: Option<&NodeStatsSet>,
+        out: &mut dyn FnMut(&Batch) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        session.run_at(self.snapshot, plan, stats, out)
+    }
+}
+
+/// The first `n` selected rows.
+pub(crate) fn first_rows(batch: &Batch, n: usize) -> Batch {
+    let mut positions = batch.selection.to_positions(batch.rows);
+    positions.truncate(n);
+    Batch { selection: vector::Selection::Some(positions), ..batch.clone() }
+}

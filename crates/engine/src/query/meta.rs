@@ -1,0 +1,39 @@
+//! What clients are told of a query's columns.
+
+use crate::sink::ColumnMeta;
+use catalog::IndexKind;
+use plan::logical::LogicalQuery;
+
+pub(super) fn columns(query: &LogicalQuery) -> Vec<ColumnMeta> {
+    query
+        .output
+        .iter()
+        .map(|(id, name)| {
+            let info = query.columns.get(*id);
+            let mut meta = ColumnMeta::computed(name, info.ty, info.nullable);
+            if let types::SqlType::Timestamp { fsp } = info.ty {
+                meta.data_ty = types::SqlType::DateTime { fsp };
+            }
+            meta.table = info.table_alias.clone();
+            let Some((table, idx)) = &info.origin else { return meta };
+            let column = &table.columns[*idx];
+            meta.schema = table.schema.clone();
+            meta.org_table = table.name.clone();
+            meta.org_name = column.name.clone();
+            meta.auto_increment = column.auto_increment;
+            meta.unsigned |= column.unsigned;
+            meta.zerofill = column.zerofill;
+            meta.display_width = column.display_width;
+            for index in &table.indexes {
+                let Some(pos) = index.parts.iter().position(|p| p.column_idx == *idx) else { continue };
+                match index.kind {
+                    IndexKind::Primary => meta.primary_key = true,
+                    IndexKind::Unique if index.parts.len() == 1 => meta.unique_key = true,
+                    _ if pos == 0 => meta.multiple_key = true,
+                    _ => {}
+                }
+            }
+            meta
+        })
+        .collect()
+}

@@ -1,0 +1,166 @@
+//! One arm a statement.
+
+use super::Session;
+use crate::process::Kill;
+use crate::sink::ResultSink;
+use crate::status::add;
+use parser::ast::{FlushWhat, MaintenanceOp, ShowWhat, Statement};
+use types::{Error, Result};
+
+/// Statements that show the diagnostics area instead of starting a new one.
+pub(super) fn keeps_diagnostics(s: &Statement) -> bool {
+    match s {
+        Statement::Show(show) => matches!(
+            show.what,
+            ShowWhat::Warnings { .. } | ShowWhat::Errors { .. } | ShowWhat::CountWarnings | ShowWhat::CountErrors
+        ),
+        Statement::GetDiagnostics(_) => true,
+        _ => false,
+    }
+}
+
+/// Statements that commit the open transaction before they run (MySQL manual, "Statements That Cause an Implicit
+/// Commit").
+fn commits_first(s: &Statement) -> bool {
+    use Statement::*;
+    match s {
+        CreateTable(c) => !c.temporary,
+        DropTable(d) => !d.temporary,
+        CreateDatabase(_) | AlterDatabase(_) | DropDatabase { .. } | AlterTable(_) | RenameTable(_) | Truncate(_)
+        | CreateIndex(_) | DropIndex(_) | CreateView(_) | DropView(_) | CreateUser(_) | AlterUser(_) | DropUser { .. }
+        | RenameUser(_) | CreateRole { .. } | DropRole { .. } | Grant(_) | Revoke(_) | TableMaintenance(_)
+        | LockTables(_) => true,
+        _ => false,
+    }
+}
+
+impl Session {
+    pub(super) fn dispatch(
+        &mut self,
+        statement: &Statement,
+        text: &[u8],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        use Statement::*;
+        if commits_first(statement) {
+            self.commit()?;
+        }
+        match statement {
+            Query(q) => self.query(q, more, sink),
+            Explain(e) => self.explain(e, more, sink),
+            Insert(i) => self.insert(i, more, sink),
+            LoadData(_) => Err(Error::not_supported("LOAD DATA")),
+            Show(show) => {
+                add(&self.db.status().com_show, 1);
+                self.show(show, more, sink)
+            }
+            Describe { table, column } => self.describe(table, column.as_ref(), more, sink),
+            Set(items) => {
+                add(&self.db.status().com_set_option, 1);
+                self.set(items)?;
+                self.send_ok(0, String::new(), more, sink)
+            }
+            Use(name) => {
+                self.use_database(name)?;
+                self.send_ok(0, String::new(), more, sink)
+            }
+            Do(exprs) => {
+                for e in exprs {
+                    self.eval_scalar(e)?;
+                }
+                self.send_ok(0, String::new(), more, sink)
+            }
+            Begin(b) => self.simple(more, sink, |s| s.begin(b.consistent_snapshot, b.read_only)),
+            Commit(c) => self.end_transaction(true, *c, more, sink),
+            Rollback(c) => self.end_transaction(false, *c, more, sink),
+            Savepoint(name) => self.simple(more, sink, |s| s.savepoint(name)),
+            RollbackTo(name) => self.simple(more, sink, |s| s.rollback_to(name)),
+            ReleaseSavepoint(name) => self.simple(more, sink, |s| s.release_savepoint(name)),
+            Kill(k) => self.kill(k, more, sink),
+            Flush(f) => match &f.what {
+                FlushWhat::Options(_) => self.send_ok(0, String::new(), more, sink),
+                FlushWhat::Tables { with_read_lock: false, for_export: false, .. } => {
+                    self.send_ok(0, String::new(), more, sink)
+                }
+                FlushWhat::Tables { .. } => Err(Error::not_supported("FLUSH TABLES ... WITH READ LOCK")),
+            },
+            TableMaintenance(t) => match t.op {
+                MaintenanceOp::Analyze if t.histogram.is_none() => self.analyze(&t.tables, more, sink),
+                MaintenanceOp::Analyze => Err(Error::not_supported("histograms")),
+                MaintenanceOp::Check => Err(Error::not_supported("CHECK TABLE")),
+                MaintenanceOp::Checksum => Err(Error::not_supported("CHECKSUM TABLE")),
+                MaintenanceOp::Optimize => Err(Error::not_supported("OPTIMIZE TABLE")),
+                MaintenanceOp::Repair => Err(Error::not_supported("REPAIR TABLE")),
+            },
+            CreateUser(_) | AlterUser(_) | DropUser { .. } | RenameUser(_) | Grant(_) | Revoke(_) | CreateRole { .. }
+            | DropRole { .. } | SetRole(_) | SetDefaultRole { .. } => {
+                self.account_statement(statement)?;
+                self.send_ok(0, String::new(), more, sink)
+            }
+            CreateDatabase(_) | AlterDatabase(_) | DropDatabase { .. } | CreateTable(_) | DropTable(_)
+            | RenameTable(_) | Truncate(_) | CreateView(_) | DropView(_) | AlterTable(_) | CreateIndex(_)
+            | DropIndex(_) => self.ddl(statement, text, more, sink),
+            Update(_) => Err(Error::not_supported("UPDATE")),
+            Delete(_) => Err(Error::not_supported("DELETE")),
+            Call(_) => Err(Error::not_supported("CALL")),
+            Handler(_) => Err(Error::not_supported("HANDLER")),
+            Help(_) => Err(Error::not_supported("HELP")),
+            Prepare { .. } | Execute { .. } | Deallocate(_) => Err(Error::not_supported("prepared statements")),
+            GetDiagnostics(_) => Err(Error::not_supported("GET DIAGNOSTICS")),
+            Signal(_) => Err(Error::not_supported("SIGNAL")),
+            Xa(_) => Err(Error::not_supported("XA")),
+            LockTables(_) => Err(Error::not_supported("LOCK TABLES")),
+            UnlockTables => self.send_ok(0, String::new(), more, sink),
+            LockInstance | UnlockInstance => Err(Error::not_supported("LOCK INSTANCE")),
+            Reset(_) => Err(Error::not_supported("RESET")),
+            Shutdown => Err(Error::not_supported("SHUTDOWN")),
+            Restart => Err(Error::not_supported("RESTART")),
+            Raw { what, .. } => Err(Error::not_supported(what)),
+        }
+    }
+
+    fn simple(
+        &mut self,
+        more: bool,
+        sink: &mut dyn ResultSink,
+        f: impl FnOnce(&mut Session) -> Result<()>,
+    ) -> Result<()> {
+        f(self)?;
+        self.send_ok(0, String::new(), more, sink)
+    }
+
+    fn end_transaction(
+        &mut self,
+        commit: bool,
+        completion: parser::ast::CompletionType,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        let read_only = self.txn.as_ref().is_some_and(|t| t.read_only());
+        if commit { self.commit()? } else { self.rollback()? }
+        if completion.chain == Some(true) {
+            self.begin(false, Some(read_only))?;
+        }
+        if completion.release == Some(true) {
+            self.process.kill(Kill::Connection);
+        }
+        self.send_ok(0, String::new(), more, sink)
+    }
+
+    fn kill(&mut self, kill: &parser::ast::Kill, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        let id = match self.eval_scalar(&kill.id)?.0 {
+            types::Value::Int(v) if v >= 0 => v as u64,
+            types::Value::UInt(v) => v,
+            other => return Err(Error::no_such_thread(crate::rows::display(&other))),
+        };
+        let id = u32::try_from(id).map_err(|_| Error::no_such_thread(id))?;
+        let target = self.db.processes().get(id).ok_or_else(|| Error::no_such_thread(id))?;
+        if target.info().user != *self.user && &*self.user != "root" {
+            return Err(Error::kill_denied(id));
+        }
+        target.kill(if kill.query { Kill::Query } else { Kill::Connection });
+        self.check_killed()?;
+        self.send_ok(0, String::new(), more, sink)
+    }
+}

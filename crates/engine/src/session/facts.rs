@@ -1,0 +1,286 @@
+//! What expressions, the planner and information_schema ask a session.
+
+use super::Session;
+use crate::database::Database;
+use crate::information_schema;
+use crate::rows::{RowSet, long_text, s, text};
+use crate::sink::ResultSink;
+use crate::variables::{self, Scope, VarDef};
+use catalog::{CatalogReader, ColumnDef, Relation, TableDef, TableEngine, ViewDef};
+use executor::VirtualTables;
+use expr::{SessionInfo, SqlMode, UserVars, Warnings};
+use parser::ast::{Ident, ObjectName, Query, QueryBody, Span, VarScope};
+use planner::bind::SystemVariables;
+use planner::optimize::OptimizerSettings;
+use std::sync::Arc;
+use types::temporal::{TemporalMode, TimeZone};
+use types::value::{ConvertMode, convert_for_column};
+use types::{Collation, DateTime, Error, Result, SqlType, Timestamp, Value, Warning, WarningLevel};
+use vector::Batch;
+
+/// Sizes of a table as information_schema shows them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TableSize {
+    pub rows: u64,
+    pub data_bytes: u64,
+    pub index_bytes: u64,
+    pub auto_increment: Option<u64>,
+}
+
+impl Session {
+    /// The facts that functions answer from.
+    pub(crate) fn info(&self) -> SessionInfo {
+        SessionInfo {
+            sql_mode: self.sql_mode,
+            statement_time_us: self.statement_time_us,
+            time_zone: self.vars.text("time_zone").into(),
+            connection_id: self.process.id() as u64,
+            user: format!("{}@{}", self.user, self.host).into(),
+            database: self.database.clone(),
+            version: crate::VERSION.into(),
+            last_insert_id: self.last_insert_id,
+            row_count: self.row_count,
+            found_rows: self.found_rows,
+            div_precision_increment: self.vars.int("div_precision_increment") as u8,
+            group_concat_max_len: self.vars.uint("group_concat_max_len"),
+            max_allowed_packet: self.vars.uint("max_allowed_packet"),
+            default_week_format: self.vars.int("default_week_format") as u8,
+        }
+    }
+
+    /// The schema of that name as it is spelled; information_schema in any case.
+    pub(crate) fn canonical_schema(&self, name: &str) -> Option<Box<str>> {
+        if name.eq_ignore_ascii_case("information_schema") {
+            return Some("information_schema".into());
+        }
+        self.db.catalog().has_schema(name).then(|| name.into())
+    }
+
+    pub(crate) fn schema_collation(&self, name: &str) -> Collation {
+        self.db.catalog().read(|s| s.get(name).map_or(Collation::default(), |d| d.collation))
+    }
+
+    /// All schemas, by name.
+    pub(crate) fn schemas(&self) -> Vec<(Box<str>, Collation)> {
+        self.db.catalog().read(|s| s.values().map(|d| (d.name.clone(), d.collation)).collect())
+    }
+
+    /// The relations of one schema or of all.
+    pub(crate) fn relations(&self, schema: Option<&str>) -> Vec<Relation> {
+        let mut out: Vec<Relation> = self.db.catalog().read(|s| {
+            s.values()
+                .filter(|d| schema.is_none_or(|n| *d.name == *n))
+                .flat_map(|d| d.relations.values().cloned())
+                .collect()
+        });
+        if schema.is_none_or(|n| n == "information_schema") {
+            out.extend(information_schema::TABLES.iter().filter_map(|t| information_schema::relation(t.name)));
+        }
+        out
+    }
+
+    pub(crate) fn table_size(&self, t: &TableDef) -> TableSize {
+        if t.engine == TableEngine::Virtual {
+            return TableSize::default();
+        }
+        let Some(table) = self.db.store().table(t.id) else { return TableSize::default() };
+        let auto = t.columns.iter().any(|c| c.auto_increment);
+        TableSize {
+            rows: table.row_count(),
+            data_bytes: (table.bytes() - table.index_bytes()) as u64,
+            index_bytes: table.index_bytes() as u64,
+            auto_increment: auto.then(|| table.auto_increment()),
+        }
+    }
+
+    /// Estimated number of distinct values of a tuple of columns.
+    pub(crate) fn distinct_estimate(&self, t: &TableDef, columns: &[usize], unique: bool) -> i64 {
+        let Some(stats) = catalog::Statistics::table(self.db.store(), t.id) else { return 0 };
+        if unique {
+            return stats.rows as i64;
+        }
+        let product: f64 = columns.iter().map(|&c| stats.columns[c].distinct.max(1.0)).product();
+        product.min(stats.rows as f64) as i64
+    }
+
+    /// The columns of a view, as SHOW COLUMNS shows them; none if the view cannot be bound any more.
+    pub(crate) fn view_columns(&self, v: &catalog::ViewDef) -> Vec<ColumnDef> {
+        self.describe_view(v).unwrap_or_default()
+    }
+
+    pub(crate) fn time_zone(&self) -> TimeZone {
+        TimeZone::parse(self.vars.text("time_zone")).unwrap_or(TimeZone::Utc)
+    }
+
+    /// An instant as a DATETIME in the session's time zone.
+    pub(crate) fn local_datetime(&self, unix_us: i64) -> DateTime {
+        self.time_zone().to_datetime(Timestamp(unix_us))
+    }
+}
+
+/// The catalog with information_schema added.
+impl CatalogReader for Session {
+    fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
+        if schema.eq_ignore_ascii_case("information_schema") {
+            return information_schema::relation(name);
+        }
+        self.db.catalog().relation(schema, name)
+    }
+
+    fn has_schema(&self, schema: &str) -> bool {
+        self.canonical_schema(schema).is_some()
+    }
+}
+
+impl Session {
+    pub(crate) fn db(&self) -> &Arc<Database> {
+        &self.db
+    }
+
+    pub(crate) fn user_vars(&self) -> &UserVars {
+        &self.user_vars
+    }
+
+    pub(crate) fn warnings(&self) -> &Warnings {
+        &self.warnings
+    }
+
+    pub(crate) fn sql_mode(&self) -> SqlMode {
+        self.sql_mode
+    }
+
+    pub(crate) fn diagnostics(&self) -> &[Warning] {
+        &self.diagnostics
+    }
+
+    /// How many warnings, or errors, the last statement had, kept or not.
+    pub(crate) fn diagnostics_total(&self, errors_only: bool) -> u64 {
+        if errors_only {
+            self.diagnostics.iter().filter(|w| w.level == WarningLevel::Error).count() as u64
+        } else {
+            self.diagnostics_count
+        }
+    }
+
+    pub(crate) fn set_last_insert_id(&mut self, id: u64) {
+        self.last_insert_id = id;
+    }
+
+    pub(crate) fn set_found_rows(&mut self, rows: u64) {
+        self.found_rows = rows;
+        self.row_count = -1;
+    }
+
+    pub(crate) fn leave_database(&mut self) {
+        self.database = None;
+        self.process.set_database(None);
+    }
+
+    /// A variable's text in the session or globally; live values for those that say what is.
+    pub(crate) fn variable_text(&self, def: &VarDef, global: bool) -> String {
+        match def.name {
+            "warning_count" => self.diagnostics_count.to_string(),
+            "error_count" => self.diagnostics_total(true).to_string(),
+            "identity" | "last_insert_id" => self.last_insert_id.to_string(),
+            "pseudo_thread_id" => self.process.id().to_string(),
+            "timestamp" if self.vars.text("timestamp") == "0.000000" => {
+                format!("{:.6}", self.statement_time_us as f64 / 1e6)
+            }
+            _ if global => self.db.variables().get(def).into_string(),
+            _ => self.vars.get(def).map_or_else(|| self.db.variables().get(def).into_string(), str::to_string),
+        }
+    }
+
+    pub(crate) fn optimizer_settings(&self) -> OptimizerSettings {
+        OptimizerSettings::default()
+    }
+
+    /// How values are fitted to columns.
+    pub(crate) fn convert_mode<'z>(&self, zone: &'z TimeZone) -> ConvertMode<'z> {
+        ConvertMode {
+            strict: self.sql_mode.strict,
+            temporal: TemporalMode {
+                no_zero_date: self.sql_mode.no_zero_date,
+                no_zero_in_date: self.sql_mode.no_zero_in_date,
+                allow_invalid_dates: self.sql_mode.allow_invalid_dates,
+                truncate_fractional: self.sql_mode.time_truncate_fractional,
+            },
+            zone,
+            today: zone.to_datetime(Timestamp(self.statement_time_us)).date(),
+        }
+    }
+
+    /// A constant default in its column's type; any loss is an error.
+    pub(crate) fn convert_default(&self, value: &Value, ty: &SqlType, c: &ColumnDef) -> Result<Value> {
+        let zone = self.time_zone();
+        let mode = ConvertMode { strict: true, ..self.convert_mode(&zone) };
+        let value = crate::dml::stored_form(value, ty, &zone);
+        Ok(convert_for_column(&value, &c.ty, &c.name, 1, &mode)?.0)
+    }
+
+    /// The columns that a view yields now.
+    pub(crate) fn describe_view(&self, v: &ViewDef) -> Result<Vec<ColumnDef>> {
+        let name = ObjectName { schema: Some(Ident::from(&*v.schema)), name: Ident::from(&*v.name) };
+        let query = Query {
+            with: None,
+            body: QueryBody::Table(Box::new(name)),
+            order_by: Vec::new(),
+            limit: None,
+            into: None,
+            locking: Vec::new(),
+            span: Span::default(),
+        };
+        let source = self.bind_source(&query)?;
+        source.columns(Collation::default())
+    }
+
+    /// ANALYZE TABLE: makes the statistics anew.
+    pub(super) fn analyze(&mut self, tables: &[ObjectName], more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        let mut rows =
+            RowSet::new(&[("Table", text(128)), ("Op", text(10)), ("Msg_type", text(10)), ("Msg_text", long_text())]);
+        for name in tables {
+            let (schema, table) = self.resolve_name(name)?;
+            let shown = format!("{schema}.{table}");
+            match self.base_table(name) {
+                Ok(def) => {
+                    self.db.store().expect_table(&def)?.refresh_statistics();
+                    rows.push(vec![s(&shown), s("analyze"), s("status"), s("OK")]);
+                }
+                Err(e) => {
+                    rows.push(vec![s(&shown), s("analyze"), s("Error"), s(e.message())]);
+                    rows.push(vec![s(&shown), s("analyze"), s("status"), s("Operation failed")]);
+                }
+            }
+        }
+        rows.send(sink, &self.end_info(more))
+    }
+}
+
+impl SystemVariables for Session {
+    fn get(&self, name: &str, scope: Option<VarScope>) -> Result<(Value, SqlType)> {
+        let def = variables::require(name)?;
+        let global = match scope {
+            Some(VarScope::Global) if def.scope == Scope::Session => {
+                return Err(Error::incorrect_global_local_var(def.name, "SESSION"));
+            }
+            Some(VarScope::Session) if def.scope == Scope::Global => {
+                return Err(Error::incorrect_global_local_var(def.name, "GLOBAL"));
+            }
+            Some(VarScope::Global) => true,
+            _ => def.scope == Scope::Global,
+        };
+        Ok(variables::sql_value(def, &self.variable_text(def, global)))
+    }
+
+    fn user_variable_type(&self, name: &str) -> Option<SqlType> {
+        self.user_vars.get(name).map(|(_, ty)| ty)
+    }
+}
+
+impl VirtualTables for Session {
+    fn read(&self, _schema: &str, name: &str, _table: &TableDef, columns: &[usize]) -> Result<Vec<Batch>> {
+        let rows = information_schema::rows(self, name)
+            .ok_or_else(|| Error::internal(format_args!("no server table {name}")))?;
+        Ok(rows.batches(columns))
+    }
+}

@@ -1,0 +1,310 @@
+//! A session: one client's state, and the loop that answers its statements.
+//!
+//! ```text
+//!            begin_command            statement ok / error
+//!   Sleep ───────────────▶ Query ───────────────────────────▶ Sleep      KILL CONNECTION, drop ─▶ gone
+//! ```
+//! - [`dispatch`]: one arm a statement.
+//! - [`set`]: SET, SET NAMES, SET TRANSACTION.
+//! - [`facts`]: what expressions and information_schema may ask the session.
+//! - [`txn`]: the open transaction, if any.
+//!
+//! Invariants
+//! 1. A statement that fails leaves variables, current database and (outside the statement itself) the transaction as
+//!    they were.
+//! 2. The diagnostics area holds the warnings of the last statement that is not itself about diagnostics.
+
+mod dispatch;
+mod facts;
+mod set;
+mod txn;
+mod users;
+
+use crate::database::Database;
+use crate::process::{Entry, Process};
+use crate::sink::{EndInfo, OkInfo, ResultSink, StatusFlags};
+use crate::status::add;
+use crate::variables::SessionVars;
+use expr::{SqlMode, UserVars, Warnings};
+use parser::ParseOptions;
+use std::sync::Arc;
+use types::{Error, Result, Warning, WarningLevel};
+
+pub(crate) use txn::Transaction;
+
+/// See the module head.
+#[derive(Debug)]
+pub struct Session {
+    db: Arc<Database>,
+    process: Arc<Process>,
+    /// Sessions of this process keep their own place in the process list.
+    entry: Option<Entry>,
+    user: Box<str>,
+    host: Box<str>,
+    database: Option<Box<str>>,
+    vars: SessionVars,
+    user_vars: UserVars,
+    sql_mode: SqlMode,
+    /// Warnings of the running statement.
+    warnings: Warnings,
+    /// Diagnostics area: warnings of the last statement, and how many there were in all.
+    diagnostics: Vec<Warning>,
+    diagnostics_count: u64,
+    last_insert_id: u64,
+    row_count: i64,
+    found_rows: u64,
+    /// Microseconds since 1970 at which the running statement began.
+    statement_time_us: i64,
+    txn: Option<Transaction>,
+    /// Set by USE, for session tracking.
+    schema_changed: bool,
+}
+
+impl Session {
+    pub(crate) fn new(
+        db: Arc<Database>,
+        process: Arc<Process>,
+        entry: Option<Entry>,
+        user: &str,
+        host: &str,
+    ) -> Session {
+        add(&db.status().connections, 1);
+        let vars = SessionVars::new(db.variables());
+        let sql_mode = set::parse_sql_mode(vars.text("sql_mode"));
+        let warnings = Warnings::new(vars.uint("max_error_count") as usize);
+        let mut session = Session {
+            db,
+            process,
+            entry,
+            user: user.into(),
+            host: host.into(),
+            database: None,
+            vars,
+            user_vars: UserVars::default(),
+            sql_mode,
+            warnings,
+            diagnostics: Vec::new(),
+            diagnostics_count: 0,
+            last_insert_id: 0,
+            row_count: 0,
+            found_rows: 0,
+            statement_time_us: 0,
+            txn: None,
+            schema_changed: false,
+        };
+        session.start_clock();
+        session
+    }
+
+    pub fn process(&self) -> &Arc<Process> {
+        &self.process
+    }
+
+    pub fn database_handle(&self) -> &Arc<Database> {
+        &self.db
+    }
+
+    /// The user and host that the client gave: USER().
+    pub fn user(&self) -> (&str, &str) {
+        (&self.user, &self.host)
+    }
+
+    /// The current database.
+    pub fn current_database(&self) -> Option<&str> {
+        self.database.as_deref()
+    }
+
+    pub fn vars(&self) -> &SessionVars {
+        &self.vars
+    }
+
+    /// Answers `text`, one or more statements; each sends its result to `sink`. On an error the rest is not run.
+    /// `multi`: more than one statement is allowed (CLIENT_MULTI_STATEMENTS); else a second one is error 1064.
+    pub fn execute(&mut self, text: &[u8], multi: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        if self.entry.is_some() {
+            self.process.begin("Query", text);
+        }
+        let result = self.execute_all(text, multi, sink);
+        if self.entry.is_some() {
+            self.process.end();
+        }
+        result
+    }
+
+    fn execute_all(&mut self, text: &[u8], multi: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        let mut offset = 0;
+        loop {
+            let options = self.parse_options();
+            let parsed = if multi {
+                parser::parse_next(text, offset, &options)
+            } else {
+                parser::parse_single(text, &options)
+            };
+            let parsed = parsed.map_err(|e| self.failed_to_parse(e))?;
+            if parsed.param_count > 0 {
+                let near = String::from_utf8_lossy(&text[parsed.start..parsed.end]);
+                let at = near.find('?').unwrap_or(0);
+                return Err(self.failed_to_parse(Error::syntax_near(&near[at..], 1)));
+            }
+            let next = parser::next_statement(text, parsed.next, &options);
+            self.execute_one(&parsed.statement, &text[parsed.start..parsed.end], next.is_some(), sink)?;
+            match next {
+                Some(start) => offset = start,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn failed_to_parse(&mut self, e: Error) -> Error {
+        self.warnings.take();
+        self.diagnostics = vec![Warning { level: WarningLevel::Error, code: e.code(), message: e.message().into() }];
+        self.diagnostics_count = 1;
+        self.row_count = -1;
+        e
+    }
+
+    fn execute_one(
+        &mut self,
+        statement: &parser::ast::Statement,
+        text: &[u8],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        self.start_clock();
+        add(&self.db.status().questions, 1);
+        let keeps_diagnostics = dispatch::keeps_diagnostics(statement);
+        if !keeps_diagnostics {
+            self.warnings = Warnings::new(self.vars.uint("max_error_count") as usize);
+        }
+        let ended = self.dispatch(statement, text, more, sink);
+        if keeps_diagnostics && ended.is_ok() {
+            return Ok(());
+        }
+        self.diagnostics_count = self.warnings.count();
+        self.diagnostics = self.warnings.take();
+        if let Err(e) = &ended {
+            self.row_count = -1;
+            self.diagnostics_count += 1;
+            self.diagnostics.push(Warning {
+                level: WarningLevel::Error,
+                code: e.code(),
+                message: e.message().into(),
+            });
+        }
+        ended
+    }
+
+    fn start_clock(&mut self) {
+        let fixed = self.vars.text("timestamp").parse::<f64>().unwrap_or(0.0);
+        self.statement_time_us = if fixed > 0.0 {
+            (fixed * 1e6) as i64
+        } else {
+            std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .map_or(0, |d| d.as_micros() as i64)
+        };
+    }
+
+    /// When the running statement began.
+    pub(crate) fn now_us(&self) -> i64 {
+        self.statement_time_us
+    }
+
+    fn parse_options(&self) -> ParseOptions {
+        ParseOptions {
+            ansi_quotes: self.sql_mode.ansi_quotes,
+            pipes_as_concat: self.sql_mode.pipes_as_concat,
+            no_backslash_escapes: self.sql_mode.no_backslash_escapes,
+            high_not_precedence: self.sql_mode.high_not_precedence,
+            ignore_space: self.sql_mode.ignore_space,
+            real_as_float: self.sql_mode.real_as_float
+        }
+    }
+
+    /// The session's state for OK and EOF packets.
+    pub fn status_flags(&self, more_results: bool) -> StatusFlags {
+        StatusFlags {
+            in_transaction: self.txn.as_ref().is_some_and(|t| t.is_explicit()),
+            autocommit: self.vars.on("autocommit"),
+            more_results,
+            no_backslash_escapes: self.sql_mode.no_backslash_escapes,
+            in_read_only_transaction: self.txn.as_ref().is_some_and(|t| t.is_explicit() && t.read_only()),
+        }
+    }
+
+    pub(crate) fn end_info(&self, more: bool) -> EndInfo {
+        EndInfo { warnings: self.warnings.count(), status: self.status_flags(more) }
+    }
+
+    /// Answers OK and sets ROW_COUNT().
+    pub(crate) fn send_ok(&mut self, affected: u64, info: String, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        self.send_ok_with_id(affected, 0, info, more, sink)
+    }
+
+    pub(crate) fn send_ok_with_id(
+        &mut self,
+        affected: u64,
+        last_insert_id: u64,
+        info: String,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        self.row_count = affected as i64;
+        let schema_changed = std::mem::take(&mut self.schema_changed).then(|| self.database.clone()).flatten();
+        sink.ok(&OkInfo {
+            affected_rows: affected,
+            last_insert_id,
+            warnings: self.warnings.count(),
+            status: self.status_flags(more),
+            info,
+            schema_changed,
+        })
+    }
+
+    pub(crate) fn warn(&self, warning: Warning) {
+        if warning.level != WarningLevel::Note || self.vars.on("sql_notes") {
+            self.warnings.push(warning);
+        }
+    }
+
+    pub(crate) fn note(&self, error: Error) {
+        self.warn(error.into_warning(WarningLevel::Note));
+    }
+
+    /// COM_INIT_DB and USE.
+    pub fn use_database(&mut self, name: &str) -> Result<()> {
+        let canonical = self.canonical_schema(name).ok_or_else(|| Error::bad_db(name))?;
+        self.process.set_database(Some(&canonical));
+        self.database = Some(canonical);
+        self.schema_changed = true;
+        let collation = self.schema_collation(name);
+        self.vars.set_by_name("character_set_database", collation.charset().name());
+        self.vars.set_by_name("collation_database", collation.name());
+        Ok(())
+    }
+
+    /// COM_RESET_CONNECTION: everything but the user and the connection as at the start.
+    pub fn reset(&mut self) {
+        self.rollback_quietly();
+        self.vars = SessionVars::new(self.db.variables());
+        self.sql_mode = set::parse_sql_mode(self.vars.text("sql_mode"));
+        self.user_vars.clear();
+        self.warnings.take();
+        self.diagnostics.clear();
+        self.diagnostics_count = 0;
+        self.last_insert_id = 0;
+        self.row_count = 0;
+        self.found_rows = 0;
+    }
+
+    /// Error 1317 if the running statement was killed.
+    pub(crate) fn check_killed(&self) -> Result<()> {
+        self.process.check_killed()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.rollback_quietly();
+    }
+}

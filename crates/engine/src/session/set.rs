@@ -1,0 +1,305 @@
+//! SET in all its forms.
+//!
+//! MySQL manual, "SET Syntax for Variable Assignment". All values are evaluated and checked before any is assigned.
+
+use super::Session;
+use crate::variables::{self, NULL_TEXT, Scope, VarDef, defs};
+use expr::SqlMode;
+use parser::ast::{self, SetItem, SetValue, VarScope};
+use types::{Error, Result, SqlType, Value, WarningLevel};
+
+/// A checked assignment.
+enum Assignment {
+    User(Box<str>, Value, SqlType),
+    Global(&'static VarDef, Box<str>),
+    Session(&'static VarDef, Box<str>),
+    Transaction { global: bool, isolation: Option<&'static str>, read_only: Option<bool>, next_only: bool },
+    Password,
+}
+
+impl Session {
+    pub(super) fn set(&mut self, items: &[SetItem]) -> Result<()> {
+        let mut assignments = Vec::new();
+        for item in items {
+            self.check_set(item, &mut assignments)?;
+        }
+        for a in assignments {
+            self.assign(a)?;
+        }
+        Ok(())
+    }
+
+    fn check_set(&mut self, item: &SetItem, out: &mut Vec<Assignment>) -> Result<()> {
+        match item {
+            SetItem::UserVar { name, value } => {
+                let (v, ty) = self.eval_scalar(value)?;
+                out.push(Assignment::User(name.as_str().into(), v, ty));
+            }
+            SetItem::Var { component: Some(c), name, .. } => {
+                return Err(Error::unknown_system_variable(format!("{}.{}", c.as_str(), name.as_str())));
+            }
+            SetItem::Var { scope, component: None, name, value } => self.check_variable(*scope, name, value, out)?,
+            SetItem::Transaction { scope, isolation, read_only } => {
+                let isolation = isolation.map(|i| match i {
+                    ast::IsolationLevel::ReadUncommitted => "READ-UNCOMMITTED",
+                    ast::IsolationLevel::ReadCommitted => "READ-COMMITTED",
+                    ast::IsolationLevel::RepeatableRead => "REPEATABLE-READ",
+                    ast::IsolationLevel::Serializable => "SERIALIZABLE",
+                });
+                out.push(Assignment::Transaction {
+                    global: matches!(scope, Some(VarScope::Global)),
+                    isolation,
+                    read_only: *read_only,
+                    next_only: scope.is_none(),
+                });
+            }
+            SetItem::Names { charset, collation } => {
+                let charset = charset.as_ref().map_or("utf8mb4", |c| c.as_str());
+                let c = crate::charset::resolve(
+                    Some(charset),
+                    collation.as_ref().map(|c| c.as_str()),
+                    Default::default(),
+                )?;
+                self.session_text(out, "character_set_client", charset_shown(charset));
+                self.session_text(out, "character_set_connection", charset_shown(charset));
+                let results = if charset.eq_ignore_ascii_case("binary") { NULL_TEXT } else { charset_shown(charset) };
+                self.session_text(out, "character_set_results", results);
+                self.session_text(out, "collation_connection", c.name());
+            }
+            SetItem::Charset(charset) => {
+                let charset = charset.as_ref().map_or("utf8mb4", |c| c.as_str());
+                crate::charset::default_collation(charset)?;
+                self.session_text(out, "character_set_client", charset_shown(charset));
+                self.session_text(out, "character_set_results", charset_shown(charset));
+                let (cs, co) =
+                    (self.vars.text("character_set_database").to_string(), self.vars.text("collation_database").to_string());
+                self.session_text(out, "character_set_connection", &cs);
+                self.session_text(out, "collation_connection", &co);
+            }
+            SetItem::Password { user, password, replace, retain } => {
+                if *retain || replace.is_some() || password.is_none() {
+                    return Err(Error::not_supported("SET PASSWORD ... REPLACE, RETAIN or TO RANDOM"));
+                }
+                let account = user.clone().unwrap_or(ast::Account::CurrentUser);
+                self.set_password(&account, password.as_deref().expect("checked above"))?;
+                out.push(Assignment::Password);
+            }
+            SetItem::ResourceGroup(_) => return Err(Error::not_supported("SET RESOURCE GROUP")),
+        }
+        Ok(())
+    }
+
+    fn session_text(&self, out: &mut Vec<Assignment>, name: &str, text: &str) {
+        out.push(Assignment::Session(variables::find(name).expect("defined"), text.into()));
+    }
+
+    fn check_variable(
+        &mut self,
+        scope: Option<VarScope>,
+        name: &str,
+        value: &SetValue,
+        out: &mut Vec<Assignment>,
+    ) -> Result<()> {
+        let def = variables::require(name)?;
+        let global = match scope {
+            Some(VarScope::Global) => true,
+            Some(VarScope::Persist | VarScope::PersistOnly) => return Err(Error::not_supported("SET PERSIST")),
+            Some(VarScope::Session) | None => false,
+        };
+        if def.effect == defs::Effect::ReadOnly {
+            return Err(Error::incorrect_global_local_var(def.name, "read only"));
+        }
+        if global && def.scope == Scope::Session {
+            return Err(Error::local_variable(def.name));
+        }
+        if !global && def.scope == Scope::Global {
+            return Err(Error::global_variable(def.name));
+        }
+        let text: Box<str> = match value {
+            SetValue::Default if global => def.default.into(),
+            SetValue::Default if def.scope == Scope::Session => def.default.into(),
+            SetValue::Default => self.db.variables().get(def),
+            SetValue::Expr(e) => {
+                let v = self.set_operand(e)?;
+                let (text, clamped) = variables::normalize(def, &v)?;
+                if clamped {
+                    let shown = crate::rows::display(&v);
+                    self.warn(
+                        Error::truncated_wrong_value(def.name, shown).into_warning(WarningLevel::Warning),
+                    );
+                }
+                text
+            }
+        };
+        let text = self.check_meaning(def, text)?;
+        for twin in twins(def.name) {
+            let twin = variables::find(twin).expect("twins are defined");
+            out.push(if global { Assignment::Global(twin, text.clone()) } else { Assignment::Session(twin, text.clone()) });
+        }
+        out.push(if global { Assignment::Global(def, text) } else { Assignment::Session(def, text) });
+        Ok(())
+    }
+
+    /// The value of `SET x = operand`; a bare name is a string.
+    fn set_operand(&mut self, e: &ast::Expr) -> Result<Value> {
+        if let ast::ExprKind::Column(c) = &e.kind
+            && c.table.is_none()
+        {
+            return Ok(Value::str(&c.name));
+        }
+        Ok(self.eval_scalar(e)?.0)
+    }
+
+    /// Checks that only the variable's own meaning can make; may rewrite the text.
+    fn check_meaning(&self, def: &VarDef, text: Box<str>) -> Result<Box<str>> {
+        let bad = || Error::wrong_value_for_var(def.name, &text);
+        match def.name {
+            "time_zone" => {
+                types::temporal::TimeZone::parse(&text).ok_or_else(|| Error::unknown_time_zone(&text))?;
+                Ok(text)
+            }
+            "character_set_client" | "character_set_connection" | "character_set_server" => {
+                if &*text == NULL_TEXT {
+                    return Err(bad());
+                }
+                crate::charset::default_collation(&text)?;
+                Ok(charset_shown(&text).into())
+            }
+            "character_set_results" if &*text != NULL_TEXT => {
+                crate::charset::default_collation(&text)?;
+                Ok(charset_shown(&text).into())
+            }
+            "collation_connection" | "collation_server" => Ok(crate::charset::collation(&text)?.name().into()),
+            "sql_mode" => Ok(expand_sql_mode(&text).into()),
+            "max_allowed_packet" => Ok((text.parse::<u64>().map_err(|_| bad())? / 1024 * 1024).to_string().into()),
+            "optimizer_switch" => optimizer_switch(self.vars.text("optimizer_switch"), &text),
+            _ => Ok(text),
+        }
+    }
+
+    fn assign(&mut self, a: Assignment) -> Result<()> {
+        match a {
+            Assignment::User(name, value, ty) => self.user_vars.set(&name, value, ty),
+            Assignment::Global(def, text) => self.db.variables().set(def, text),
+            Assignment::Session(def, text) => {
+                match def.name {
+                    "autocommit" => self.set_autocommit(&*text == "ON")?,
+                    "sql_mode" => self.sql_mode = parse_sql_mode(&text),
+                    "last_insert_id" => self.last_insert_id = text.parse().unwrap_or(0),
+                    "timestamp" => {}
+                    _ => {}
+                }
+                self.vars.set(def, text);
+            }
+            Assignment::Transaction { global, isolation, read_only, next_only } => {
+                if next_only && self.txn.as_ref().is_some_and(|t| t.is_explicit()) {
+                    return Err(Error::cant_change_tx_characteristics());
+                }
+                let read_only = read_only.map(|r| if r { "ON" } else { "OFF" });
+                let named = [
+                    ("transaction_isolation", isolation),
+                    ("tx_isolation", isolation),
+                    ("transaction_read_only", read_only),
+                    ("tx_read_only", read_only),
+                ];
+                for (name, text) in named {
+                    let Some(text) = text else { continue };
+                    let def = variables::find(name).expect("defined");
+                    if global { self.db.variables().set(def, text.into()) } else { self.vars.set(def, text.into()) }
+                }
+            }
+            Assignment::Password => {}
+        }
+        Ok(())
+    }
+}
+
+/// Other names of the same setting.
+fn twins(name: &str) -> &'static [&'static str] {
+    match name {
+        "transaction_isolation" => &["tx_isolation"],
+        "tx_isolation" => &["transaction_isolation"],
+        "transaction_read_only" => &["tx_read_only"],
+        "tx_read_only" => &["transaction_read_only"],
+        _ => &[],
+    }
+}
+
+/// A character set as variables show it: aliases under the name of what stands in for them.
+fn charset_shown(name: &str) -> &str {
+    if name.eq_ignore_ascii_case("utf8") || name.eq_ignore_ascii_case("utf8mb3") { "utf8mb3" } else { name }
+}
+
+/// ANSI and TRADITIONAL stand for several modes.
+fn expand_sql_mode(text: &str) -> String {
+    let mut on: Vec<&str> = text.split(',').filter(|w| !w.is_empty()).collect();
+    let mut add = |names: &[&'static str]| {
+        for n in names {
+            if !on.contains(n) {
+                on.push(n);
+            }
+        }
+    };
+    if text.split(',').any(|w| w == "ANSI") {
+        add(&["REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY"]);
+    }
+    if text.split(',').any(|w| w == "TRADITIONAL") {
+        add(&[
+            "STRICT_TRANS_TABLES",
+            "STRICT_ALL_TABLES",
+            "NO_ZERO_IN_DATE",
+            "NO_ZERO_DATE",
+            "ERROR_FOR_DIVISION_BY_ZERO",
+            "NO_ENGINE_SUBSTITUTION",
+        ]);
+    }
+    let ordered: Vec<&str> = defs::SQL_MODES.iter().copied().filter(|m| on.contains(m)).collect();
+    ordered.join(",")
+}
+
+/// The flags that binding and evaluation heed.
+pub(super) fn parse_sql_mode(text: &str) -> SqlMode {
+    let on = |name: &str| text.split(',').any(|w| w == name);
+    SqlMode {
+        only_full_group_by: on("ONLY_FULL_GROUP_BY"),
+        strict: on("STRICT_TRANS_TABLES") || on("STRICT_ALL_TABLES"),
+        no_zero_in_date: on("NO_ZERO_IN_DATE"),
+        no_zero_date: on("NO_ZERO_DATE"),
+        error_for_division_by_zero: on("ERROR_FOR_DIVISION_BY_ZERO"),
+        no_engine_substitution: on("NO_ENGINE_SUBSTITUTION"),
+        ansi_quotes: on("ANSI_QUOTES"),
+        pipes_as_concat: on("PIPES_AS_CONCAT"),
+        no_backslash_escapes: on("NO_BACKSLASH_ESCAPES"),
+        high_not_precedence: on("HIGH_NOT_PRECEDENCE"),
+        ignore_space: on("IGNORE_SPACE"),
+        no_unsigned_subtraction: on("NO_UNSIGNED_SUBTRACTION"),
+        pad_char_to_full_length: on("PAD_CHAR_TO_FULL_LENGTH"),
+        allow_invalid_dates: on("ALLOW_INVALID_DATES"),
+        real_as_float: on("REAL_AS_FLOAT"),
+        no_auto_value_on_zero: on("NO_AUTO_VALUE_ON_ZERO"),
+        time_truncate_fractional: on("TIME_TRUNCATE_FRACTIONAL"),
+    }
+}
+
+/// `flag=on,flag=off,flag=default,default` over the present setting; 1231 for an unknown flag.
+fn optimizer_switch(current: &str, text: &str) -> Result<Box<str>> {
+    let defaults: Vec<(&str, &str)> = defs::OPTIMIZER_SWITCH.split(',').filter_map(|f| f.split_once('=')).collect();
+    let mut flags: Vec<(&str, &str)> = current.split(',').filter_map(|f| f.split_once('=')).collect();
+    for word in text.split(',').map(str::trim).filter(|w| !w.is_empty()) {
+        if word.eq_ignore_ascii_case("default") {
+            flags.clone_from(&defaults);
+            continue;
+        }
+        let bad = || Error::wrong_value_for_var("optimizer_switch", word);
+        let (name, value) = word.split_once('=').ok_or_else(bad)?;
+        let flag = flags.iter_mut().find(|(n, _)| n.eq_ignore_ascii_case(name.trim())).ok_or_else(bad)?;
+        flag.1 = match value.trim().to_ascii_lowercase().as_str() {
+            "on" => "on",
+            "off" => "off",
+            "default" => defaults.iter().find(|(n, _)| *n == flag.0).map(|d| d.1).ok_or_else(bad)?,
+            _ => return Err(bad()),
+        };
+    }
+    let text: Vec<String> = flags.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    Ok(text.join(",").into())
+}

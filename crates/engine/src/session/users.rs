@@ -1,0 +1,193 @@
+//! Account statements. Every account may do everything: privileges come later, and GRANT of less than ALL ON *.* is
+//! refused rather than remembered without effect.
+
+use super::Session;
+use crate::accounts::{Account, AuthPlugin};
+use parser::ast::{self, AuthSecret, GrantLevel, GrantWhat, Statement, UserSpec};
+use types::{Error, Result};
+
+impl Session {
+    /// (user, host) of an account as written.
+    pub(crate) fn account_name(&self, account: &ast::Account) -> (Box<str>, Box<str>) {
+        match account {
+            ast::Account::Named { user, host } => (user.clone(), host.clone().unwrap_or_else(|| "%".into())),
+            ast::Account::CurrentUser => {
+                let found = self.db.accounts().find(&self.user, &self.host_only());
+                (self.user.clone(), found.map_or_else(|| "localhost".into(), |a| a.host))
+            }
+        }
+    }
+
+    /// The client's host without its port.
+    fn host_only(&self) -> Box<str> {
+        let h = &*self.host;
+        match h.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host.trim_matches(['[', ']']).into(),
+            _ => h.into(),
+        }
+    }
+
+    pub(super) fn account_statement(&mut self, statement: &Statement) -> Result<()> {
+        match statement {
+            Statement::CreateUser(c) => {
+                if !c.default_roles.is_empty() {
+                    return Err(Error::not_supported("roles"));
+                }
+                check_options(&c.options)?;
+                self.create_users(&c.users, c.options.locked.unwrap_or(false), c.if_not_exists)
+            }
+            Statement::AlterUser(a) => {
+                if a.default_roles.is_some() {
+                    return Err(Error::not_supported("roles"));
+                }
+                check_options(&a.options)?;
+                a.users.iter().try_for_each(|u| self.alter_user(u, a.options.locked, a.if_exists))
+            }
+            Statement::DropUser { if_exists, users } => {
+                users.iter().try_for_each(|u| {
+                    let (user, host) = self.account_name(u);
+                    let shown = format!("'{user}'@'{host}'");
+                    if self.db.accounts().drop(&user, &host) {
+                        return Ok(());
+                    }
+                    let e = Error::cannot_user("DROP USER", shown);
+                    if *if_exists {
+                        self.note(e);
+                        return Ok(());
+                    }
+                    Err(e)
+                })
+            }
+            Statement::RenameUser(pairs) => pairs.iter().try_for_each(|(from, to)| self.rename_user(from, to)),
+            Statement::Grant(g) => self.grant(g),
+            Statement::Revoke(_) => Err(Error::not_supported("REVOKE")),
+            _ => Err(Error::not_supported("roles")),
+        }
+    }
+
+    fn create_users(&mut self, users: &[UserSpec], locked: bool, if_not_exists: bool) -> Result<()> {
+        for u in users {
+            let (user, host) = self.account_name(&u.account);
+            let (plugin, secret) = credentials(u, AuthPlugin::CachingSha2Password)?;
+            let account = Account { user, host, plugin, secret: secret.unwrap_or_default(), locked };
+            match self.db.accounts().create(account) {
+                Err(e) if if_not_exists => self.note(e),
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    fn alter_user(&mut self, u: &UserSpec, locked: Option<bool>, if_exists: bool) -> Result<()> {
+        let (user, host) = self.account_name(&u.account);
+        let present = self.db.accounts().all().into_iter().find(|a| a.user == user && a.host == host);
+        let Some(present) = present else {
+            let e = Error::cannot_user("ALTER USER", format!("'{user}'@'{host}'"));
+            if if_exists {
+                self.note(e);
+                return Ok(());
+            }
+            return Err(e);
+        };
+        let (plugin, secret) = credentials(u, present.plugin)?;
+        self.db.accounts().alter(&user, &host, |a| {
+            a.plugin = plugin;
+            if let Some(s) = secret {
+                a.secret = s;
+            }
+            if let Some(l) = locked {
+                a.locked = l;
+            }
+        });
+        Ok(())
+    }
+
+    fn rename_user(&mut self, from: &ast::Account, to: &ast::Account) -> Result<()> {
+        let ((user, host), (new_user, new_host)) = (self.account_name(from), self.account_name(to));
+        let failed = || Error::cannot_user("RENAME USER", format!("'{user}'@'{host}'"));
+        if self.db.accounts().all().iter().any(|a| a.user == new_user && a.host == new_host) {
+            return Err(failed());
+        }
+        let renamed = self.db.accounts().alter(&user, &host, |a| {
+            a.user = new_user.clone();
+            a.host = new_host.clone();
+        });
+        if renamed { Ok(()) } else { Err(failed()) }
+    }
+
+    fn grant(&mut self, g: &ast::Grant) -> Result<()> {
+        let GrantWhat::Privileges { privileges, level, .. } = &g.what else {
+            return Err(Error::not_supported("roles and proxies"));
+        };
+        let all = privileges.iter().any(|p| p.name.eq_ignore_ascii_case("ALL") && p.columns.is_empty());
+        if !all || *level != GrantLevel::Global {
+            return Err(Error::not_supported("GRANT other than ALL ON *.*"));
+        }
+        for u in &g.to {
+            let (user, host) = self.account_name(&u.account);
+            if !self.db.accounts().all().iter().any(|a| a.user == user && a.host == host) {
+                return Err(Error::cant_create_user_with_grant());
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_password(&mut self, account: &ast::Account, password: &str) -> Result<()> {
+        let (user, host) = self.account_name(account);
+        let changed = self.db.accounts().alter(&user, &host, |a| a.secret = hash(a.plugin, password));
+        if changed { Ok(()) } else { Err(Error::password_no_match()) }
+    }
+}
+
+fn check_options(o: &ast::AccountOptions) -> Result<()> {
+    let strict = o.require.as_ref().is_some_and(|r| *r != ast::TlsRequire::None);
+    let limited = o.resources.iter().any(|(_, n)| *n != 0);
+    let policy = o.password.iter().any(|p| {
+        !matches!(
+            p,
+            ast::PasswordOption::ExpireDefault
+                | ast::PasswordOption::ExpireNever
+                | ast::PasswordOption::History(None)
+                | ast::PasswordOption::ReuseDays(None)
+                | ast::PasswordOption::RequireCurrent(None)
+        )
+    });
+    if strict || limited || policy || o.attribute.is_some() || o.comment.is_some() {
+        return Err(Error::not_supported("REQUIRE, resource limits, password policies and attributes of accounts"));
+    }
+    Ok(())
+}
+
+/// The plugin and, where one is given, the secret of an account specification.
+fn credentials(u: &UserSpec, default: AuthPlugin) -> Result<(AuthPlugin, Option<Box<[u8]>>)> {
+    let Some(auth) = &u.auth else { return Ok((default, None)) };
+    if auth.retain || auth.replace.is_some() || u.discard_old {
+        return Err(Error::not_supported("REPLACE and RETAIN CURRENT PASSWORD"));
+    }
+    let plugin = match &auth.plugin {
+        None => default,
+        Some(p) if p.is("mysql_native_password") => AuthPlugin::MysqlNativePassword,
+        Some(p) if p.is("caching_sha2_password") => AuthPlugin::CachingSha2Password,
+        Some(p) => return Err(Error::plugin_is_not_loaded(p.as_str())),
+    };
+    let secret = match &auth.secret {
+        AuthSecret::None => Some(Box::default()),
+        AuthSecret::Password(p) => Some(hash(plugin, p)),
+        AuthSecret::Random => return Err(Error::not_supported("RANDOM PASSWORD")),
+        AuthSecret::Hash(_) => return Err(Error::not_supported("IDENTIFIED ... AS 'hash'")),
+    };
+    Ok((plugin, secret))
+}
+
+/// What the plugin compares against.
+fn hash(plugin: AuthPlugin, password: &str) -> Box<[u8]> {
+    use sha1::Sha1;
+    use sha2::{Digest, Sha256};
+    if password.is_empty() {
+        return Box::default();
+    }
+    match plugin {
+        AuthPlugin::MysqlNativePassword => Sha1::digest(Sha1::digest(password)).to_vec().into(),
+        AuthPlugin::CachingSha2Password => Sha256::digest(Sha256::digest(password)).to_vec().into(),
+    }
+}

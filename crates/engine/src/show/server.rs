@@ -1,0 +1,209 @@
+//! SHOW of the server's own state.
+
+use crate::information_schema::misc;
+use crate::rows::{BIGINT, RowSet, UBIGINT, long_text, s, text, uint};
+use crate::session::Session;
+use crate::variables::{NULL_TEXT, Scope, defs};
+use parser::ast::Account;
+use std::sync::atomic::Ordering;
+use types::{Error, Result, SqlType, Value, WarningLevel};
+
+impl Session {
+    pub(super) fn show_variables(&self, global: bool) -> RowSet {
+        let mut rows = RowSet::new(&[("Variable_name", text(64)), ("Value", text(2048))]);
+        for def in defs::DEFS {
+            if global && def.scope == Scope::Session {
+                continue;
+            }
+            let value = self.variable_text(def, global || def.scope == Scope::Global);
+            let value = if value == NULL_TEXT { String::new() } else { value };
+            rows.push(vec![s(def.name), s(value)]);
+        }
+        rows
+    }
+
+    pub(super) fn show_status(&self, _global: bool) -> RowSet {
+        let db = self.db();
+        let mut all: Vec<(String, String)> =
+            db.status().all().into_iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+        all.push(("Uptime".into(), db.uptime_s().to_string()));
+        all.push(("Threads_connected".into(), db.processes().len().to_string()));
+        let running = db.processes().infos().iter().filter(|p| p.command == "Query").count();
+        all.push(("Threads_running".into(), running.to_string()));
+        all.push(("Nextleaf_query_memory_used".into(), db.memory().used_bytes().to_string()));
+        all.push(("Nextleaf_table_memory".into(), db.store().bytes().to_string()));
+        all.sort();
+        let mut rows = RowSet::new(&[("Variable_name", text(64)), ("Value", text(1024))]);
+        for (n, v) in all {
+            rows.push(vec![s(n), s(v)]);
+        }
+        rows
+    }
+
+    /// The line of COM_STATISTICS.
+    pub fn statistics(&self) -> String {
+        let db = self.db();
+        let questions = db.status().questions.load(Ordering::Relaxed);
+        let uptime = db.uptime_s();
+        format!(
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 0  Open tables: {}  Queries per second avg: {:.3}",
+            db.processes().len(),
+            self.relations(None).len(),
+            questions as f64 / uptime.max(1) as f64
+        )
+    }
+
+    pub(super) fn show_engines(&self) -> RowSet {
+        let mut rows = RowSet::new(&[
+            ("Engine", text(64)),
+            ("Support", text(8)),
+            ("Comment", text(80)),
+            ("Transactions", text(3)),
+            ("XA", text(3)),
+            ("Savepoints", text(3)),
+        ]);
+        rows.rows = misc::engine_rows();
+        rows
+    }
+
+    pub(super) fn show_processlist(&self, full: bool) -> RowSet {
+        let mut rows = RowSet::new(&[
+            ("Id", UBIGINT),
+            ("User", text(32)),
+            ("Host", text(261)),
+            ("db", text(64)),
+            ("Command", text(16)),
+            ("Time", BIGINT),
+            ("State", text(64)),
+            ("Info", long_text()),
+        ]);
+        rows.rows = misc::process_rows(self, full);
+        rows
+    }
+
+    pub(super) fn show_warnings(&self, offset: u64, limit: Option<u64>, errors_only: bool) -> RowSet {
+        let mut rows = RowSet::new(&[("Level", text(7)), ("Code", UBIGINT), ("Message", text(512))]);
+        let wanted = self.diagnostics().iter().filter(|w| !errors_only || w.level == WarningLevel::Error);
+        for w in wanted.skip(offset as usize).take(limit.unwrap_or(u64::MAX).min(usize::MAX as u64) as usize) {
+            let level = match w.level {
+                WarningLevel::Note => "Note",
+                WarningLevel::Warning => "Warning",
+                WarningLevel::Error => "Error",
+            };
+            rows.push(vec![s(level), uint(w.code.0 as u64), s(&w.message)]);
+        }
+        rows
+    }
+
+    pub(super) fn show_count(&self, heading: &'static str, errors_only: bool) -> RowSet {
+        let mut rows = RowSet::new(&[(heading, UBIGINT)]);
+        rows.push(vec![uint(self.diagnostics_total(errors_only))]);
+        rows
+    }
+
+    pub(super) fn show_collation(&self) -> RowSet {
+        let mut rows = RowSet::new(&[
+            ("Collation", text(64)),
+            ("Charset", text(64)),
+            ("Id", UBIGINT),
+            ("Default", text(3)),
+            ("Compiled", text(3)),
+            ("Sortlen", UBIGINT),
+            ("Pad_attribute", text(9)),
+        ]);
+        rows.rows = misc::collation_rows();
+        rows
+    }
+
+    pub(super) fn show_character_set(&self) -> RowSet {
+        let mut rows = RowSet::new(&[
+            ("Charset", text(64)),
+            ("Description", text(2048)),
+            ("Default collation", text(64)),
+            ("Maxlen", BIGINT),
+        ]);
+        for (name, collation, description, maxlen) in misc::CHARSETS {
+            rows.push(vec![s(name), s(description), s(collation), Value::Int(*maxlen)]);
+        }
+        rows
+    }
+
+    pub(super) fn show_privileges(&self) -> RowSet {
+        let mut rows = RowSet::new(&[("Privilege", text(10)), ("Context", text(15)), ("Comment", text(128))]);
+        rows.push(vec![s("Usage"), s("Server Admin"), s("No privileges - allow connect only")]);
+        rows
+    }
+
+    pub(super) fn show_plugins(&self) -> RowSet {
+        let mut rows = RowSet::new(&[
+            ("Name", text(64)),
+            ("Status", text(10)),
+            ("Type", text(80)),
+            ("Library", text(64)),
+            ("License", text(80)),
+        ]);
+        for name in ["mysql_native_password", "caching_sha2_password"] {
+            rows.push(vec![s(name), s("ACTIVE"), s("AUTHENTICATION"), Value::Null, s("Apache-2.0")]);
+        }
+        rows
+    }
+
+    pub(super) fn show_grants(&self, account: Option<&Account>) -> Result<RowSet> {
+        let (user, host) = self.account_name(account.unwrap_or(&Account::CurrentUser));
+        if !self.db().accounts().all().iter().any(|a| *a.user == *user && *a.host == *host) {
+            return Err(Error::nonexisting_grant(&user, &host));
+        }
+        let heading = format!("Grants for {user}@{host}");
+        let mut rows = RowSet::new(&[(heading.as_str(), text(1024))]);
+        rows.push(vec![s(format!("GRANT ALL PRIVILEGES ON *.* TO `{user}`@`{host}` WITH GRANT OPTION"))]);
+        Ok(rows)
+    }
+
+    pub(super) fn show_create_user(&self, account: &Account) -> Result<RowSet> {
+        let (user, host) = self.account_name(account);
+        let all = self.db().accounts().all();
+        let found = all.iter().find(|a| *a.user == *user && *a.host == *host);
+        let a = found.ok_or_else(|| Error::cannot_user("SHOW CREATE USER", format!("'{user}'@'{host}'")))?;
+        let heading = format!("CREATE USER for {user}@{host}");
+        let mut rows = RowSet::new(&[(heading.as_str(), text(1024))]);
+        let secret = if a.secret.is_empty() { String::new() } else { " AS '<secret>'".into() };
+        let lock = if a.locked { "LOCK" } else { "UNLOCK" };
+        rows.push(vec![s(format!(
+            "CREATE USER `{user}`@`{host}` IDENTIFIED WITH '{}'{secret} REQUIRE NONE PASSWORD EXPIRE DEFAULT ACCOUNT {lock}",
+            a.plugin.name()
+        ))]);
+        Ok(rows)
+    }
+}
+
+fn empty(columns: &[(&str, SqlType)]) -> RowSet {
+    RowSet::new(columns)
+}
+
+pub(super) fn empty_triggers() -> RowSet {
+    empty(&[
+        ("Trigger", text(64)),
+        ("Event", text(6)),
+        ("Table", text(64)),
+        ("Statement", long_text()),
+        ("Timing", text(6)),
+        ("Created", SqlType::Timestamp { fsp: 2 }),
+        ("sql_mode", text(512)),
+        ("Definer", text(288)),
+        ("character_set_client", text(64)),
+        ("collation_connection", text(64)),
+        ("Database Collation", text(64)),
+    ])
+}
+
+pub(super) fn empty_events() -> RowSet {
+    empty(&[("Db", text(64)), ("Name", text(64)), ("Definer", text(288)), ("Time zone", text(64)), ("Type", text(9))])
+}
+
+pub(super) fn empty_routines() -> RowSet {
+    empty(&[("Db", text(64)), ("Name", text(64)), ("Type", text(10)), ("Definer", text(288)), ("Comment", long_text())])
+}
+
+pub(super) fn empty_profiles() -> RowSet {
+    empty(&[("Query_ID", UBIGINT), ("Duration", SqlType::Double), ("Query", text(300))])
+}

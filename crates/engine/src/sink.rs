@@ -1,0 +1,99 @@
+//! Where a statement's answer goes: the wire, the shell or a program. Implemented above; the engine only calls it.
+//!
+//! ```text
+//! columns ─▶ batch* ─▶ end_rows        a result set
+//! ok                                   anything else
+//! ```
+//! A statement that fails returns an `Err` from `Session::execute`, possibly after `columns` and some batches.
+
+use std::io::Read;
+use types::{Result, SqlType};
+use vector::Batch;
+
+/// An output column as clients see it (COM_QUERY's column definition).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnMeta {
+    pub schema: Box<str>,
+    /// Alias of the table.
+    pub table: Box<str>,
+    pub org_table: Box<str>,
+    pub name: Box<str>,
+    pub org_name: Box<str>,
+    pub ty: SqlType,
+    /// The type that batches hold the column in: `ty`, or DATETIME in the session's time zone for a TIMESTAMP.
+    pub data_ty: SqlType,
+    pub nullable: bool,
+    pub primary_key: bool,
+    pub unique_key: bool,
+    pub multiple_key: bool,
+    pub auto_increment: bool,
+    pub unsigned: bool,
+    pub zerofill: bool,
+    /// Characters that a client should reserve; `None`: the type's own.
+    pub display_width: Option<u32>,
+}
+
+impl ColumnMeta {
+    /// A computed column.
+    pub fn computed(name: &str, ty: SqlType, nullable: bool) -> ColumnMeta {
+        ColumnMeta {
+            schema: "".into(),
+            table: "".into(),
+            org_table: "".into(),
+            name: name.into(),
+            org_name: "".into(),
+            ty,
+            data_ty: ty,
+            nullable,
+            primary_key: false,
+            unique_key: false,
+            multiple_key: false,
+            auto_increment: false,
+            unsigned: ty.is_unsigned(),
+            zerofill: false,
+            display_width: None,
+        }
+    }
+}
+
+/// The session's state as OK and EOF packets report it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatusFlags {
+    pub in_transaction: bool,
+    pub autocommit: bool,
+    /// Another result of the same command follows.
+    pub more_results: bool,
+    pub no_backslash_escapes: bool,
+    pub in_read_only_transaction: bool,
+}
+
+/// End of a statement without rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OkInfo {
+    pub affected_rows: u64,
+    /// First AUTO_INCREMENT value that the statement made, or LAST_INSERT_ID(expr); 0 if none.
+    pub last_insert_id: u64,
+    pub warnings: u64,
+    pub status: StatusFlags,
+    /// "Records: 3  Duplicates: 0  Warnings: 0"
+    pub info: String,
+    /// Set when the statement changed the current database: clients with session tracking are told.
+    pub schema_changed: Option<Box<str>>,
+}
+
+/// End of a result set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndInfo {
+    pub warnings: u64,
+    pub status: StatusFlags,
+}
+
+pub trait ResultSink {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()>;
+    /// Selected rows of `batch`, of the types announced by `columns`.
+    fn batch(&mut self, batch: &Batch) -> Result<()>;
+    fn end_rows(&mut self, end: &EndInfo) -> Result<()>;
+    fn ok(&mut self, ok: &OkInfo) -> Result<()>;
+    /// LOAD DATA LOCAL: the client's file. Error 3948 where the client does not offer files.
+    fn local_infile(&mut self, name: &str) -> Result<Box<dyn Read + Send + '_>>;
+}

@@ -1,0 +1,129 @@
+//! System variables: their definitions, global values and each session's own.
+//!
+//! A variable is held as the text that SHOW VARIABLES prints, already checked and normalized by its [`Kind`]. What a
+//! variable *does* is read by the code it steers through typed getters; [`defs`] marks those that are accepted for
+//! compatibility alone, and COMPAT.md lists them.
+
+mod check;
+pub mod defs;
+
+pub use check::normalize;
+pub use defs::{Kind, Scope, VarDef, find};
+
+use parking_lot::RwLock;
+use std::collections::HashMap;
+use types::{Error, Result, SqlType, Value};
+
+/// Global values that differ from the built-in ones, by name.
+#[derive(Debug, Default)]
+pub struct GlobalVars(RwLock<HashMap<&'static str, Box<str>>>);
+
+impl GlobalVars {
+    pub fn get(&self, def: &VarDef) -> Box<str> {
+        self.0.read().get(def.name).cloned().unwrap_or_else(|| def.default.into())
+    }
+
+    /// `text` as [`normalize`] returned it.
+    pub fn set(&self, def: &'static VarDef, text: Box<str>) {
+        self.0.write().insert(def.name, text);
+    }
+
+    pub fn by_name(&self, name: &str) -> Option<Box<str>> {
+        find(name).map(|d| self.get(d))
+    }
+
+    pub fn int(&self, name: &str) -> i64 {
+        self.by_name(name).and_then(|t| t.parse().ok()).unwrap_or(0)
+    }
+}
+
+/// A session's values: copied from the global ones when it starts.
+#[derive(Debug, Clone)]
+pub struct SessionVars {
+    values: HashMap<&'static str, Box<str>>,
+}
+
+impl SessionVars {
+    pub fn new(globals: &GlobalVars) -> SessionVars {
+        let values =
+            defs::DEFS.iter().filter(|d| d.scope != Scope::Global).map(|d| (d.name, globals.get(d))).collect();
+        SessionVars { values }
+    }
+
+    /// # Panics
+    /// If no such session variable is defined: a misspelling in our code.
+    pub fn text(&self, name: &str) -> &str {
+        self.values.get(name).unwrap_or_else(|| panic!("session variable {name} is not defined"))
+    }
+
+    pub fn get(&self, def: &VarDef) -> Option<&str> {
+        self.values.get(def.name).map(|v| &**v)
+    }
+
+    pub fn set(&mut self, def: &'static VarDef, text: Box<str>) {
+        self.values.insert(def.name, text);
+    }
+
+    pub fn set_by_name(&mut self, name: &str, text: &str) {
+        let def = find(name).expect("callers name defined variables");
+        self.values.insert(def.name, text.into());
+    }
+
+    pub fn int(&self, name: &str) -> i64 {
+        self.text(name).parse().unwrap_or(0)
+    }
+
+    pub fn uint(&self, name: &str) -> u64 {
+        self.text(name).parse().unwrap_or(0)
+    }
+
+    pub fn on(&self, name: &str) -> bool {
+        self.text(name) == "ON"
+    }
+}
+
+/// The value of a variable as `SELECT @@name` yields it.
+pub fn sql_value(def: &VarDef, text: &str) -> (Value, SqlType) {
+    let string = || (Value::str(text), SqlType::varchar(text.chars().count().max(1) as u32, Default::default()));
+    match def.kind {
+        Kind::Bool => (Value::Int((text == "ON") as i64), SqlType::BIGINT),
+        Kind::Int { min, .. } if min < 0 => match text.parse() {
+            Ok(v) => (Value::Int(v), SqlType::BIGINT),
+            Err(_) => string(),
+        },
+        Kind::Int { .. } => match text.parse() {
+            Ok(v) => (Value::UInt(v), SqlType::BIGINT_UNSIGNED),
+            Err(_) => string(),
+        },
+        Kind::Double { .. } => match text.parse() {
+            Ok(v) => (Value::Double(v), SqlType::Double),
+            Err(_) => string(),
+        },
+        _ if text == NULL_TEXT => (Value::Null, SqlType::varchar(1, Default::default())),
+        _ => string(),
+    }
+}
+
+/// Text of a variable that is NULL (`character_set_results` after SET NAMES binary).
+pub const NULL_TEXT: &str = "\0";
+
+/// Looks a variable up by name, whatever its case; error 1193.
+pub fn require(name: &str) -> Result<&'static VarDef> {
+    find(name).ok_or_else(|| Error::unknown_system_variable(name))
+}
+
+/// Sets a global variable from the command line or an option file, before any session exists.
+pub fn set_initial(globals: &GlobalVars, name: &str, text: &str) -> Result<()> {
+    let def = require(&name.replace('-', "_"))?;
+    let value = match def.kind {
+        Kind::Int { .. } => Value::Int(text.parse().map_err(|_| Error::wrong_type_for_var(def.name))?),
+        Kind::Double { .. } => Value::Double(text.parse().map_err(|_| Error::wrong_type_for_var(def.name))?),
+        _ => match text {
+            "1" if def.kind == Kind::Bool => Value::Int(1),
+            "0" if def.kind == Kind::Bool => Value::Int(0),
+            _ => Value::str(text),
+        },
+    };
+    globals.set(def, normalize(def, &value)?.0);
+    Ok(())
+}
