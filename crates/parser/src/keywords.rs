@@ -92,6 +92,11 @@ const fn hash(word: &[u8]) -> usize {
     (h ^ (h >> 9)) % SLOT_COUNT
 }
 
+/// All keywords, upper case.
+pub fn words() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|(_, word)| *word)
+}
+
 /// The keyword that `word` spells, in any case.
 pub fn lookup(word: &[u8]) -> Option<Kw> {
     if word.len() < LEN_MIN || word.len() > LEN_MAX {

@@ -22,6 +22,8 @@ pub mod ast;
 mod error;
 mod grammar;
 mod keywords;
+
+pub use keywords::words as keywords;
 mod lexer;
 mod options;
 pub mod unparse;

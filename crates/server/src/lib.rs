@@ -1,10 +1,18 @@
-//! The Nextleaf server: what stands between the network and the engine.
+//! Nextleaf: the server, the shell, and the database as a library.
 //!
+//! [`Database::open`] opens a database in this process; see there for programs. [`shell`] is the same for people.
+//! What stands between the network and the engine:
 //! [`net`] listens, logs clients in and carries their commands to a [`net::Backend`]; [`config`] collects options from
 //! files, environment and command line; [`serve`](serve::serve) runs the two until a signal comes.
 
 pub mod adapter;
 pub mod config;
+mod library;
 pub mod log;
 pub mod net;
 pub mod serve;
+pub mod shell;
+
+pub use library::{
+    ColumnMeta, Database, Error, ErrorCode, OkInfo, Options, Result, Row, Rows, Session, SqlType, Value, Warning,
+};
