@@ -108,7 +108,8 @@ fn host_matches(pattern: &str, host: &str) -> bool {
 fn like(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t, mut star) = (0, 0, None);
     while t < text.len() {
-        if p < pattern.len() && (pattern[p] == b'_' || pattern[p].eq_ignore_ascii_case(&text[t])) && pattern[p] != b'%' {
+        if p < pattern.len() && (pattern[p] == b'_' || pattern[p].eq_ignore_ascii_case(&text[t])) && pattern[p] != b'%'
+        {
             p += 1;
             t += 1;
         } else if p < pattern.len() && pattern[p] == b'%' {

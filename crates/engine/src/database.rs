@@ -159,7 +159,9 @@ impl Database {
 fn machine_memory_bytes() -> usize {
     let physical = std::fs::read_to_string("/proc/meminfo")
         .ok()
-        .and_then(|t| t.lines().find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.trim().parse().ok()))
+        .and_then(|t| {
+            t.lines().find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.trim().parse().ok())
+        })
         .map_or(8 << 30, |kb: usize| kb * 1024);
     let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|t| t.trim().parse().ok());
     group.map_or(physical, |g: usize| g.min(physical))

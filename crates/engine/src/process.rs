@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
 use executor::Progress;
+use parking_lot::Mutex;
 use types::{Error, Result};
 
 /// Why a query or a connection is to stop. A later one in this list outranks an earlier one.
@@ -142,7 +142,8 @@ impl Process {
         if bytes > 0 {
             return (bytes, self.load_bytes_total.load(Ordering::Relaxed), "bytes");
         }
-        let done = self.progress.leaves_read.load(Ordering::Relaxed) + self.progress.leaves_skipped.load(Ordering::Relaxed);
+        let done =
+            self.progress.leaves_read.load(Ordering::Relaxed) + self.progress.leaves_skipped.load(Ordering::Relaxed);
         (done, self.progress.leaves_total.load(Ordering::Relaxed), "leaves")
     }
 

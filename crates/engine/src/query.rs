@@ -55,7 +55,9 @@ impl Session {
             Ok(ControlFlow::Continue(()))
         })?;
         if calc_found_rows {
-            self.warn(Error::warn_deprecated_syntax("SQL_CALC_FOUND_ROWS", "COUNT(*)").into_warning(WarningLevel::Warning));
+            self.warn(
+                Error::warn_deprecated_syntax("SQL_CALC_FOUND_ROWS", "COUNT(*)").into_warning(WarningLevel::Warning),
+            );
         }
         self.set_found_rows(sent);
         sink.end_rows(&self.end_info(more))
@@ -183,7 +185,13 @@ impl Session {
     }
 
     pub(crate) fn eval_context<'a>(&'a self, info: &'a expr::SessionInfo, params: &'a Params) -> EvalContext<'a> {
-        EvalContext { session: info, params, user_vars: self.user_vars(), warnings: self.warnings(), killed: self.process().stop_flag() }
+        EvalContext {
+            session: info,
+            params,
+            user_vars: self.user_vars(),
+            warnings: self.warnings(),
+            killed: self.process().stop_flag(),
+        }
     }
 }
 

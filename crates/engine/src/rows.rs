@@ -134,9 +134,6 @@ pub fn display(v: &Value) -> String {
     match v {
         Value::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
         Value::Null => "NULL".into(),
-        other => {
-            String::from_utf8_lossy(&other.to_text().unwrap_or_default()).into_owned()
-        }
+        other => String::from_utf8_lossy(&other.to_text().unwrap_or_default()).into_owned(),
     }
 }
-

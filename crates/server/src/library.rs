@@ -59,7 +59,11 @@ impl Session {
     }
 
     /// Like [`Session::query`], but hands out batches as they come instead of keeping them.
-    pub fn query_batches(&mut self, sql: &str, on_batch: impl FnMut(&[ColumnMeta], &Batch) -> Result<()>) -> Result<()> {
+    pub fn query_batches(
+        &mut self,
+        sql: &str,
+        on_batch: impl FnMut(&[ColumnMeta], &Batch) -> Result<()>,
+    ) -> Result<()> {
         let mut sink = Each { columns: Vec::new(), on_batch };
         self.0.execute(sql.as_bytes(), false, &mut sink)
     }
@@ -96,7 +100,11 @@ impl Rows {
 
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.batches.iter().flat_map(move |batch| {
-            batch.selection.to_positions(batch.rows).into_iter().map(move |at| Row { rows: self, batch, at: at as usize })
+            batch.selection.to_positions(batch.rows).into_iter().map(move |at| Row {
+                rows: self,
+                batch,
+                at: at as usize,
+            })
         })
     }
 }

@@ -145,12 +145,7 @@ fn plain(ty: SqlType) -> Typed {
     Typed { ty, unsigned: ty.is_unsigned(), zerofill: false, display_width: None, float_digits: None }
 }
 
-fn column_type(
-    name: &str,
-    ty: &ast::DataType,
-    table_collation: Collation,
-    attrs: &[ast::ColumnAttr],
-) -> Result<Typed> {
+fn column_type(name: &str, ty: &ast::DataType, table_collation: Collation, attrs: &[ast::ColumnAttr]) -> Result<Typed> {
     use ast::DataType::*;
     let string = |kind: StringKind, len: u32, charset: &ast::CharsetSpec| -> Result<Typed> {
         Ok(plain(SqlType::String { kind, len, collation: column_collation(charset, table_collation, attrs)? }))

@@ -22,7 +22,11 @@ pub struct Options {
 }
 
 /// Reads table options; unknown engines are error 1286, or InnoDB with a warning without NO_ENGINE_SUBSTITUTION.
-pub fn options(list: &[ast::TableOption], default_collation: Collation, default_engine: TableEngine) -> Result<Options> {
+pub fn options(
+    list: &[ast::TableOption],
+    default_collation: Collation,
+    default_engine: TableEngine,
+) -> Result<Options> {
     let mut o = Options {
         engine: default_engine,
         substituted: None,
@@ -160,10 +164,7 @@ fn column_key(name: &ast::Ident, kind: ast::IndexKind) -> ast::IndexDef {
         kind,
         constraint: None,
         name: None,
-        parts: vec![ast::KeyPart {
-            key: ast::KeyPartKey::Column { name: name.clone(), prefix: None },
-            desc: false,
-        }],
+        parts: vec![ast::KeyPart { key: ast::KeyPartKey::Column { name: name.clone(), prefix: None }, desc: false }],
         options: ast::IndexOptions::default(),
     }
 }
@@ -183,7 +184,9 @@ fn check_row_size(columns: &[ColumnDef]) -> Result<()> {
     let bytes: u64 = columns
         .iter()
         .map(|c| match c.ty {
-            SqlType::String { kind: StringKind::Char, len, collation } => len as u64 * collation.charset().max_len() as u64,
+            SqlType::String { kind: StringKind::Char, len, collation } => {
+                len as u64 * collation.charset().max_len() as u64
+            }
             SqlType::String { kind: StringKind::VarChar, len, collation } => {
                 len as u64 * collation.charset().max_len() as u64 + if len > 255 { 2 } else { 1 }
             }

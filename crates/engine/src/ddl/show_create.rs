@@ -116,7 +116,8 @@ fn column_line(c: &ColumnDef, table_collation: Collation) -> String {
     } else if matches!(c.ty, SqlType::Timestamp { .. }) {
         s.push_str(" NULL");
     }
-    let is_lob = matches!(c.ty, SqlType::String { kind, .. } if !matches!(kind, StringKind::Char | StringKind::VarChar));
+    let is_lob =
+        matches!(c.ty, SqlType::String { kind, .. } if !matches!(kind, StringKind::Char | StringKind::VarChar));
     match &c.default {
         DefaultValue::None if c.nullable && !is_lob => s.push_str(" DEFAULT NULL"),
         DefaultValue::None => {}

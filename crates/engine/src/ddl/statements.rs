@@ -270,9 +270,10 @@ impl Session {
         for m in missing {
             self.note(Error::bad_table(m));
         }
-        let dropped: Vec<Relation> = self.db().catalog().write(|schemas| {
-            found.iter().filter_map(|(s, t)| schemas.get_mut(s)?.relations.remove(t)).collect()
-        });
+        let dropped: Vec<Relation> = self
+            .db()
+            .catalog()
+            .write(|schemas| found.iter().filter_map(|(s, t)| schemas.get_mut(s)?.relations.remove(t)).collect());
         for r in &dropped {
             self.forget_storage(r);
         }
@@ -300,11 +301,9 @@ impl Session {
                     return Err(Error::table_exists(tt));
                 }
                 let renamed = match relation {
-                    Relation::Table(t) => Relation::Table(Arc::new(TableDef {
-                        schema: ts.clone(),
-                        name: tt.clone(),
-                        ..(*t).clone()
-                    })),
+                    Relation::Table(t) => {
+                        Relation::Table(Arc::new(TableDef { schema: ts.clone(), name: tt.clone(), ..(*t).clone() }))
+                    }
                     Relation::View(_) if fs != ts => return Err(Error::forbid_schema_change(fs, ts)),
                     Relation::View(v) => Relation::View(Arc::new(ViewDef { name: tt.clone(), ..(*v).clone() })),
                 };

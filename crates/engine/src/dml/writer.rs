@@ -45,11 +45,7 @@ pub(crate) struct RowWriter<'s> {
 impl<'s> RowWriter<'s> {
     /// `columns`: positions in the definition of the given values, in their order.
     pub fn new(session: &'s Session, def: &Arc<TableDef>, txn: Arc<Txn>, columns: &[usize]) -> Result<RowWriter<'s>> {
-        let table = session
-            .db()
-            .store()
-            .table(def.id)
-            .ok_or_else(|| Error::no_such_table(&def.schema, &def.name))?;
+        let table = session.db().store().table(def.id).ok_or_else(|| Error::no_such_table(&def.schema, &def.name))?;
         let sources: Vec<Source> = (0..def.columns.len())
             .map(|i| columns.iter().position(|&c| c == i).map_or(Source::Default, Source::Given))
             .collect();
@@ -73,8 +69,7 @@ impl<'s> RowWriter<'s> {
     }
 
     fn start_batch(&mut self) {
-        self.builders =
-            self.def.columns.iter().map(|c| ChunkBuilder::new(c.ty.phys(), BATCH_ROWS_MAX)).collect();
+        self.builders = self.def.columns.iter().map(|c| ChunkBuilder::new(c.ty.phys(), BATCH_ROWS_MAX)).collect();
     }
 
     /// Adds a row. `None` stands for DEFAULT.

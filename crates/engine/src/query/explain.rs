@@ -54,9 +54,13 @@ impl Session {
     }
 
     fn explain_table(&mut self, plan: &plan::Plan, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
-        let types = [UBIGINT, text(19), text(64), long_text(), text(10), long_text(), long_text()]
-            .into_iter()
-            .chain([long_text(), text(1024), UBIGINT, SqlType::Double, text(255)]);
+        let types = [UBIGINT, text(19), text(64), long_text(), text(10), long_text(), long_text()].into_iter().chain([
+            long_text(),
+            text(1024),
+            UBIGINT,
+            SqlType::Double,
+            text(255),
+        ]);
         let columns: Vec<(&str, SqlType)> = plan::explain::TRADITIONAL_COLUMNS.into_iter().zip(types).collect();
         let mut rows = RowSet::new(&columns);
         for r in plan::explain::traditional(plan) {

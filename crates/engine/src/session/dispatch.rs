@@ -26,9 +26,25 @@ fn commits_first(s: &Statement) -> bool {
     match s {
         CreateTable(c) => !c.temporary,
         DropTable(d) => !d.temporary,
-        CreateDatabase(_) | AlterDatabase(_) | DropDatabase { .. } | AlterTable(_) | RenameTable(_) | Truncate(_)
-        | CreateIndex(_) | DropIndex(_) | CreateView(_) | DropView(_) | CreateUser(_) | AlterUser(_) | DropUser { .. }
-        | RenameUser(_) | CreateRole { .. } | DropRole { .. } | Grant(_) | Revoke(_) | TableMaintenance(_)
+        CreateDatabase(_)
+        | AlterDatabase(_)
+        | DropDatabase { .. }
+        | AlterTable(_)
+        | RenameTable(_)
+        | Truncate(_)
+        | CreateIndex(_)
+        | DropIndex(_)
+        | CreateView(_)
+        | DropView(_)
+        | CreateUser(_)
+        | AlterUser(_)
+        | DropUser { .. }
+        | RenameUser(_)
+        | CreateRole { .. }
+        | DropRole { .. }
+        | Grant(_)
+        | Revoke(_)
+        | TableMaintenance(_)
         | LockTables(_) => true,
         _ => false,
     }
@@ -93,13 +109,30 @@ impl Session {
                 MaintenanceOp::Optimize => Err(Error::not_supported("OPTIMIZE TABLE")),
                 MaintenanceOp::Repair => Err(Error::not_supported("REPAIR TABLE")),
             },
-            CreateUser(_) | AlterUser(_) | DropUser { .. } | RenameUser(_) | Grant(_) | Revoke(_) | CreateRole { .. }
-            | DropRole { .. } | SetRole(_) | SetDefaultRole { .. } => {
+            CreateUser(_)
+            | AlterUser(_)
+            | DropUser { .. }
+            | RenameUser(_)
+            | Grant(_)
+            | Revoke(_)
+            | CreateRole { .. }
+            | DropRole { .. }
+            | SetRole(_)
+            | SetDefaultRole { .. } => {
                 self.account_statement(statement)?;
                 self.send_ok(0, String::new(), more, sink)
             }
-            CreateDatabase(_) | AlterDatabase(_) | DropDatabase { .. } | CreateTable(_) | DropTable(_)
-            | RenameTable(_) | Truncate(_) | CreateView(_) | DropView(_) | AlterTable(_) | CreateIndex(_)
+            CreateDatabase(_)
+            | AlterDatabase(_)
+            | DropDatabase { .. }
+            | CreateTable(_)
+            | DropTable(_)
+            | RenameTable(_)
+            | Truncate(_)
+            | CreateView(_)
+            | DropView(_)
+            | AlterTable(_)
+            | CreateIndex(_)
             | DropIndex(_) => self.ddl(statement, text, more, sink),
             Update(_) => Err(Error::not_supported("UPDATE")),
             Delete(_) => Err(Error::not_supported("DELETE")),
@@ -138,7 +171,11 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         let read_only = self.txn.as_ref().is_some_and(|t| t.read_only());
-        if commit { self.commit()? } else { self.rollback()? }
+        if commit {
+            self.commit()?
+        } else {
+            self.rollback()?
+        }
         if completion.chain == Some(true) {
             self.begin(false, Some(read_only))?;
         }

@@ -135,11 +135,8 @@ impl Session {
         let mut offset = 0;
         loop {
             let options = self.parse_options();
-            let parsed = if multi {
-                parser::parse_next(text, offset, &options)
-            } else {
-                parser::parse_single(text, &options)
-            };
+            let parsed =
+                if multi { parser::parse_next(text, offset, &options) } else { parser::parse_single(text, &options) };
             let parsed = parsed.map_err(|e| self.failed_to_parse(e))?;
             if parsed.param_count > 0 {
                 let near = String::from_utf8_lossy(&text[parsed.start..parsed.end]);
@@ -185,11 +182,7 @@ impl Session {
         if let Err(e) = &ended {
             self.row_count = -1;
             self.diagnostics_count += 1;
-            self.diagnostics.push(Warning {
-                level: WarningLevel::Error,
-                code: e.code(),
-                message: e.message().into(),
-            });
+            self.diagnostics.push(Warning { level: WarningLevel::Error, code: e.code(), message: e.message().into() });
         }
         ended
     }
@@ -199,9 +192,7 @@ impl Session {
         self.statement_time_us = if fixed > 0.0 {
             (fixed * 1e6) as i64
         } else {
-            std::time::SystemTime::now()
-                .duration_since(std::time::UNIX_EPOCH)
-                .map_or(0, |d| d.as_micros() as i64)
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64)
         };
     }
 
@@ -217,7 +208,7 @@ impl Session {
             no_backslash_escapes: self.sql_mode.no_backslash_escapes,
             high_not_precedence: self.sql_mode.high_not_precedence,
             ignore_space: self.sql_mode.ignore_space,
-            real_as_float: self.sql_mode.real_as_float
+            real_as_float: self.sql_mode.real_as_float,
         }
     }
 

@@ -55,11 +55,8 @@ impl Session {
             }
             SetItem::Names { charset, collation } => {
                 let charset = charset.as_ref().map_or("utf8mb4", |c| c.as_str());
-                let c = crate::charset::resolve(
-                    Some(charset),
-                    collation.as_ref().map(|c| c.as_str()),
-                    Default::default(),
-                )?;
+                let c =
+                    crate::charset::resolve(Some(charset), collation.as_ref().map(|c| c.as_str()), Default::default())?;
                 self.session_text(out, "character_set_client", charset_shown(charset));
                 self.session_text(out, "character_set_connection", charset_shown(charset));
                 let results = if charset.eq_ignore_ascii_case("binary") { NULL_TEXT } else { charset_shown(charset) };
@@ -71,8 +68,10 @@ impl Session {
                 crate::charset::default_collation(charset)?;
                 self.session_text(out, "character_set_client", charset_shown(charset));
                 self.session_text(out, "character_set_results", charset_shown(charset));
-                let (cs, co) =
-                    (self.vars.text("character_set_database").to_string(), self.vars.text("collation_database").to_string());
+                let (cs, co) = (
+                    self.vars.text("character_set_database").to_string(),
+                    self.vars.text("collation_database").to_string(),
+                );
                 self.session_text(out, "character_set_connection", &cs);
                 self.session_text(out, "collation_connection", &co);
             }
@@ -124,9 +123,7 @@ impl Session {
                 let (text, clamped) = variables::normalize(def, &v)?;
                 if clamped {
                     let shown = crate::rows::display(&v);
-                    self.warn(
-                        Error::truncated_wrong_value(def.name, shown).into_warning(WarningLevel::Warning),
-                    );
+                    self.warn(Error::truncated_wrong_value(def.name, shown).into_warning(WarningLevel::Warning));
                 }
                 text
             }
@@ -134,7 +131,11 @@ impl Session {
         let text = self.check_meaning(def, text)?;
         for twin in twins(def.name) {
             let twin = variables::find(twin).expect("twins are defined");
-            out.push(if global { Assignment::Global(twin, text.clone()) } else { Assignment::Session(twin, text.clone()) });
+            out.push(if global {
+                Assignment::Global(twin, text.clone())
+            } else {
+                Assignment::Session(twin, text.clone())
+            });
         }
         out.push(if global { Assignment::Global(def, text) } else { Assignment::Session(def, text) });
         Ok(())

@@ -43,21 +43,19 @@ impl Session {
                 check_options(&a.options)?;
                 a.users.iter().try_for_each(|u| self.alter_user(u, a.options.locked, a.if_exists))
             }
-            Statement::DropUser { if_exists, users } => {
-                users.iter().try_for_each(|u| {
-                    let (user, host) = self.account_name(u);
-                    let shown = format!("'{user}'@'{host}'");
-                    if self.db.accounts().drop(&user, &host) {
-                        return Ok(());
-                    }
-                    let e = Error::cannot_user("DROP USER", shown);
-                    if *if_exists {
-                        self.note(e);
-                        return Ok(());
-                    }
-                    Err(e)
-                })
-            }
+            Statement::DropUser { if_exists, users } => users.iter().try_for_each(|u| {
+                let (user, host) = self.account_name(u);
+                let shown = format!("'{user}'@'{host}'");
+                if self.db.accounts().drop(&user, &host) {
+                    return Ok(());
+                }
+                let e = Error::cannot_user("DROP USER", shown);
+                if *if_exists {
+                    self.note(e);
+                    return Ok(());
+                }
+                Err(e)
+            }),
             Statement::RenameUser(pairs) => pairs.iter().try_for_each(|(from, to)| self.rename_user(from, to)),
             Statement::Grant(g) => self.grant(g),
             Statement::Revoke(_) => Err(Error::not_supported("REVOKE")),

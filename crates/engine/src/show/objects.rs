@@ -82,7 +82,8 @@ impl Session {
 
     pub(super) fn show_open_tables(&self, schema: Option<&Ident>) -> Result<RowSet> {
         let schema = schema.map(|n| self.schema_or_current(Some(n))).transpose()?;
-        let mut rows = RowSet::new(&[("Database", text(64)), ("Table", text(64)), ("In_use", BIGINT), ("Name_locked", BIGINT)]);
+        let mut rows =
+            RowSet::new(&[("Database", text(64)), ("Table", text(64)), ("In_use", BIGINT), ("Name_locked", BIGINT)]);
         for r in self.relations(schema.as_deref()) {
             if let Relation::Table(t) = r
                 && t.engine != TableEngine::Virtual
@@ -146,9 +147,9 @@ impl Session {
         let mut rows = self.show_columns(table, false)?;
         match column {
             None => {}
-            Some(DescribeColumn::Name(n)) => rows.rows.retain(
-                |r| matches!(&r[0], Value::Bytes(b) if b.eq_ignore_ascii_case(n.as_bytes())),
-            ),
+            Some(DescribeColumn::Name(n)) => {
+                rows.rows.retain(|r| matches!(&r[0], Value::Bytes(b) if b.eq_ignore_ascii_case(n.as_bytes())))
+            }
             Some(DescribeColumn::Like(p)) => self.filter_rows(&mut rows, &ShowFilter::Like(p.clone()))?,
         }
         rows.send(sink, &self.end_info(more))
@@ -209,7 +210,6 @@ impl Session {
         rows.push(vec![s(&name), s(show_create::database(&name, self.schema_collation(&name)))]);
         Ok(rows)
     }
-
 }
 
 fn view_rows(v: &catalog::ViewDef) -> RowSet {

@@ -12,8 +12,14 @@ pub enum Scope {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Kind {
     Bool,
-    Int { min: i128, max: i128 },
-    Double { min: f64, max: f64 },
+    Int {
+        min: i128,
+        max: i128,
+    },
+    Double {
+        min: f64,
+        max: f64,
+    },
     Enum(&'static [&'static str]),
     /// Comma-separated subset.
     Set(&'static [&'static str]),

@@ -45,8 +45,7 @@ pub struct SessionVars {
 
 impl SessionVars {
     pub fn new(globals: &GlobalVars) -> SessionVars {
-        let values =
-            defs::DEFS.iter().filter(|d| d.scope != Scope::Global).map(|d| (d.name, globals.get(d))).collect();
+        let values = defs::DEFS.iter().filter(|d| d.scope != Scope::Global).map(|d| (d.name, globals.get(d))).collect();
         SessionVars { values }
     }
 

@@ -9,12 +9,12 @@ use types::{Error, ErrorCode, Result};
 
 use super::hangup::{HangupMonitor, Watch};
 use super::login::{self, LOGIN_LEN_MAX, LoggedIn, LoginError};
-use engine::Entry;
 use super::secrets::Secrets;
 use super::socket::Socket;
 use super::stream::Stream;
 use super::wire::{ReadError, Wire};
 use super::{Backend, ClientHost, Kill, Limits, Options, ProcessList, Reply};
+use engine::Entry;
 
 /// What all connections of a server share.
 pub(crate) struct Shared {

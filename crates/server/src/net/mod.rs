@@ -38,9 +38,9 @@ mod tls;
 mod wire;
 
 pub use backend::{Backend, Client, Limits, Session};
+pub use engine::{Kill, Process, ProcessInfo, ProcessList};
 pub use host::ClientHost;
 pub use listener::{Options, Server, StartError, Stopper};
-pub use engine::{Kill, Process, ProcessInfo, ProcessList};
 pub use reply::{LocalInfile, Reply};
 
 /// What clients see as the server's version: MySQL's behind which the dialect stands, then our own.

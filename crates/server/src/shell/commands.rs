@@ -139,14 +139,7 @@ impl Shell {
         };
         let start = Instant::now();
         let bar = self.interactive.then(|| Bar::start(self.session.process().clone()));
-        let mut sink = Terminal {
-            layout,
-            printer: None,
-            quiet: !self.interactive,
-            timing: self.timing,
-            start,
-            bar,
-        };
+        let mut sink = Terminal { layout, printer: None, quiet: !self.interactive, timing: self.timing, start, bar };
         let result = self.session.execute(text, true, &mut sink);
         if let Some(bar) = &mut sink.bar {
             bar.stop();

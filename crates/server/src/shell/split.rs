@@ -34,8 +34,10 @@ impl Default for Splitter {
 }
 
 /// Words that the shell answers itself when they begin a line and no statement is open.
-const COMMANDS: &[&str] =
-    &["source", "quit", "exit", "help", "use", "timing", "status", "clear", "\\.", "\\q", "\\h", "\\u", "\\t", "\\s", "\\?", "\\c"];
+const COMMANDS: &[&str] = &[
+    "source", "quit", "exit", "help", "use", "timing", "status", "clear", "\\.", "\\q", "\\h", "\\u", "\\t", "\\s",
+    "\\?", "\\c",
+];
 
 impl Splitter {
     pub fn feed(&mut self, bytes: &[u8]) {
