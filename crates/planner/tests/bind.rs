@@ -119,6 +119,24 @@ fn deep_and_wide_statements_answer_errors() {
     assert!(bind(&unions).starts_with("UnionAll"));
     let mixed = vec!["select 1"; 3_000].join(" except ");
     assert!(bind(&mixed).starts_with("ERROR 1473"), "{}", bind(&mixed));
+    // As deep as the parser lets it be: an answer, whatever it is.
+    for (open, inner, close) in [
+        ("abs(", "a", ")"),
+        ("(select ", "a", ")"),
+        ("case when ", "a", " then 1 end"),
+        ("not (", "a", " is null)"),
+        ("exists (select 1 from u where u.a in (select ", "a", " from v))"),
+        ("(1, 2) = (select 1, ", "2", ")"),
+        ("(select a from (select ", "1 a", ") d)"),
+        ("a + (", "1", ")"),
+        ("(select max(a) over (order by ", "a", ") from t limit 1)"),
+    ] {
+        for depth in [10, 60, 63, 64, 100, 500, 2_000, 100_000] {
+            let sql = format!("select {}{inner}{} from t", open.repeat(depth), close.repeat(depth));
+            let answer = bind(&sql);
+            assert!(depth > 10 || !answer.starts_with("ERROR"), "{sql}: {answer}");
+        }
+    }
     let mut nested = "select 1".to_string();
     for _ in 0..100 {
         nested = format!("select * from ({nested}) d");

@@ -321,8 +321,8 @@ fn not(negated: bool) -> &'static str {
 /// `DateAdd` as `date_add`.
 fn snake(name: &str) -> String {
     let mut out = String::new();
-    for (i, c) in name.chars().enumerate() {
-        if c.is_ascii_uppercase() && i > 0 && !name[..i].ends_with('(') {
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !out.is_empty() && !out.ends_with('(') {
             out.push('_');
         }
         out.push(c.to_ascii_lowercase());

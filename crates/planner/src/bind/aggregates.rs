@@ -65,6 +65,7 @@ impl<'a> Bind<'a, '_, '_> {
         Ok(self.add_aggregate(owner, bound))
     }
 
+    #[allow(clippy::type_complexity)]
     fn aggregate_parts(&mut self, call: &'a ast::AggregateCall) -> Result<(Vec<Expr>, Vec<(Expr, bool)>)> {
         let args = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
         let mut order_by = vec![];

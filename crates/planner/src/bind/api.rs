@@ -109,6 +109,7 @@ impl<'e> Binder<'e> {
             calc_found_rows: false,
             views: vec![],
             depth: 0,
+            query_count: 0,
             assigned: HashMap::new(),
             update_targets: vec![],
             derived_depth: 0,
@@ -138,6 +139,7 @@ pub(super) struct Shared<'e> {
     /// Views being expanded, outermost first.
     pub views: Vec<(Box<str>, Box<str>)>,
     pub depth: usize,
+    pub query_count: usize,
     /// Types of user variables assigned so far in the statement, by lower-case name.
     pub assigned: HashMap<String, SqlType>,
     /// Tables that the statement changes; reading one in a subquery is error 1093.

@@ -295,7 +295,7 @@ impl<'a> Bind<'a, '_, '_> {
         let mut block = Block::new(Clause::From);
         block.row_ids = true;
         self.blocks.push(block);
-        self.from_clause(tables, false)
+        self.bind_from(tables, false)
     }
 
     fn note_targets(&mut self, sources: &[usize]) {

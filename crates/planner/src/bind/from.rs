@@ -21,7 +21,7 @@ use types::{Error, Result, SqlType};
 
 impl<'a> Bind<'a, '_, '_> {
     /// Binds FROM and puts its names in sight of the current block.
-    pub fn from_clause(&mut self, from: &'a [ast::TableRef], straight: bool) -> Result<Logical> {
+    pub fn bind_from(&mut self, from: &'a [ast::TableRef], straight: bool) -> Result<Logical> {
         check_table_count(from)?;
         self.set_clause(Clause::From);
         let mut all: Option<(Logical, Scope)> = None;
@@ -286,18 +286,21 @@ impl<'a> Bind<'a, '_, '_> {
         rs: Scope,
         kind: ast::JoinKind,
     ) -> Result<(Vec<Expr>, Scope)> {
-        let find = |scope: &Scope, name: &str| -> Result<ColumnId> {
-            let mut found = scope.visible.iter().filter(|c| same_name(&c.name, name));
-            match (found.next(), found.next()) {
-                (Some(c), None) => Ok(c.id),
-                (None, _) => Err(Error::bad_field(name, "from clause")),
+        // That a side lacks the column counts before that it has two.
+        let find = |name: &str| -> Result<(ColumnId, ColumnId)> {
+            let all = |scope: &Scope| -> Vec<ColumnId> {
+                scope.visible.iter().filter(|c| same_name(&c.name, name)).map(|c| c.id).collect()
+            };
+            match (&all(&ls)[..], &all(&rs)[..]) {
+                ([], _) | (_, []) => Err(Error::bad_field(name, "from clause")),
+                ([l], [r]) => Ok((*l, *r)),
                 _ => Err(Error::non_uniq(name, "from clause")),
             }
         };
         let mut on = vec![];
         let mut pairs = vec![];
         for name in names {
-            let (l, r) = (find(&ls, name)?, find(&rs, name)?);
+            let (l, r) = find(name)?;
             if pairs.contains(&(l, r)) {
                 continue;
             }

@@ -51,5 +51,7 @@ pub use dml::{BoundAssignment, BoundDelete, BoundUpdate, DmlTarget, NewValue};
 pub const MAX_JOIN_TABLES: usize = 61;
 /// Queries within queries, views and CTEs included (MySQL: 63).
 pub const MAX_QUERY_DEPTH: usize = 63;
+/// Queries bound for one statement, each use of a view counted.
+pub const MAX_QUERIES: usize = 1 << 16;
 /// Operators in one chain such as `a + b + c`, and set operations that cannot be flattened.
 pub const MAX_CHAIN: usize = 1000;

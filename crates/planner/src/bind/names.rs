@@ -99,6 +99,16 @@ impl Bind<'_, '_, '_> {
         Err(Error::bad_field(written(c), self.blocks[current].clause.name()))
     }
 
+    /// An aggregate's argument that names an item made of an aggregate: 1247 instead of 1054.
+    fn check_no_aggregate_alias(&self, block: &Block, c: &ast::ColumnRef) -> Result<()> {
+        match find_item(block, c) {
+            Ok(Some(item)) if self.has_aggregate(block, &item.expr) => {
+                Err(Error::illegal_reference(&item.name, "reference to group function"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn find_in_block(&self, level: usize, c: &ast::ColumnRef) -> Result<Option<Expr>> {
         let block = &self.blocks[level];
         let outer = level + 1 < self.blocks.len();
@@ -117,6 +127,9 @@ impl Bind<'_, '_, '_> {
                 _ => false,
             };
         if !aliases {
+            if block.in_aggregate > 0 && !outer {
+                self.check_no_aggregate_alias(block, c)?;
+            }
             return Ok(None);
         }
         match find_item(block, c)? {

@@ -1,6 +1,6 @@
 //! Queries: WITH, a body, ORDER BY and LIMIT.
 
-use super::MAX_QUERY_DEPTH;
+use super::{MAX_QUERIES, MAX_QUERY_DEPTH};
 use super::api::Bind;
 use super::scope::{Block, Clause};
 use expr::{ColumnId, Expr};
@@ -38,6 +38,11 @@ impl<'a> Bind<'a, '_, '_> {
     pub fn query(&mut self, q: &'a ast::Query, usage: QueryUse) -> Result<Bound> {
         if self.shared.depth >= MAX_QUERY_DEPTH {
             return Err(Error::too_high_level_of_nesting_for_select());
+        }
+        // Views of views multiply, and so do rows compared with subqueries.
+        self.shared.query_count += 1;
+        if self.shared.query_count > MAX_QUERIES {
+            return Err(Error::not_supported(format_args!("more than {MAX_QUERIES} queries in a statement")));
         }
         if q.into.is_some() && usage != QueryUse::Top {
             return Err(Error::wrong_usage("INTO", "subquery"));

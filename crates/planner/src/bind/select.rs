@@ -53,7 +53,7 @@ impl<'a> Bind<'a, '_, '_> {
         self.blocks.push(block);
         self.check_named_windows()?;
 
-        let mut plan = self.from_clause(&s.from, s.modifiers.straight_join)?;
+        let mut plan = self.bind_from(&s.from, s.modifiers.straight_join)?;
         if let Some(w) = &s.where_ {
             self.set_clause(Clause::Where);
             let predicates = self.condition(w)?;

@@ -69,15 +69,14 @@ impl<'a> Bind<'a, '_, '_> {
 
     /// `row op (query)`
     pub fn row_subquery(&mut self, row: Vec<Expr>, op: CmpOp, q: &'a ast::Query) -> Result<Expr> {
+        if matches!(op, CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge) {
+            return self.ordered_row_subquery(row, op, q);
+        }
         let bound = self.query(q, QueryUse::Subquery)?;
         if row.len() != bound.output.len() {
             return Err(Error::operand_columns(row.len()));
         }
-        let negated = match op {
-            CmpOp::Eq | CmpOp::NullSafeEq => false,
-            CmpOp::Ne => true,
-            _ => return Err(Error::not_supported("ordering comparison of a row with a subquery")),
-        };
+        let negated = op == CmpOp::Ne;
         let op = if negated { CmpOp::Eq } else { op };
         // At most one row by nature needs no check, but a missing row must still answer NULLs.
         let plan = Logical::Join {
@@ -93,6 +92,21 @@ impl<'a> Bind<'a, '_, '_> {
         }
         let compared = self.quantified_over(row, op, false, Bound { plan, output: bound.output })?;
         if negated { build::not(compared) } else { Ok(compared) }
+    }
+
+    /// `(a, b) < (SELECT x, y ..)`: the row of the scalars `(SELECT x ..)` and `(SELECT y ..)`, each with its own binding.
+    fn ordered_row_subquery(&mut self, row: Vec<Expr>, op: CmpOp, q: &'a ast::Query) -> Result<Expr> {
+        let mut scalars = vec![];
+        for i in 0..row.len() {
+            let bound = self.query(q, QueryUse::Subquery)?;
+            if row.len() != bound.output.len() {
+                return Err(Error::operand_columns(row.len()));
+            }
+            let output = vec![bound.output[i].clone()];
+            scalars.push(self.scalar_of(Bound { plan: bound.plan, output })?);
+        }
+        let as_row = |items| Expr::new(ExprKind::Row(items), SqlType::Null, true);
+        build::compare(op, as_row(row), as_row(scalars))
     }
 
     /// Keeps the definition and answers the expression that stands for it.
