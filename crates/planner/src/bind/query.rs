@@ -1,8 +1,8 @@
 //! Queries: WITH, a body, ORDER BY and LIMIT.
 
-use super::{MAX_QUERIES, MAX_QUERY_DEPTH};
 use super::api::Bind;
 use super::scope::{Block, Clause};
+use super::{MAX_QUERIES, MAX_QUERY_DEPTH};
 use expr::{ColumnId, Expr};
 use parser::ast;
 use plan::logical::Logical;
