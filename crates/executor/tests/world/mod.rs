@@ -1,0 +1,258 @@
+//! Random tables in memory, and a statement's surroundings.
+
+use catalog::{ColumnDef, DefaultValue, TableDef, TableEngine, TableId};
+use executor::*;
+use expr::{Params, SessionInfo, UserVars, Warnings};
+use plan::physical::{Plan, PlanNode};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use types::{Collation, Decimal, Error, Result, SqlType, Value};
+use vector::{Batch, ChunkBuilder, Selection, Vector};
+
+pub const TEXT: SqlType = SqlType::varchar(40, Collation::Utf8mb4_0900AiCi);
+pub const DEC: SqlType = SqlType::Decimal { precision: 10, scale: 2 };
+/// Columns of every table: a few integers, a few more, text, decimals, a unique number, doubles.
+pub const A: usize = 0;
+pub const B: usize = 1;
+pub const S: usize = 2;
+pub const D: usize = 3;
+pub const U: usize = 4;
+pub const X: usize = 5;
+const TYPES: [SqlType; 6] = [SqlType::INT, SqlType::INT, TEXT, DEC, SqlType::INT, SqlType::Double];
+
+pub struct Rng(u64);
+
+impl Rng {
+    pub fn new(seed: u64) -> Rng {
+        Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03)
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) as usize) % n
+    }
+}
+
+pub struct MemTable {
+    pub def: Arc<TableDef>,
+    pub leaves: Vec<Batch>,
+}
+
+impl MemTable {
+    fn random(rng: &mut Rng, id: u64, rows: usize) -> MemTable {
+        let columns = TYPES
+            .iter()
+            .enumerate()
+            .map(|(i, ty)| ColumnDef {
+                name: format!("c{i}").into(),
+                ty: *ty,
+                nullable: true,
+                default: DefaultValue::None,
+                auto_increment: false,
+                on_update_current_timestamp: false,
+                comment: "".into(),
+                unsigned: false,
+                zerofill: false,
+                display_width: None,
+                float_digits: None,
+                invisible: false,
+            })
+            .collect();
+        let def = Arc::new(TableDef {
+            id: TableId(id),
+            schema: "test".into(),
+            name: format!("t{id}").into(),
+            columns,
+            indexes: vec![],
+            engine: TableEngine::InnoDb,
+            collation: Collation::Utf8mb4_0900AiCi,
+            comment: "".into(),
+            options: vec![],
+            created_at: 0,
+            temporary: false,
+        });
+        let leaf_rows = [1, 8, 64, 1024][rng.below(4)];
+        let domain = [3, 10, 200][rng.below(3)];
+        let nulls = [0, 10, 3][rng.below(3)];
+        let mut next = 0i64;
+        let mut leaves = Vec::new();
+        let mut left = rows;
+        while left > 0 {
+            let n = left.min(leaf_rows);
+            left -= n;
+            let mut columns: Vec<ChunkBuilder> = TYPES.iter().map(|t| ChunkBuilder::new(t.phys(), n)).collect();
+            for _ in 0..n {
+                for (c, b) in columns.iter_mut().enumerate() {
+                    if c != U && nulls > 0 && rng.below(nulls) == 0 {
+                        b.push_null();
+                        continue;
+                    }
+                    let k = rng.below(domain) as i64;
+                    b.push(&match c {
+                        A => Value::Int(k - 2),
+                        B => Value::Int(k * 1000),
+                        S => {
+                            let word = if k % 2 == 0 { format!("Ab{k}") } else { format!("aB and a longer tail {k}") };
+                            Value::str(&if rng.below(2) == 0 { word.to_uppercase() } else { word })
+                        }
+                        D => Value::Decimal(Decimal::from_i128(k as i128 * 25 - 100, 2)),
+                        U => {
+                            next += 1;
+                            Value::Int((next * 7919) % 100_003)
+                        }
+                        _ => Value::Double((k - 1) as f64 / 2.0),
+                    });
+                }
+            }
+            let columns = columns.into_iter().map(|b| Vector::flat(b.finish())).collect();
+            let mut leaf = Batch::new(n, columns);
+            // Some rows are deleted.
+            if rng.below(3) == 0 {
+                leaf.selection = Selection::Some((0..n as u16).filter(|_| rng.below(5) > 0).collect());
+            }
+            leaves.push(leaf);
+        }
+        MemTable { def, leaves }
+    }
+}
+
+impl TableReader for &MemTable {
+    fn leaf_count(&self) -> usize {
+        self.leaves.len()
+    }
+
+    fn read(
+        &self,
+        leaf: usize,
+        columns: &[usize],
+        _: bool,
+        wanted: &dyn Fn(&context::ZoneMaps<'_>) -> bool,
+    ) -> Result<Option<Batch>> {
+        if !wanted(&|_| None) {
+            return Ok(None);
+        }
+        let b = &self.leaves[leaf];
+        let columns = columns.iter().map(|&c| b.columns[c].clone()).collect();
+        Ok(Some(Batch { rows: b.rows, columns, selection: b.selection.clone() }))
+    }
+
+    fn lookup(&self, _: usize, _: &[Vec<Value>]) -> Result<Vec<Option<u64>>> {
+        Err(Error::internal("no keys here"))
+    }
+
+    fn fetch(&self, _: &[u64], _: &[usize]) -> Result<Batch> {
+        Err(Error::internal("no row ids here"))
+    }
+}
+
+pub struct World {
+    pub tables: Vec<MemTable>,
+    pub pool: WorkerPool,
+    pub session: SessionInfo,
+    pub user_vars: UserVars,
+    pub killed: AtomicBool,
+}
+
+impl Tables for World {
+    fn open(&self, table: &TableDef) -> Result<Arc<dyn TableReader + '_>> {
+        let t = self.tables.iter().find(|t| t.def.id == table.id).ok_or_else(|| Error::internal("no such table"))?;
+        Ok(Arc::new(t))
+    }
+}
+
+impl World {
+    pub fn new(rng: &mut Rng, tables: usize) -> World {
+        let sizes: Vec<usize> = (0..tables).map(|_| [0, 1, 7, 60, 150, 400][rng.below(6)]).collect();
+        World::sized(rng, &sizes)
+    }
+
+    pub fn sized(rng: &mut Rng, sizes: &[usize]) -> World {
+        World {
+            tables: sizes.iter().enumerate().map(|(i, &n)| MemTable::random(rng, i as u64, n)).collect(),
+            pool: WorkerPool::new(3),
+            session: SessionInfo { group_concat_max_len: 1 << 20, ..SessionInfo::default() },
+            user_vars: UserVars::default(),
+            killed: AtomicBool::new(false),
+        }
+    }
+
+    pub fn run(&self, root: &PlanNode, dop: usize, memory: usize) -> Result<Vec<Vec<Value>>> {
+        let accountant = MemoryAccountant::new(memory);
+        let warnings = Warnings::new(64);
+        let params = Params::default();
+        let progress = Progress::default();
+        let dir = std::env::temp_dir();
+        let ctx = ExecContext {
+            session: &self.session,
+            user_vars: &self.user_vars,
+            warnings: &warnings,
+            params: &params,
+            tables: self,
+            virtual_tables: &NoVirtualTables,
+            pool: &self.pool,
+            memory: accountant.clone(),
+            killed: &self.killed,
+            spill_dir: &dir,
+            dop,
+            max_recursion_depth: 1000,
+            progress: &progress,
+            node_stats: None,
+        };
+        let plan = Plan {
+            root: Box::new(root.clone()),
+            init: vec![],
+            param_count: 4,
+            serial: false,
+            estimated_rows_read: 1e9,
+        };
+        let types: Vec<SqlType> = root.output.iter().map(|c| c.ty).collect();
+        let mut rows = Vec::new();
+        execute(&plan, &ctx, &mut |batch| {
+            assert_eq!(batch.columns.len(), types.len());
+            assert!(batch.columns.iter().all(|c| matches!(c, Vector::Const(_)) || c.chunk().0.len() == batch.rows));
+            batch.selection.for_each(batch.rows, |i| {
+                rows.push(batch.columns.iter().zip(&types).map(|(c, t)| c.value(i, t)).collect());
+            });
+            Ok(ControlFlow::Continue(()))
+        })?;
+        assert_eq!(accountant.used_bytes(), 0, "memory is returned");
+        Ok(rows)
+    }
+
+    /// Kills the statement after a while; answers its result and how long it went on.
+    pub fn run_and_kill(&self, root: &PlanNode, dop: usize, after: Duration) -> (Result<Vec<Vec<Value>>>, Duration) {
+        std::thread::scope(|s| {
+            let killer = s.spawn(|| {
+                std::thread::sleep(after);
+                self.killed.store(true, Ordering::Relaxed);
+                Instant::now()
+            });
+            let result = self.run(root, dop, 64 << 20);
+            let ended = Instant::now();
+            let killed = killer.join().expect("the killer does not fail");
+            (result, ended.saturating_duration_since(killed))
+        })
+    }
+}
+
+/// Rows as text; strings in lower case, since any of a group's equal strings may stand for it.
+pub fn printed(rows: &[Vec<Value>]) -> Vec<String> {
+    rows.iter()
+        .map(|r| {
+            let cells: Vec<String> = r
+                .iter()
+                .map(|v| match v {
+                    Value::Bytes(b) => String::from_utf8_lossy(b).to_lowercase(),
+                    Value::Int(v) => v.to_string(),
+                    Value::UInt(v) => v.to_string(),
+                    Value::Decimal(d) => format!("{}/{}", d.unscaled, d.scale),
+                    Value::Double(d) => format!("{d:.9}"),
+                    other => format!("{other:?}"),
+                })
+                .collect();
+            cells.join("|")
+        })
+        .collect()
+}
