@@ -444,3 +444,23 @@ impl<'a> Lexer<'a> {
         }
     }
 }
+
+/// The white space of what lies between two tokens; comments and the brackets of `/*! .. */` are left out.
+pub fn space_of_gap(gap: &[u8], out: &mut Vec<u8>) {
+    let mut rest = gap;
+    while let Some(&b) = rest.first() {
+        let len = match b {
+            b'/' if rest.get(2) == Some(&b'!') && memchr::memmem::find(rest, b"*/").is_none() => {
+                3 + rest[3..].iter().take(6).take_while(|b| b.is_ascii_digit()).count()
+            }
+            b'/' => memchr::memmem::find(rest, b"*/").map_or(rest.len(), |i| i + 2),
+            b'*' => 2,
+            b'#' | b'-' => memchr::memchr(b'\n', rest).map_or(rest.len(), |i| i + 1),
+            _ => {
+                out.push(b);
+                1
+            }
+        };
+        rest = rest.get(len..).unwrap_or_default();
+    }
+}

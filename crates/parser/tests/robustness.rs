@@ -164,7 +164,7 @@ fn long_lists_are_fast() {
 
 #[test]
 fn expressions_are_compact() {
-    assert!(size_of::<Expr>() <= 40, "{}", size_of::<Expr>());
+    assert!(size_of::<Expr>() <= 32, "{}", size_of::<Expr>());
     assert!(size_of::<Statement>() <= 72, "{}", size_of::<Statement>());
 }
 

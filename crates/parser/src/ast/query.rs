@@ -1,7 +1,7 @@
 //! Queries: SELECT, set operations, table references.
 
 use super::{DataType, FieldsLines};
-use super::{Expr, ExprKind, Ident, JsonOnResponse, Literal, ObjectName, SourceText, Span, WindowSpec};
+use super::{Expr, ExprKind, Ident, IntroducedForm, JsonOnResponse, Literal, ObjectName, SourceText, Span, WindowSpec};
 use std::borrow::Cow;
 
 /// `[WITH ..] body [ORDER BY ..] [LIMIT ..] [INTO ..] [locking]`
@@ -125,7 +125,7 @@ pub enum SelectItem {
 pub struct SelectExpr {
     pub expr: Expr,
     pub alias: Option<Ident>,
-    /// the expression as written
+    /// the expression as written, without comments
     pub text: SourceText,
 }
 
@@ -139,7 +139,14 @@ impl SelectExpr {
         match &self.expr.kind {
             ExprKind::Column(c) => Cow::Borrowed(&c.name),
             ExprKind::Literal(Literal::Str(s)) => String::from_utf8_lossy(s),
+            ExprKind::Literal(Literal::Introduced(i))
+                if matches!(i.form, IntroducedForm::Str | IntroducedForm::National) =>
+            {
+                String::from_utf8_lossy(&i.value)
+            }
             ExprKind::Literal(Literal::Null) => Cow::Borrowed("NULL"),
+            ExprKind::Literal(Literal::Bool(true)) => Cow::Borrowed("TRUE"),
+            ExprKind::Literal(Literal::Bool(false)) => Cow::Borrowed("FALSE"),
             _ => Cow::Borrowed(&self.text),
         }
     }

@@ -102,7 +102,7 @@ impl<'a> Parser<'a> {
             return Ok(row);
         }
         loop {
-            row.push(self.expr_or_default()?);
+            self.push_value(&mut row)?;
             if !self.eat(Tok::Comma) {
                 self.expect(Tok::RParen)?;
                 return Ok(row);

@@ -10,6 +10,7 @@
 //! Level 6 does not chain: what follows `a LIKE b` must be of a lower level. `:=` takes everything to its right.
 //! (MySQL 8.4, "Operator Precedence" and "Expressions".)
 
+use super::literal::small_u64;
 use super::{EXPR_WEIGHT, Parser, QUERY_WEIGHT, is_ident};
 use crate::ast::*;
 use crate::keywords::Kw;
@@ -69,6 +70,65 @@ impl<'a> Parser<'a> {
     /// An expression.
     pub(crate) fn expr(&mut self) -> Result<Expr> {
         self.expr_at(ANY)
+    }
+
+    /// An expression onto the end of `list`.
+    ///
+    /// A literal with a comma or parenthesis right behind it is the bulk of INSERT and IN lists: it is built in its place,
+    /// past all levels of operators.
+    #[inline]
+    pub(super) fn push_expr(&mut self, list: &mut Vec<Expr>) -> Result<()> {
+        let token = self.tok;
+        let span = Span::new(token.start, token.end);
+        let plain = matches!(self.src.get(token.end as usize), Some(b',' | b')'));
+        match token.tok {
+            Tok::Int if plain && token.end - token.start < 19 => {
+                let value = small_u64(self.text_of(token));
+                self.bump();
+                list.push(Expr::new(ExprKind::Literal(Literal::Int(value)), span));
+            }
+            Tok::Str if plain => {
+                let value = self.string_value(token);
+                self.bump();
+                list.push(Expr::new(ExprKind::Literal(Literal::Str(value)), span));
+            }
+            Tok::Decimal if plain => {
+                let digits = self.utf8(self.text_of(token))?.into();
+                self.bump();
+                list.push(Expr::new(ExprKind::Literal(Literal::Decimal(digits)), span));
+            }
+            Tok::Kw(Kw::NULL) if plain => {
+                self.bump();
+                list.push(Expr::new(ExprKind::Literal(Literal::Null), span));
+            }
+            Tok::Minus if self.plain_number_follows() => {
+                self.bump();
+                let number = Span::new(self.tok.start, self.tok.end);
+                let literal = self.literal()?.unwrap_or(Literal::Null);
+                let operand = Box::new(Expr::new(ExprKind::Literal(literal), number));
+                list.push(Expr::new(ExprKind::Unary(UnaryOp::Neg, operand), span.to(number)));
+            }
+            _ => list.push(self.expr()?),
+        }
+        Ok(())
+    }
+
+    /// Behind the current token, digits with at most one point, then a comma or parenthesis.
+    fn plain_number_follows(&self) -> bool {
+        let rest = self.src.get(self.tok.end as usize..).unwrap_or_default();
+        let len = rest.iter().take_while(|b| b.is_ascii_digit() || **b == b'.').count();
+        let points = rest[..len].iter().filter(|b| **b == b'.').count();
+        len > points && points <= 1 && matches!(rest.get(len), Some(b',' | b')'))
+    }
+
+    /// [`Parser::push_expr`], or DEFAULT.
+    #[inline]
+    pub(super) fn push_value(&mut self, list: &mut Vec<Expr>) -> Result<()> {
+        if self.at_kw(Kw::DEFAULT) {
+            list.push(self.expr_or_default()?);
+            return Ok(());
+        }
+        self.push_expr(list)
     }
 
     /// An expression of operators that bind at least as tightly as `min`.
@@ -390,7 +450,7 @@ impl<'a> Parser<'a> {
         }
         let mut list = vec![first];
         while self.eat(Tok::Comma) {
-            list.push(self.expr()?);
+            self.push_expr(&mut list)?;
         }
         self.expect(Tok::RParen)?;
         // `(a` without comma or parenthesis has failed above.
@@ -478,20 +538,13 @@ impl<'a> Parser<'a> {
     /// A column, or a call of a function that is no keyword.
     fn name_or_call(&mut self) -> Result<Expr> {
         let token = self.tok;
-        match self.peek2() {
-            (next, _) if next.tok == Tok::LParen => return self.call(token),
-            (next, _) if next.tok != Tok::Dot => {
-                let name = self.any_word()?;
-                let span = Span::new(token.start, token.end);
-                let column = ColumnRef { schema: None, table: None, name };
-                if matches!(next.tok, Tok::Arrow | Tok::ArrowText) {
-                    return self.json_arrow(column, token.start);
-                }
-                return Ok(Expr::new(ExprKind::Column(Box::new(column)), span));
-            }
-            _ => {}
+        let name = self.any_word()?;
+        match self.kind() {
+            Tok::LParen => return self.call(token, name),
+            Tok::Dot => {}
+            _ => return self.json_arrow(ColumnRef { schema: None, table: None, name }, token.start),
         }
-        let mut column = self.column_ref()?;
+        let mut column = self.qualified_column(name)?;
         if self.at(Tok::LParen) && column.schema.is_none() {
             let args = self.call_args()?;
             let call = FunctionCall { schema: column.table.take(), name: column.name, args };
@@ -500,21 +553,28 @@ impl<'a> Parser<'a> {
         self.json_arrow(column, token.start)
     }
 
-    /// `[[schema.]table.]name`; a leading point is allowed.
-    pub(crate) fn column_ref(&mut self) -> Result<ColumnRef> {
-        let leading_dot = self.eat(Tok::Dot);
-        let first = if leading_dot { self.any_word()? } else { self.ident()? };
-        if !self.eat(Tok::Dot) {
-            if leading_dot {
-                return Err(self.error());
-            }
-            return Ok(ColumnRef { schema: None, table: None, name: first });
-        }
+    /// After `first`, at the point.
+    fn qualified_column(&mut self, first: Ident) -> Result<ColumnRef> {
+        self.bump();
         let second = self.any_word()?;
-        if leading_dot || !self.eat(Tok::Dot) {
+        if !self.eat(Tok::Dot) {
             return Ok(ColumnRef { schema: None, table: Some(first), name: second });
         }
         Ok(ColumnRef { schema: Some(first), table: Some(second), name: self.any_word()? })
+    }
+
+    /// `[[schema.]table.]name`; a leading point is allowed.
+    pub(crate) fn column_ref(&mut self) -> Result<ColumnRef> {
+        if self.eat(Tok::Dot) {
+            let table = Some(self.any_word()?);
+            self.expect(Tok::Dot)?;
+            return Ok(ColumnRef { schema: None, table, name: self.any_word()? });
+        }
+        let first = self.ident()?;
+        if self.at(Tok::Dot) {
+            return self.qualified_column(first);
+        }
+        Ok(ColumnRef { schema: None, table: None, name: first })
     }
 
     /// `column`, `column -> path`, `column ->> path`

@@ -95,10 +95,9 @@ pub(crate) fn has_own_grammar(name: &str) -> bool {
 }
 
 impl<'a> Parser<'a> {
-    /// `name(...)`, the name being no reserved word; the parenthesis is known to follow.
+    /// `name(...)` after the name, which is no reserved word, at the parenthesis.
     #[inline(never)]
-    pub(super) fn call(&mut self, name_token: Token) -> Result<Expr> {
-        let name = self.any_word()?;
+    pub(super) fn call(&mut self, name_token: Token, name: Ident) -> Result<Expr> {
         let start = name_token.start;
         // A quoted name is never a built-in with a grammar of its own, but may be an ordinary one.
         let lower: Ident = name.to_ascii_lowercase().into();

@@ -182,9 +182,15 @@ impl<'a> Parser<'a> {
 
 fn parse_u64(digits: &[u8]) -> Option<u64> {
     if digits.len() < 19 {
-        return Some(digits.iter().fold(0, |v, b| v * 10 + u64::from(b - b'0')));
+        return Some(small_u64(digits));
     }
     std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// The value of fewer than 19 decimal digits.
+#[inline]
+pub(super) fn small_u64(digits: &[u8]) -> u64 {
+    digits.iter().fold(0, |v, b| v * 10 + u64::from(b - b'0'))
 }
 
 /// Of `x'4D'` or `0x4D`; an odd digit count gets a zero in front.

@@ -37,7 +37,7 @@ pub(crate) use function::has_own_grammar;
 use crate::ast::{Expr, Ident, ObjectName, SelectInto, SourceText, Span};
 use crate::error;
 use crate::keywords::Kw;
-use crate::lexer::{Lexer, Tok, Token};
+use crate::lexer::{self, Lexer, Tok, Token};
 use crate::options::ParseOptions;
 use types::{Error, Result};
 
@@ -211,6 +211,27 @@ impl<'a> Parser<'a> {
     /// The source under the span.
     pub(crate) fn source_text(&self, span: Span) -> SourceText {
         SourceText(String::from_utf8_lossy(span.of(self.src)).into())
+    }
+
+    /// The source under the span without its comments, as MySQL names columns.
+    pub(crate) fn name_text(&self, span: Span) -> SourceText {
+        let text = span.of(self.src);
+        let may_comment = memchr::memchr3(b'#', b'/', b'-', text).is_some();
+        if !may_comment {
+            return self.source_text(span);
+        }
+        let mut lexer = Lexer::new(text, 0, self.opts.ansi_quotes, !self.opts.no_backslash_escapes);
+        let (mut out, mut end) = (Vec::with_capacity(text.len()), 0);
+        loop {
+            let token = lexer.next();
+            let start = token.start as usize;
+            lexer::space_of_gap(&text[end..start], &mut out);
+            out.extend_from_slice(&text[start..token.end as usize]);
+            end = token.end as usize;
+            if matches!(token.tok, Tok::Eof | Tok::Bad) {
+                return SourceText(String::from_utf8_lossy(&out).into());
+            }
+        }
     }
 
     // --- bounds

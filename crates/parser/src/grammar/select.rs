@@ -103,7 +103,7 @@ impl<'a> Parser<'a> {
             return Ok(SelectItem::QualifiedWildcard(table, self.span_from(start)));
         }
         let expr = self.expr()?;
-        let text = self.source_text(self.span_from(start));
+        let text = self.name_text(self.span_from(start));
         let alias = if self.eat_kw(Kw::AS) || self.at_ident() || self.at(Tok::Str) {
             Some(self.ident_or_string()?)
         } else {

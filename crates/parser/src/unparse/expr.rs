@@ -149,8 +149,12 @@ fn level(op: BinaryOp) -> u8 {
     }
 }
 
-fn chains(inner: BinaryOp, outer: BinaryOp) -> bool {
-    level(inner) != 0 && level(inner) == level(outer)
+/// `inner`, the left operand of `outer`, needs parentheses.
+fn parens(inner: BinaryOp, outer: BinaryOp) -> bool {
+    use BinaryOp::{Concat, JsonExtract, JsonUnquote};
+    let chains = level(inner) != 0 && level(inner) == level(outer);
+    // concat(..) and arrows are simple; commas separate as well as parentheses.
+    !chains && !matches!(inner, Concat | JsonExtract | JsonUnquote) && outer != Concat
 }
 
 impl Display for BinaryExpr {
@@ -162,7 +166,7 @@ impl Display for BinaryExpr {
                 f.write_str("concat(")?;
             }
             let inner = i.checked_sub(1).and_then(|i| nodes.get(i));
-            if inner.is_some_and(|inner| !chains(inner.op, node.op)) {
+            if inner.is_some_and(|inner| parens(inner.op, node.op)) {
                 f.write_char('(')?;
             }
         }
@@ -174,7 +178,7 @@ impl Display for BinaryExpr {
                 BinaryOp::JsonExtract | BinaryOp::JsonUnquote => write!(f, "{}{}", node.op.symbol(), node.right)?,
                 _ => write!(f, " {} {}", node.op.symbol(), Operand(&node.right))?,
             }
-            if nodes.get(i + 1).is_some_and(|outer| !chains(node.op, outer.op)) {
+            if nodes.get(i + 1).is_some_and(|outer| parens(node.op, outer.op)) {
                 f.write_char(')')?;
             }
         }
