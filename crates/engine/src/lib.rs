@@ -44,3 +44,8 @@ pub(crate) fn io_error(what: &str, path: &Path, e: &std::io::Error) -> Error {
 
 /// The version that clients are told.
 pub const VERSION: &str = concat!("8.4.0-nextleaf-", env!("CARGO_PKG_VERSION"));
+
+/// Whether there is a system variable of this name, which an option file could set.
+pub fn is_variable(name: &str) -> bool {
+    variables::find(name).is_some()
+}

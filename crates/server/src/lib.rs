@@ -3,9 +3,11 @@
 //! [`Database::open`] opens a database in this process; see there for programs. [`shell`] is the same for people.
 //! What stands between the network and the engine:
 //! [`net`] listens, logs clients in and carries their commands to a [`net::Backend`]; [`config`] collects options from
-//! files, environment and command line; [`serve`](serve::serve) runs the two until a signal comes.
+//! files, environment and command line; [`adapter`] is the engine as such a backend; [`serve`](serve::serve) runs all
+//! until a signal comes. [`commands`] are those of the binary.
 
 pub mod adapter;
+pub mod commands;
 pub mod config;
 mod library;
 pub mod log;

@@ -28,7 +28,6 @@ mod hangup;
 mod host;
 mod listener;
 mod login;
-
 mod reply;
 mod secrets;
 mod socket;

@@ -1,0 +1,43 @@
+//! The engine's description of a result column as a column definition.
+
+use engine::ColumnMeta;
+use protocol::{Column, ColumnFlags, wire_type};
+use types::SqlType;
+
+use super::text_rows::Format;
+
+/// The column definition of `meta`, with character strings in the character set of that collation.
+pub(super) fn column<'a>(meta: &'a ColumnMeta, results_collation_id: u16) -> Column<'a> {
+    let mut column: Column<'a> = wire_type(&meta.ty, results_collation_id);
+    column.schema = &meta.schema;
+    column.table = &meta.table;
+    column.org_table = &meta.org_table;
+    column.name = &meta.name;
+    column.org_name = &meta.org_name;
+    if let Some(width) = meta.display_width {
+        column.length = width;
+    }
+    for (on, flag) in [
+        (!meta.nullable, ColumnFlags::NOT_NULL),
+        (meta.primary_key, ColumnFlags::PRI_KEY),
+        (meta.unique_key, ColumnFlags::UNIQUE_KEY),
+        (meta.multiple_key, ColumnFlags::MULTIPLE_KEY),
+        (meta.auto_increment, ColumnFlags::AUTO_INCREMENT),
+        (meta.unsigned, ColumnFlags::UNSIGNED),
+        (meta.zerofill, ColumnFlags::ZEROFILL),
+    ] {
+        if on {
+            column.flags = column.flags.with(flag);
+        }
+    }
+    column
+}
+
+/// How its values are written.
+pub(super) fn format(meta: &ColumnMeta) -> Format {
+    let zerofill = match (meta.zerofill, meta.ty) {
+        (true, SqlType::Int { .. }) => Some(meta.display_width.map_or(10, |width| width.min(250) as u8)),
+        _ => None,
+    };
+    Format { sql_type: meta.ty, zerofill }
+}

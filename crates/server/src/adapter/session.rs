@@ -1,0 +1,164 @@
+//! A session of the engine behind a connection. Both know the connection by the same [`Process`](crate::net::Process),
+//! through which the network stops statements whose client has gone, and KILL ends connections.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Database, Session};
+use protocol::{Capabilities, OkPacket, StatusFlags};
+use types::Result;
+use types::temporal::TimeZone;
+
+use super::columns::column;
+use super::sink::{ColumnsOnly, WireSink, status};
+use crate::net::{self, Client, DEFAULT_COLLATION_ID, Limits, Reply};
+
+pub(super) struct EngineSession {
+    db: Arc<Database>,
+    session: Session,
+    client: Client,
+}
+
+impl EngineSession {
+    pub(super) fn open(db: Arc<Database>, client: Client) -> Result<EngineSession> {
+        let session = open_session(&db, &client)?;
+        Ok(EngineSession { db, session, client })
+    }
+
+    fn seconds(&self, name: &str) -> Duration {
+        Duration::from_secs(self.session.vars().uint(name))
+    }
+
+    fn zone(&self) -> TimeZone {
+        TimeZone::parse(self.session.vars().text("time_zone")).unwrap_or(TimeZone::Utc)
+    }
+}
+
+fn open_session(db: &Arc<Database>, client: &Client) -> Result<Session> {
+    let mut session = db.session_of(client.process.clone(), &client.user, &client.host.name());
+    set_names(&mut session, client.collation_id);
+    if let Some(name) = &client.database {
+        session.use_database(name)?;
+    }
+    Ok(session)
+}
+
+/// Applies the collation that a client named in its login; one that is not known here means the default, as in MySQL.
+fn set_names(session: &mut Session, collation_id: u16) {
+    let names = match collation_id {
+        8 => "latin1 COLLATE latin1_swedish_ci",
+        47 => "latin1 COLLATE latin1_bin",
+        63 => "binary",
+        33 | 83 => "utf8mb3",
+        45 => "utf8mb4 COLLATE utf8mb4_general_ci",
+        46 => "utf8mb4 COLLATE utf8mb4_bin",
+        309 => "utf8mb4 COLLATE utf8mb4_0900_bin",
+        _ => return,
+    };
+    let _ = session.execute(format!("SET NAMES {names}").as_bytes(), false, &mut ColumnsOnly::default());
+}
+
+impl net::Session for EngineSession {
+    fn limits(&self) -> Limits {
+        let interactive = self.client.capabilities.has(Capabilities::INTERACTIVE);
+        Limits {
+            idle: self.seconds(if interactive { "interactive_timeout" } else { "wait_timeout" }),
+            read: self.seconds("net_read_timeout"),
+            write: self.seconds("net_write_timeout"),
+            packet_len_max: self.session.vars().uint("max_allowed_packet") as usize,
+        }
+    }
+
+    fn status(&self) -> StatusFlags {
+        status(self.session.status_flags(false))
+    }
+
+    fn query(&mut self, sql: &[u8], reply: &mut Reply<'_>) -> Result<()> {
+        let multi_statements = reply.multi_statements();
+        let mut sink = WireSink::new(reply, self.zone(), self.status());
+        self.session.execute(sql, multi_statements, &mut sink)
+    }
+
+    fn use_database(&mut self, name: &[u8]) -> Result<()> {
+        self.session.use_database(&String::from_utf8_lossy(name))
+    }
+
+    fn field_list(&mut self, table: &[u8], wildcard: &[u8], reply: &mut Reply<'_>) -> Result<()> {
+        let table = String::from_utf8_lossy(table).replace('`', "``");
+        let mut found = ColumnsOnly::default();
+        self.session.execute(format!("SELECT * FROM `{table}` LIMIT 0").as_bytes(), false, &mut found)?;
+        let matching = found.columns.iter().filter(|meta| wildcard.is_empty() || like(wildcard, meta.name.as_bytes()));
+        let columns: Vec<_> = matching.map(|meta| (column(meta, DEFAULT_COLLATION_ID), None)).collect();
+        reply.field_list(&columns, &OkPacket { status: self.status(), ..OkPacket::default() })
+    }
+
+    fn statistics(&mut self) -> String {
+        self.session.statistics()
+    }
+
+    fn kill(&mut self, id: u32) -> Result<()> {
+        self.session.execute(format!("KILL {id}").as_bytes(), false, &mut ColumnsOnly::default())
+    }
+
+    fn reset(&mut self) -> Result<()> {
+        self.session.reset();
+        set_names(&mut self.session, self.client.collation_id);
+        Ok(())
+    }
+
+    fn change_user(&mut self, client: Client) -> Result<()> {
+        self.session = open_session(&self.db, &client)?;
+        self.client = client;
+        Ok(())
+    }
+}
+
+/// LIKE with `%`, `_` and `\`, ASCII letters in either case. Linear in pattern times text.
+fn like(pattern: &[u8], text: &[u8]) -> bool {
+    // reached[t]: the pattern so far matches the first t bytes
+    let mut reached = vec![false; text.len() + 1];
+    reached[0] = true;
+    let mut rest = pattern;
+    while let [c, tail @ ..] = rest {
+        rest = tail;
+        if *c == b'%' {
+            let from = reached.iter().position(|&here| here).unwrap_or(reached.len());
+            reached[from..].fill(true);
+            continue;
+        }
+        let (any, wanted) = match (*c, rest) {
+            (b'_', _) => (true, 0),
+            (b'\\', [escaped, tail @ ..]) => {
+                rest = tail;
+                (false, *escaped)
+            }
+            (plain, _) => (false, plain),
+        };
+        for t in (1..=text.len()).rev() {
+            reached[t] = reached[t - 1] && (any || text[t - 1].eq_ignore_ascii_case(&wanted));
+        }
+        reached[0] = false;
+    }
+    reached[text.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards() {
+        for (pattern, text, matches) in [
+            ("%", "", true),
+            ("a%", "Abc", true),
+            ("_b_", "abc", true),
+            ("_b", "abc", false),
+            ("%b%", "abc", true),
+            ("a\\_c", "a_c", true),
+            ("a\\_c", "abc", false),
+            ("", "a", false),
+        ] {
+            assert_eq!(like(pattern.as_bytes(), text.as_bytes()), matches, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! `nextleaf server`: opens the data directory and serves it.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use engine::Database;
+use types::{Error, Result};
+
+use crate::adapter::{ColumnsOnly, EngineBackend};
+use crate::config::{ServerArgs, ServerConfig};
+use crate::log;
+use crate::net::StartError;
+use crate::serve::serve;
+
+pub(super) fn run(args: Vec<OsString>) -> ExitCode {
+    let args = match ServerArgs::parse_line(args) {
+        Ok(args) => args,
+        Err(e) => {
+            let _ = e.print();
+            return ExitCode::from(e.exit_code() as u8);
+        }
+    };
+    let started =
+        args.config(std::env::vars()).map_err(|e| StartError::new(e.to_string())).and_then(|config| start(&config));
+    match started {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            log::error(e);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start(config: &ServerConfig) -> std::result::Result<(), StartError> {
+    let failed = |what: &str, e: &dyn std::fmt::Display| StartError::new(format!("{what}: {e}"));
+    std::fs::create_dir_all(&config.datadir)
+        .map_err(|e| failed(&format!("cannot make the data directory {}", config.datadir.display()), &e))?;
+    let db = Database::open(engine_options(config)?).map_err(|e| failed("cannot open the database", &e))?;
+    if let Some(path) = &config.init_file {
+        run_init_file(&db, path).map_err(|e| failed(&format!("the init file {}", path.display()), &e))?;
+    }
+    let processes = db.processes().clone();
+    serve(config, Arc::new(EngineBackend::new(db)), processes)
+}
+
+/// Settings that the engine knows; those it does not are fatal or, where they may be meant for MySQL, worth a warning.
+fn engine_options(config: &ServerConfig) -> std::result::Result<engine::Options, StartError> {
+    let mut variables: Vec<(String, String)> = Vec::new();
+    for (name, value) in config.shown_variables() {
+        variables.push((name.to_owned(), value));
+    }
+    for setting in &config.variables {
+        if engine::is_variable(&setting.name) {
+            variables.push((setting.name.clone(), setting.value.clone()));
+        } else if setting.lenient {
+            log::warning(setting.error("unknown here, ignored"));
+        } else {
+            return Err(StartError::new(setting.error("there is no such option").to_string()));
+        }
+    }
+    Ok(engine::Options { dir: Some(config.datadir.clone()), variables, ..engine::Options::default() })
+}
+
+/// init_file: statements that root executes before anybody can connect.
+fn run_init_file(db: &Arc<Database>, path: &Path) -> Result<()> {
+    let text = std::fs::read(path).map_err(Error::internal)?;
+    db.session("root", "localhost").execute(&text, true, &mut ColumnsOnly::default())
+}
