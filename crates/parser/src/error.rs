@@ -21,14 +21,14 @@ pub fn syntax(src: &[u8], from: usize, at: usize) -> Error {
 
 /// 1065: nothing but white space and comments.
 pub fn empty() -> Error {
-    Error::new(ErrorCode(1065), "Query was empty")
+    Error::new(ErrorCode::EMPTY_QUERY, "Query was empty")
 }
 
 /// 1436: nested deeper than [`crate::MAX_NESTING`].
 #[cold]
 pub fn too_deep() -> Error {
     Error::new(
-        ErrorCode(1436),
+        ErrorCode::STACK_OVERRUN_NEED_MORE,
         format!("Thread stack overrun:  expressions can be nested {} levels deep at most", crate::MAX_NESTING),
     )
 }
@@ -36,14 +36,14 @@ pub fn too_deep() -> Error {
 /// 1473: subqueries nested deeper than [`crate::MAX_QUERY_NESTING`].
 #[cold]
 pub fn too_deep_select() -> Error {
-    Error::new(ErrorCode(1473), "Too high level of nesting for select")
+    Error::new(ErrorCode::TOO_HIGH_LEVEL_OF_NESTING_FOR_SELECT, "Too high level of nesting for select")
 }
 
 /// 1116
 #[cold]
 pub fn too_many_tables() -> Error {
     Error::new(
-        ErrorCode(1116),
+        ErrorCode::TOO_MANY_TABLES,
         format!("Too many tables; Nextleaf can only use {} tables in a join", crate::MAX_JOIN_TABLES),
     )
 }
@@ -52,5 +52,5 @@ pub fn too_many_tables() -> Error {
 #[cold]
 pub fn invalid_utf8(bytes: &[u8]) -> Error {
     let shown: String = bytes.escape_ascii().to_string().chars().take(NEAR_MAX).collect();
-    Error::new(ErrorCode(1300), format!("Invalid utf8mb4 character string: '{shown}'"))
+    Error::new(ErrorCode::INVALID_CHARACTER_STRING, format!("Invalid utf8mb4 character string: '{shown}'"))
 }

@@ -83,7 +83,10 @@ pub fn parse_single(sql: &[u8], options: &ParseOptions) -> Result<Parsed> {
 /// out whether there is another one, see [`next_statement`].
 pub fn parse_next(sql: &[u8], offset: usize, options: &ParseOptions) -> Result<Parsed> {
     if sql.len() > MAX_TEXT_LEN {
-        return Err(types::Error::new(types::ErrorCode(1153), "Got a packet bigger than 'max_allowed_packet' bytes"));
+        return Err(types::Error::new(
+            types::ErrorCode::NET_PACKET_TOO_LARGE,
+            "Got a packet bigger than 'max_allowed_packet' bytes",
+        ));
     }
     let mut parser = Parser::new(sql, offset, options);
     if matches!(parser.kind(), Tok::Eof | Tok::Semicolon) {

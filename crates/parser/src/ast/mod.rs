@@ -1,23 +1,35 @@
 //! The tree that the grammar builds: owned, boxed enums, one type per construct of the language.
 //!
-//! - [`expr`]: expressions; every node carries its [`Span`].
+//! - [`expr`], [`literal`], [`operator`], [`function`]: expressions; every node carries its [`Span`].
 //! - [`query`]: SELECT, set operations, FROM.
 //! - [`dml`]: INSERT, UPDATE, DELETE, LOAD DATA, CALL, DO, HANDLER.
-//! - [`ddl`]: tables, indexes, views, schemas.
+//! - [`ddl`], [`data_type`], [`partition`], [`alter`]: tables, indexes, views, schemas.
 //! - [`admin`]: SET, SHOW, EXPLAIN, transactions, accounts, maintenance.
 //!
 //! Equality compares meaning: [`Span`] and [`SourceText`] are positions and spellings, so they always compare equal.
 
 pub mod admin;
+pub mod alter;
+pub mod data_type;
 pub mod ddl;
 pub mod dml;
 pub mod expr;
+pub mod function;
+pub mod literal;
+pub mod operator;
+pub mod partition;
 pub mod query;
 
 pub use admin::*;
+pub use alter::*;
+pub use data_type::*;
 pub use ddl::*;
 pub use dml::*;
 pub use expr::*;
+pub use function::*;
+pub use literal::*;
+pub use operator::*;
+pub use partition::*;
 pub use query::*;
 
 use std::fmt;

@@ -361,7 +361,7 @@ impl<'a> Parser<'a> {
             "COPY" => AlterAlgorithm::Copy,
             _ => {
                 let message = format!("Unknown ALGORITHM type: '{}'", word.as_str());
-                return Err(Error::new(types::ErrorCode(1800), message));
+                return Err(Error::new(types::ErrorCode::UNKNOWN_ALTER_ALGORITHM, message));
             }
         })
     }
@@ -378,7 +378,7 @@ impl<'a> Parser<'a> {
             "EXCLUSIVE" => AlterLock::Exclusive,
             _ => {
                 let message = format!("Unknown LOCK type: '{}'", word.as_str());
-                return Err(Error::new(types::ErrorCode(1801), message));
+                return Err(Error::new(types::ErrorCode::UNKNOWN_ALTER_LOCK, message));
             }
         })
     }

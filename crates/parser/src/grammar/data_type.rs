@@ -114,7 +114,10 @@ impl<'a> Parser<'a> {
                 let width = self.opt_length()?;
                 self.number_attrs();
                 if !matches!(width, None | Some(4)) {
-                    return Err(Error::new(ErrorCode(1818), "Supports only YEAR or YEAR(4) column."));
+                    return Err(Error::new(
+                        ErrorCode::INVALID_YEAR_COLUMN_LENGTH,
+                        "Supports only YEAR or YEAR(4) column.",
+                    ));
                 }
                 DataType::Year(width)
             }
@@ -405,5 +408,5 @@ fn geometry_kind(word: &str) -> Option<GeometryKind> {
 }
 
 fn bad_float_precision() -> Error {
-    Error::new(ErrorCode(1063), "Incorrect column specifier for column")
+    Error::new(ErrorCode::WRONG_FIELD_SPEC, "Incorrect column specifier for column")
 }

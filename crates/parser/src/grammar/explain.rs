@@ -43,7 +43,7 @@ impl<'a> Parser<'a> {
                 "TREE" => ExplainFormat::Tree,
                 _ => {
                     return Err(Error::new(
-                        ErrorCode(1791),
+                        ErrorCode::UNKNOWN_EXPLAIN_FORMAT,
                         format!("Unknown EXPLAIN format name: '{}'", name.as_str()),
                     ));
                 }

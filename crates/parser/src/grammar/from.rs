@@ -209,7 +209,7 @@ impl<'a> Parser<'a> {
     /// `[AS] alias [(columns)]` of a derived table.
     fn derived(&mut self, query: Query, lateral: bool, start: u32) -> Result<TableRef> {
         let Some(alias) = self.opt_table_alias()? else {
-            return Err(Error::new(ErrorCode(1248), "Every derived table must have its own alias"));
+            return Err(Error::new(ErrorCode::DERIVED_MUST_HAVE_ALIAS, "Every derived table must have its own alias"));
         };
         let columns = self.opt_paren_idents()?;
         let span = self.span_from(start);

@@ -126,7 +126,7 @@ impl<'a> Parser<'a> {
                 let value: f64 = self.utf8(text)?.parse().map_err(|_| self.error())?;
                 if !value.is_finite() {
                     return Err(types::Error::new(
-                        types::ErrorCode(1367),
+                        types::ErrorCode::ILLEGAL_VALUE_FOR_TYPE,
                         format!("Illegal double '{}' value found during parsing", self.utf8(text)?),
                     ));
                 }

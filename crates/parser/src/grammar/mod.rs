@@ -22,6 +22,7 @@ mod function;
 mod json_table;
 mod literal;
 mod load;
+mod operand;
 mod partition;
 mod query;
 mod schema;
@@ -30,6 +31,7 @@ mod set;
 mod show;
 mod special_function;
 mod statement;
+mod table_option;
 mod window;
 
 pub(crate) use function::has_own_grammar;

@@ -1,7 +1,7 @@
 //! PARTITION BY and partition definitions.
 
 use super::Parser;
-use super::expr::Paren;
+use super::operand::Paren;
 use crate::ast::*;
 use crate::keywords::Kw;
 use crate::lexer::Tok;
