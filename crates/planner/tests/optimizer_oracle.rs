@@ -1,0 +1,101 @@
+//! Random queries over tiny tables of NULL-able integers, evaluated twice: the bound query row by row, subqueries nested
+//! and recomputed for each row as SQL defines them; and the optimizer's plan, by a plain interpreter of plans.
+
+#[path = "oracle/generate.rs"]
+mod generate;
+#[path = "oracle/logical.rs"]
+mod logical;
+#[path = "oracle/physical.rs"]
+mod physical;
+#[path = "oracle/scalar.rs"]
+mod scalar;
+
+use catalog::{ColumnStats, Statistics, TableId, TableStats};
+use generate::Generator;
+use planner::optimize::{OptimizerSettings, optimize_traced};
+use scalar::Row;
+use std::sync::Arc;
+
+/// Statistics that have nothing to do with the data: plans must not depend on them for their meaning.
+struct Rumours(u64);
+
+impl Statistics for Rumours {
+    fn table(&self, id: TableId) -> Option<Arc<TableStats>> {
+        let mut r = generate::Rng(self.0 ^ id.0.wrapping_mul(0x9E37));
+        if r.below(4) == 0 {
+            return None;
+        }
+        let rows = [0, 1, 10, 1000, 100_000][r.below(5)] as u64;
+        let columns = (0..4)
+            .map(|_| ColumnStats {
+                distinct: (r.below(1000) + 1) as f64,
+                null_fraction: 0.1,
+                min: None,
+                max: None,
+                width: 8.0,
+            })
+            .collect();
+        Some(Arc::new(TableStats { rows, columns, sample: Arc::default() }))
+    }
+}
+
+fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort();
+    rows
+}
+
+fn check(seed: u64, settings: &OptimizerSettings, depth: usize) -> Result<(), String> {
+    let mut g = Generator::new(seed);
+    let (query, data) = g.query(depth);
+    let before = plan::logical::display::display(&query);
+    let expected = logical::run(&query, &data);
+    let mut trace = vec![];
+    let plan = optimize_traced(query, &Rumours(seed), settings, None, Some(&mut trace));
+    let text = || {
+        let passes: String = trace.iter().map(|(n, t)| format!("--- {n}\n{t}")).collect();
+        format!("seed {seed}\n{before}\n{passes}\n{data:?}")
+    };
+    let plan = plan.map_err(|e| format!("{e}\n{}", text()))?;
+    let explained = plan::explain::tree(&plan, None);
+    match (expected, physical::run(&plan, &data)) {
+        // A subquery of more than one row somewhere: which rows reach it is the plan's business.
+        (Err(_), _) | (_, Err(physical::Failure::ManyRows)) => Ok(()),
+        (Ok(_), Err(physical::Failure::Broken(e))) => Err(format!("{e}\n{}\n{explained}\n{plan:#?}", text())),
+        (Ok(a), Ok(b)) => {
+            let (a, b) = (sorted(a), sorted(b));
+            if a == b { Ok(()) } else { Err(format!("expected {a:?}\ngot      {b:?}\n{}\n{explained}", text())) }
+        }
+    }
+}
+
+fn run(name: &str, seeds: std::ops::Range<u64>, settings: OptimizerSettings) {
+    let mut failures = vec![];
+    let only = std::env::var("ORACLE_SEED").ok().and_then(|s| s.parse::<u64>().ok());
+    for seed in only.map_or(seeds, |s| s..s + 1) {
+        let settings = settings.clone();
+        let depth = 1 + (seed % 4) as usize;
+        let outcome = std::panic::catch_unwind(move || check(seed, &settings, depth))
+            .unwrap_or_else(|_| Err(format!("seed {seed} panics")));
+        if let Err(e) = outcome {
+            failures.push((e.len(), e));
+        }
+    }
+    // The shortest is the easiest to read.
+    failures.sort();
+    if let Some((_, first)) = failures.first() {
+        panic!("{name}: {} failures, among them\n{first}", failures.len());
+    }
+}
+
+/// Queries a test runs.
+const COUNT: u64 = 4000;
+
+#[test]
+fn plans_mean_what_queries_mean() {
+    run("default", 0..COUNT, OptimizerSettings::default());
+}
+
+#[test]
+fn plain_plans_mean_what_queries_mean() {
+    run("plain", COUNT..2 * COUNT, OptimizerSettings::plain());
+}
