@@ -48,9 +48,15 @@ fn check(seed: u64, settings: &OptimizerSettings, depth: usize) -> Result<(), St
     let mut g = Generator::new(seed);
     let (query, data) = g.query(depth);
     let before = plan::logical::display::display(&query);
+    let t0 = std::time::Instant::now();
     let expected = logical::run(&query, &data);
+    let t1 = std::time::Instant::now();
     let mut trace = vec![];
     let plan = optimize_traced(query, &Rumours(seed), settings, None, Some(&mut trace));
+    let t2 = std::time::Instant::now();
+    if std::env::var("ORACLE_SEED").is_ok() {
+        eprintln!("oracle {:?}, optimizer {:?}", t1 - t0, t2 - t1);
+    }
     let text = || {
         let passes: String = trace.iter().map(|(n, t)| format!("--- {n}\n{t}")).collect();
         format!("seed {seed}\n{before}\n{passes}\n{data:?}")
@@ -59,36 +65,53 @@ fn check(seed: u64, settings: &OptimizerSettings, depth: usize) -> Result<(), St
     let explained = plan::explain::tree(&plan, None);
     match (expected, physical::run(&plan, &data)) {
         // A subquery of more than one row somewhere: which rows reach it is the plan's business.
-        (Err(_), _) | (_, Err(physical::Failure::ManyRows)) => Ok(()),
-        (Ok(_), Err(physical::Failure::Broken(e))) => Err(format!("{e}\n{}\n{explained}\n{plan:#?}", text())),
+        (Err(e), _) if e != "many rows" && e != "too long" => Err(format!("{e}\n{}", text())),
+        (Err(_), _) | (_, Err(physical::Failure::ManyRows)) => {
+            SKIPPED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Ok(())
+        }
+        (Ok(_), Err(physical::Failure::Broken(e))) => Err(format!("{e}\n{}\n{explained}", text())),
         (Ok(a), Ok(b)) => {
             let (a, b) = (sorted(a), sorted(b));
+            if !a.is_empty() {
+                FRUITFUL.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            }
             if a == b { Ok(()) } else { Err(format!("expected {a:?}\ngot      {b:?}\n{}\n{explained}", text())) }
         }
     }
 }
+
+static SKIPPED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+static FRUITFUL: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
 fn run(name: &str, seeds: std::ops::Range<u64>, settings: OptimizerSettings) {
     let mut failures = vec![];
     let only = std::env::var("ORACLE_SEED").ok().and_then(|s| s.parse::<u64>().ok());
     for seed in only.map_or(seeds, |s| s..s + 1) {
         let settings = settings.clone();
+        let started = std::time::Instant::now();
         let depth = 1 + (seed % 4) as usize;
         let outcome = std::panic::catch_unwind(move || check(seed, &settings, depth))
             .unwrap_or_else(|_| Err(format!("seed {seed} panics")));
+        if started.elapsed().as_millis() > 500 {
+            eprintln!("seed {seed} took {:?}", started.elapsed());
+        }
         if let Err(e) = outcome {
             failures.push((e.len(), e));
         }
     }
+    eprintln!("{name}: so far {FRUITFUL:?} with rows, {SKIPPED:?} not compared");
     // The shortest is the easiest to read.
     failures.sort();
     if let Some((_, first)) = failures.first() {
-        panic!("{name}: {} failures, among them\n{first}", failures.len());
+        let seeds: Vec<&str> =
+            failures.iter().filter_map(|f| f.1.split("seed ").nth(1)?.split_whitespace().next()).collect();
+        panic!("{name}: {} failures ({}), among them\n{first}", failures.len(), seeds.join(" "));
     }
 }
 
 /// Queries a test runs.
-const COUNT: u64 = 4000;
+const COUNT: u64 = 300;
 
 #[test]
 fn plans_mean_what_queries_mean() {

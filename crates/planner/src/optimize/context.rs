@@ -3,7 +3,7 @@
 use super::OptimizerSettings;
 use super::tree;
 use catalog::Statistics;
-use expr::{ColumnId, Expr, ExprKind, ParamId, SubqueryId};
+use expr::{ColumnId, EvalContext, Expr, ExprKind, ParamId, SubqueryId};
 use plan::InitKind;
 use plan::logical::{ColumnInfo, Columns, Logical, SubqueryDef};
 use std::collections::HashMap;
@@ -33,6 +33,8 @@ pub struct Context<'a> {
     pub next_cte: u32,
     pub stats: &'a dyn Statistics,
     pub settings: &'a OptimizerSettings,
+    /// The session, if constants may be computed now.
+    pub eval: Option<&'a EvalContext<'a>>,
 }
 
 impl<'a> Context<'a> {
@@ -74,6 +76,7 @@ impl<'a> Context<'a> {
             next_cte,
             stats,
             settings,
+            eval: None,
         }
     }
 

@@ -40,6 +40,7 @@ pub use settings::OptimizerSettings;
 use cardinality::Estimator;
 use catalog::Statistics;
 use context::Context;
+use expr::EvalContext;
 use plan::Plan;
 use plan::logical::display::display_node;
 use plan::logical::{Logical, LogicalQuery};
@@ -76,19 +77,22 @@ fn join_order(node: Logical, cx: &mut Context) -> Result<Logical> {
 
 /// The plan of a bound query.
 pub fn optimize(query: LogicalQuery, stats: &dyn Statistics, settings: &OptimizerSettings) -> Result<Plan> {
-    optimize_traced(query, stats, settings, None)
+    optimize_traced(query, stats, settings, None, None)
 }
 
-/// As [`optimize`]; `trace` gets the tree after each pass, printed.
-pub fn optimize_traced(
+/// As [`optimize`]. With `eval`, constants are computed and row samples consulted; `trace` gets the tree after each pass,
+/// printed.
+pub fn optimize_traced<'a>(
     mut query: LogicalQuery,
-    stats: &dyn Statistics,
-    settings: &OptimizerSettings,
+    stats: &'a dyn Statistics,
+    settings: &'a OptimizerSettings,
+    eval: Option<&'a EvalContext<'a>>,
     mut trace: Option<&mut Vec<(String, String)>>,
 ) -> Result<Plan> {
     let mut root = tree::take(&mut query.root);
     let mut cx =
         Context::new(&root, std::mem::take(&mut query.columns), std::mem::take(&mut query.subqueries), stats, settings);
+    cx.eval = eval;
     cx.next_param = cx.next_param.max(query.param_count);
     for (name, pass) in PASSES {
         root = pass(root, &mut cx)?;

@@ -123,19 +123,12 @@ impl Generator {
     }
 
     fn column(&mut self, name: &str, nullable: bool) -> ColumnId {
-        self.columns.add(ColumnInfo {
-            name: name.into(),
-            table_alias: "".into(),
-            ty: INT,
-            nullable,
-            origin: None,
-        })
+        self.columns.add(ColumnInfo { name: name.into(), table_alias: "".into(), ty: INT, nullable, origin: None })
     }
 
     fn get(&mut self) -> (Logical, Vec<ColumnId>) {
         let table = self.tables[self.r.below(3)].clone();
-        let columns: Vec<(ColumnId, usize)> =
-            (0..3).map(|i| (self.column(["a", "b", "c"][i], i > 0), i)).collect();
+        let columns: Vec<(ColumnId, usize)> = (0..3).map(|i| (self.column(["a", "b", "c"][i], i > 0), i)).collect();
         let ids = columns.iter().map(|c| c.0).collect();
         let alias = table.name.clone();
         (Logical::Get { table, alias, columns, is_virtual: false, hints: vec![], row_id: None }, ids)
@@ -309,8 +302,7 @@ impl Generator {
             let nullable = !matches!(func, AggFunc::CountStar | AggFunc::Count);
             let c = self.column("agg", nullable);
             let distinct = func == AggFunc::Count && self.r.below(3) == 0;
-            let call =
-                AggCall { func, args, distinct, order_by: vec![], separator: ",".into(), ty: INT, nullable };
+            let call = AggCall { func, args, distinct, order_by: vec![], separator: ",".into(), ty: INT, nullable };
             aggregates.push((c, call));
             out.push(c);
         }
@@ -334,7 +326,8 @@ impl Generator {
             4..=6 => {
                 let (left, lc) = self.relation(d, outer);
                 let lateral = self.r.below(4) == 0;
-                let inner: Vec<ColumnId> = if lateral { lc.iter().chain(outer).copied().collect() } else { outer.to_vec() };
+                let inner: Vec<ColumnId> =
+                    if lateral { lc.iter().chain(outer).copied().collect() } else { outer.to_vec() };
                 let (right, rc) = self.relation(d, &inner);
                 let both: Vec<ColumnId> = lc.iter().chain(&rc).copied().collect();
                 let kind = if self.r.below(3) == 0 { LogicalJoinKind::Left } else { LogicalJoinKind::Inner };

@@ -3,7 +3,7 @@
 use crate::scalar::{self, Env, Row, V, eval, is_true};
 use expr::{AggFunc, ColumnId, WindowFunc};
 use plan::logical::{Logical, LogicalJoinKind, LogicalQuery, SetOpKind, SubqueryKind};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 pub type Data = HashMap<u64, Vec<Row>>;
@@ -13,7 +13,11 @@ struct World<'a> {
     query: &'a LogicalQuery,
     data: &'a Data,
     ctes: RefCell<HashMap<u32, Vec<Row>>>,
+    steps: Cell<usize>,
 }
+
+/// Nodes run and rows paired before a query is given up.
+const STEPS_MAX: usize = 3_000;
 
 struct Scope<'a> {
     world: &'a World<'a>,
@@ -48,7 +52,7 @@ impl Env for Scope<'_> {
 }
 
 pub fn run(query: &LogicalQuery, data: &Data) -> Result<Vec<Row>, String> {
-    let world = World { query, data, ctes: RefCell::default() };
+    let world = World { query, data, ctes: RefCell::default(), steps: Cell::new(0) };
     let rows = run_node(&query.root, &Tuple::new(), &world)?;
     Ok(rows.into_iter().map(|r| query.output.iter().map(|(c, _)| r[c]).collect()).collect())
 }
@@ -62,6 +66,10 @@ fn merged(a: &Tuple, b: &Tuple) -> Tuple {
 /// The rows of a node; `outer` are the columns in sight from outside.
 fn run_node(node: &Logical, outer: &Tuple, w: &World) -> Result<Vec<Tuple>, String> {
     let value = |e: &expr::Expr, row: &Tuple| eval(e, &Scope { world: w, row: &merged(outer, row) });
+    w.steps.set(w.steps.get() + 1);
+    if w.steps.get() > STEPS_MAX {
+        return Err("too long".into());
+    }
     match node {
         Logical::OneRow => Ok(vec![Tuple::new()]),
         Logical::Empty { .. } => Ok(vec![]),
@@ -94,6 +102,7 @@ fn run_node(node: &Logical, outer: &Tuple, w: &World) -> Result<Vec<Tuple>, Stri
             for l in run_node(left, outer, w)? {
                 let rights = run_node(right, &merged(outer, &l), w)?;
                 let mut matches = vec![];
+                w.steps.set(w.steps.get() + rights.len());
                 for r in &rights {
                     let both = merged(&l, r);
                     let mut v = Some(1);
@@ -208,10 +217,7 @@ fn run_node(node: &Logical, outer: &Tuple, w: &World) -> Result<Vec<Tuple>, Stri
                     run_node(n, outer, w)?.iter().map(|r| ids.iter().map(|c| r[c]).collect()).collect();
                 sides.push(rows);
             }
-            Ok(set_op(*kind, *distinct, sides)
-                .into_iter()
-                .map(|r| columns.iter().copied().zip(r).collect())
-                .collect())
+            Ok(set_op(*kind, *distinct, sides).into_iter().map(|r| columns.iter().copied().zip(r).collect()).collect())
         }
         Logical::With { ctes, input } => {
             for c in ctes {

@@ -86,11 +86,16 @@ impl Machine<'_> {
         let rows = self.op(n)?;
         for r in &rows {
             if r.len() != n.output.len() {
-                return Err(Failure::Broken(format!("{} columns, {} announced by {n:?}", r.len(), n.output.len())));
+                return Err(Failure::Broken(format!(
+                    "{} columns, {} announced by node {}",
+                    r.len(),
+                    n.output.len(),
+                    n.id
+                )));
             }
             for (v, o) in r.iter().zip(&n.output) {
                 if v.is_none() && !o.nullable {
-                    return Err(Failure::Broken(format!("NULL in column {} of {n:?}", o.name)));
+                    return Err(Failure::Broken(format!("NULL in column {} of node {}", o.name, n.id)));
                 }
             }
         }
@@ -139,9 +144,7 @@ impl Machine<'_> {
                 }
                 Ok(out)
             }
-            PlanOp::Project { input, exprs } => {
-                self.node(input)?.iter().map(|r| self.values(exprs, r)).collect()
-            }
+            PlanOp::Project { input, exprs } => self.node(input)?.iter().map(|r| self.values(exprs, r)).collect(),
             PlanOp::HashJoin { kind, probe, build, keys, residual, sideways, in_keys, project } => {
                 let b = self.node(build)?;
                 for s in sideways {
@@ -216,8 +219,7 @@ impl Machine<'_> {
                 let mut out = vec![];
                 for (mut key, rows) in found {
                     for a in aggregates {
-                        let args =
-                            rows.iter().map(|r| self.values(&a.args, r)).collect::<Result<Vec<_>>>()?;
+                        let args = rows.iter().map(|r| self.values(&a.args, r)).collect::<Result<Vec<_>>>()?;
                         key.push(scalar::aggregate(a, &args));
                     }
                     out.push(key);
@@ -279,9 +281,8 @@ impl Machine<'_> {
                                 Some(peers.clone().position(|j| j == i).expect("itself") as i64 + 1)
                             }
                             WindowFunc::Agg(f) => {
-                                let args = peers
-                                    .map(|j| self.values(&c.args, &rows[*j]))
-                                    .collect::<Result<Vec<_>>>()?;
+                                let args =
+                                    peers.map(|j| self.values(&c.args, &rows[*j])).collect::<Result<Vec<_>>>()?;
                                 scalar::aggregate(&agg(f), &args)
                             }
                             other => return Err(Failure::Broken(format!("no {other:?}"))),
@@ -310,12 +311,9 @@ impl Machine<'_> {
                 }
                 self.node(input)
             }
-            PlanOp::CteScan { cte_id, .. } => Ok(self
-                .ctes
-                .borrow()
-                .get(cte_id)
-                .ok_or_else(|| Failure::Broken("no such CTE".into()))?
-                .clone()),
+            PlanOp::CteScan { cte_id, .. } => {
+                Ok(self.ctes.borrow().get(cte_id).ok_or_else(|| Failure::Broken("no such CTE".into()))?.clone())
+            }
             other => Err(Failure::Broken(format!("the interpreter knows no {other:?}"))),
         }
     }
@@ -333,6 +331,9 @@ impl Machine<'_> {
     ) -> Result<Vec<Row>> {
         let mut out: Vec<Row> = vec![];
         let mut hit = vec![false; build.len()];
+        if probe.len() * build.len() > 200_000 {
+            return Err(Failure::ManyRows);
+        }
         for l in &probe {
             let mut matches = 0;
             let mut unknown = false;

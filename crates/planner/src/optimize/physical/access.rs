@@ -24,7 +24,12 @@ impl Physical<'_, '_> {
         let used: Vec<(ColumnId, usize)> = columns.iter().copied().filter(|c| read.contains(c.0)).collect();
         let layout: Vec<ColumnId> = used.iter().map(|c| c.0).collect();
         let whole = self.est.node(get, &[]);
+        // Filters see the table's own NULLs; the rows that pass are free of those that a filter rejects.
         let facts = not_null(get);
+        let mut passed = facts.clone();
+        for p in predicates {
+            passed.union_with(&null_rejected(p));
+        }
         let cost = &self.cx.settings.cost;
         let scan_cost = whole.rows * (cost.scan + predicates.len() as f64 * cost.predicate);
         if *is_virtual {
@@ -42,10 +47,6 @@ impl Physical<'_, '_> {
             let node = filter(get.clone(), predicates.to_vec());
             self.est.node(&node, std::slice::from_ref(&whole))
         };
-        let mut facts = facts;
-        for p in predicates {
-            facts.union_with(&null_rejected(p));
-        }
         let project: Vec<usize> = (0..used.len()).filter(|i| needed.contains(used[*i].0)).collect();
         let mut out: Vec<ColumnId> = project.iter().map(|i| used[*i].0).collect();
         let with_row_id = row_id.is_some_and(|r| needed.contains(r));
@@ -87,7 +88,7 @@ impl Physical<'_, '_> {
                 project,
                 with_row_id,
             };
-            return Ok(self.node(op, out, facts, e, cost));
+            return Ok(self.node(op, out, passed, e, cost));
         }
         // Cheap and selective conjuncts first; the scan reorders them by what it measures.
         let mut ranked: Vec<(f64, &Expr)> = predicates
@@ -109,7 +110,7 @@ impl Physical<'_, '_> {
             sideways: vec![],
             with_row_id,
         };
-        Ok(self.node(op, out, facts, filtered, scan_cost))
+        Ok(self.node(op, out, passed, filtered, scan_cost))
     }
 }
 
