@@ -55,7 +55,7 @@ fn check(seed: u64, settings: &OptimizerSettings, depth: usize) -> Result<(), St
     let plan = optimize_traced(query, &Rumours(seed), settings, None, Some(&mut trace));
     let t2 = std::time::Instant::now();
     if std::env::var("ORACLE_SEED").is_ok() {
-        eprintln!("oracle {:?}, optimizer {:?}", t1 - t0, t2 - t1);
+        eprintln!("{before}\noracle {:?}, optimizer {:?}", t1 - t0, t2 - t1);
     }
     let text = || {
         let passes: String = trace.iter().map(|(n, t)| format!("--- {n}\n{t}")).collect();

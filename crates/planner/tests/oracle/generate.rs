@@ -117,6 +117,7 @@ impl Generator {
             serial: false,
             param_count: 0,
             calc_found_rows: false,
+            cacheable: true,
             hints: vec![],
         };
         (query, data)
