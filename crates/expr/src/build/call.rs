@@ -184,10 +184,8 @@ fn special_arguments(function: Function, args: &mut [Expr]) {
             replace(&mut args[0], as_datetime);
             replace(&mut args[1], as_time);
         }
-        Function::Interval => {
-            if args.iter().any(|a| matches!(a.ty, SqlType::Double | SqlType::Float)) {
-                args.iter_mut().for_each(|a| replace(a, |e| implicit_cast(e, SqlType::Double)));
-            }
+        Function::Interval if args.iter().any(|a| matches!(a.ty, SqlType::Double | SqlType::Float)) => {
+            args.iter_mut().for_each(|a| replace(a, |e| implicit_cast(e, SqlType::Double)));
         }
         _ => {}
     }

@@ -4,7 +4,7 @@
 //! loop over all positions; if it fits 128 bits, a 128-bit one; otherwise each selected row is computed by
 //! [`types::Decimal`], which knows when 65 digits are not enough. BIGINT results outside their type are error 1690.
 
-use super::exact::{Exact, Lane, fits_i64, pow10_i128, type_bounds};
+use super::exact::{Exact, Lane, fits_i64, type_bounds};
 use super::node::{Cx, Node};
 use super::tri::and_validity;
 use crate::ArithOp;
@@ -343,6 +343,32 @@ impl Job<'_> {
                 l.scaled_up(to) && r.scaled_up(to)
             }
         };
+        if fast
+            && job.op == ArithOp::Div
+            && let (Lane::I64(a), Lane::I64(b)) = (&l.lane, &r.lane)
+            && l.bounds.is_some_and(|(lo, hi)| lo > i64::MIN as i128 && fits_i64((lo, hi)))
+        {
+            let mut out = vec![0i64; job.rows];
+            let (ac, bc) = (l.constant, r.constant);
+            if bc && b[0] != 0 && b[0] != i64::MIN && !ac {
+                // One divisor: no test a row, garbage at other positions divides as well.
+                let y = b[0];
+                for (o, &x) in out.iter_mut().zip(a.iter()) {
+                    *o = if x == i64::MIN { 0 } else { div_round_i64(x, y) };
+                }
+            } else {
+                job.try_each(|i| {
+                    let (x, y) = (a[if ac { 0 } else { i }], b[if bc { 0 } else { i }]);
+                    if y == 0 {
+                        clear(&mut nulls, job.rows, i);
+                        return job.division_by_zero();
+                    }
+                    out[i] = div_round_i64(x, y);
+                    Ok(())
+                })?;
+            }
+            return Ok(Chunk::new(Values::I64(out), nulls));
+        }
         if fast && let (Some(a), Some(b)) = (l.to_i128(), r.to_i128()) {
             let mut out = vec![0i128; job.rows];
             let (ac, bc) = (l.constant, r.constant);
@@ -429,6 +455,14 @@ fn result_scale(ty: &SqlType) -> u8 {
     if let SqlType::Decimal { scale, .. } = ty { *scale } else { 0 }
 }
 
+/// Rounded half away from zero; `x` is not the least integer.
+#[inline]
+fn div_round_i64(x: i64, y: i64) -> i64 {
+    let (q, r) = (x / y, x % y);
+    let up = r.unsigned_abs() >= y.unsigned_abs() - r.unsigned_abs();
+    q + if up { if (x < 0) != (y < 0) { -1 } else { 1 } } else { 0 }
+}
+
 /// Rounded half away from zero.
 #[inline]
 fn div_round(x: i128, y: i128) -> i128 {
@@ -489,10 +523,4 @@ pub(crate) fn bit_not(node: &Node, v: &Vector, _cx: &Cx) -> Result<Vector> {
     let out = bit_lane(v, &node.args[0].ty).into_iter().map(|x| !x).collect();
     let out = Chunk::new(Values::U64(out), chunk.validity.clone());
     Ok(if constant { Vector::Const(out.into()) } else { Vector::flat(out) })
-}
-
-/// 10^n as the factor between two scales.
-#[allow(dead_code)]
-pub(crate) fn factor(n: u8) -> i128 {
-    pow10_i128(n)
 }

@@ -1,7 +1,7 @@
 //! CASE and COALESCE: branches evaluated for the rows that reach them, results put together by position.
 
 use super::logic::keep;
-use super::node::{Cx, Node};
+use super::node::{Cx, Node, Op};
 use super::{Exact, Lane, Pred};
 use crate::kernels;
 use std::sync::Arc;
@@ -10,6 +10,16 @@ use vector::{Bitmap, Bounds, Chunk, Native, Selection, StrHeap, StrValues, StrVi
 
 /// `CASE WHEN .. THEN .. [ELSE ..] END`: `node.args` holds conditions and values in turn.
 pub(crate) fn case(node: &Node, otherwise: bool, cx: &Cx, sel: &Selection) -> Result<Vector> {
+    if node.args.len() == 3 && otherwise && sel.count(cx.rows) * 4 > cx.rows {
+        let cheap = |n: &Node| matches!(n.op, Op::Column(_) | Op::Const(_)) || (n.is_fixed() && n.is_harmless());
+        if cheap(&node.args[1])
+            && cheap(&node.args[2])
+            && !node.ty.is_string()
+            && let Some(v) = blend(node, cx, sel)?
+        {
+            return Ok(v);
+        }
+    }
     let mut open = sel.clone();
     let mut parts: Vec<(Selection, Vector)> = Vec::new();
     let pairs = node.args.len() / 2;
@@ -40,6 +50,36 @@ pub(crate) fn case(node: &Node, otherwise: bool, cx: &Cx, sel: &Selection) -> Re
         parts.push((open, v));
     }
     assemble(&node.ty, cx.rows, sel, parts)
+}
+
+/// `CASE WHEN c THEN a ELSE b END` of values that cost nothing: both everywhere, one of them picked. None if their
+/// arrays do not fit together.
+fn blend(node: &Node, cx: &Cx, sel: &Selection) -> Result<Option<Vector>> {
+    let a = node.args[1].eval(cx, sel)?;
+    let b = node.args[2].eval(cx, sel)?;
+    let (ac, bc) = (a.chunk().0, b.chunk().0);
+    let (Values::I64(x), Values::I64(y)) = (&ac.values, &bc.values) else { return Ok(None) };
+    if ac.validity.is_some() || bc.validity.is_some() {
+        return Ok(None);
+    }
+    let tri = match node.args[0].pred(cx, sel)? {
+        Pred::Const(Some(true)) => return Ok(Some(a)),
+        Pred::Const(_) => return Ok(Some(b)),
+        Pred::Rows(t) => t,
+    };
+    let mut out = vec![0i64; cx.rows];
+    let (x_const, y_const) = (matches!(a, Vector::Const(_)), matches!(b, Vector::Const(_)));
+    for (w, (chunk, &bits)) in out.chunks_mut(64).zip(tri.truth.words()).enumerate() {
+        let at = w * 64;
+        for (k, o) in chunk.iter_mut().enumerate() {
+            let p = x[if x_const { 0 } else { at + k }];
+            let q = y[if y_const { 0 } else { at + k }];
+            *o = if bits >> k & 1 != 0 { p } else { q };
+        }
+    }
+    let mut chunk = Chunk::new(Values::I64(out), None);
+    chunk.bounds = bounds(&[(Selection::All, a), (Selection::All, b)], &node.ty);
+    Ok(Some(Vector::flat(chunk)))
 }
 
 /// COALESCE, IFNULL.

@@ -4,7 +4,6 @@ use super::node::{Cx, Node};
 use super::{Exact, Pred, Tri};
 use crate::kernels::{LikeMatcher, fixed, strings};
 use crate::{CmpOp, Truth};
-use hashbrown::HashSet;
 use std::sync::OnceLock;
 use types::{Collation, Result, SqlType};
 use vector::{Bitmap, Selection, Values, Vector};
@@ -127,9 +126,7 @@ pub(crate) fn and_or(node: &Node, conjunction: bool, cx: &Cx, sel: &Selection) -
                 // Rows that are decided need no further term.
                 let still_open = if conjunction { t.falsehood().clone_not() } else { t.truth.clone_not() };
                 let left = still_open.count_ones();
-                if left * 2 < open.count(cx.rows) || !matches!(open, Selection::All) {
-                    open = keep(&still_open, open);
-                } else if term_may_fail(node) {
+                if left * 2 < open.count(cx.rows) || !matches!(open, Selection::All) || term_may_fail(node) {
                     open = keep(&still_open, open);
                 }
                 sofar = Some(t);
@@ -163,9 +160,66 @@ impl CloneNot for Bitmap {
 /// A prepared list of constants.
 #[derive(Debug)]
 pub(crate) enum InSet {
-    Integers { set: HashSet<i128>, few: Vec<Vector>, scale: u8, has_null: bool },
+    Integers { set: IntSet, few: Vec<Vector>, scale: u8, has_null: bool },
     Strings { set: strings::StringSet, has_null: bool },
     Doubles { values: Vec<f64>, has_null: bool },
+}
+
+/// Integers in an open-addressed table at most a quarter full: nearly every look-up ends at its first slot.
+#[derive(Debug)]
+pub(crate) struct IntSet {
+    slots: Vec<i64>,
+    /// Stands for an empty slot; not in the set.
+    empty: i64,
+    shift: u32,
+    /// What 64 bits do not hold, sorted.
+    wide: Vec<i128>,
+}
+
+impl IntSet {
+    fn new(values: &[i128]) -> IntSet {
+        let mut wide: Vec<i128> = values.iter().copied().filter(|&v| i64::try_from(v).is_err()).collect();
+        wide.sort_unstable();
+        let narrow: Vec<i64> = values.iter().filter_map(|&v| i64::try_from(v).ok()).collect();
+        let empty = (0..).find(|e| !narrow.contains(e)).unwrap_or(-1);
+        let bits = (narrow.len() * 4).next_power_of_two().trailing_zeros().max(2);
+        let mut set = IntSet { slots: vec![empty; 1 << bits], empty, shift: 64 - bits, wide };
+        for v in narrow {
+            let mut at = set.home(v);
+            while set.slots[at] != empty && set.slots[at] != v {
+                at = (at + 1) & (set.slots.len() - 1);
+            }
+            set.slots[at] = v;
+        }
+        set
+    }
+
+    #[inline]
+    fn home(&self, v: i64) -> usize {
+        ((v as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
+    }
+
+    #[inline]
+    fn contains_i64(&self, v: i64) -> bool {
+        let mut at = self.home(v);
+        loop {
+            let s = self.slots[at];
+            if s == v {
+                return v != self.empty;
+            }
+            if s == self.empty {
+                return false;
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    fn contains(&self, v: i128) -> bool {
+        match i64::try_from(v) {
+            Ok(v) => self.contains_i64(v),
+            Err(_) => self.wide.binary_search(&v).is_ok(),
+        }
+    }
 }
 
 /// Up to this many integers are compared one by one, each in a vectorized loop.
@@ -196,20 +250,20 @@ impl InSet {
             }
             _ => {
                 let scale = if let SqlType::Decimal { scale, .. } = ty { *scale } else { 0 };
-                let mut set = HashSet::new();
+                let mut values = Vec::new();
                 let mut few = Vec::new();
                 for (v, t) in valid() {
                     let e = Exact::new(v, t);
                     if e.scale != scale {
                         return None;
                     }
-                    set.insert(e.get(0).to_i128()?);
+                    values.push(e.get(0).to_i128()?);
                     few.push(v.clone());
                 }
                 if few.len() > FEW {
                     few.clear();
                 }
-                InSet::Integers { set, few, scale, has_null }
+                InSet::Integers { set: IntSet::new(&values), few, scale, has_null }
             }
         })
     }
@@ -281,11 +335,11 @@ fn in_set(set: &InSet, v: &Vector, ty: &SqlType, rows: usize, sel: &Selection) -
             let e = Exact::new(v, ty);
             match &e.lane {
                 super::Lane::I64(x) => {
-                    sel.for_each(rows, |i| truth.set(i, set.contains(&(x[i] as i128))));
+                    sel.for_each(rows, |i| truth.set(i, set.contains_i64(x[i])));
                 }
-                super::Lane::I128(x) => sel.for_each(rows, |i| truth.set(i, set.contains(&x[i]))),
+                super::Lane::I128(x) => sel.for_each(rows, |i| truth.set(i, set.contains(x[i]))),
                 super::Lane::I256(x) => {
-                    sel.for_each(rows, |i| truth.set(i, x[i].to_i128().is_some_and(|x| set.contains(&x))));
+                    sel.for_each(rows, |i| truth.set(i, x[i].to_i128().is_some_and(|x| set.contains(x))));
                 }
             }
         }

@@ -6,7 +6,7 @@ use crate::kernels;
 use crate::{ArithOp, CmpOp, EvalContext, Expr, ExprKind, Truth};
 use std::sync::OnceLock;
 use types::{Error, Result, SqlType, Value};
-use vector::{Selection, Vector};
+use vector::{Bitmap, Selection, Vector};
 
 /// Deeper trees are refused instead of exhausting the stack (MySQL: 1436).
 const DEPTH_MAX: usize = 2000;
@@ -48,6 +48,7 @@ impl Pred {
 }
 
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)]
 pub(crate) enum Op {
     Column(usize),
     Const(Vector),
@@ -339,16 +340,7 @@ impl Node {
     /// The part of `sel` (not empty) at which the predicate is TRUE.
     pub fn filter(&self, cx: &Cx, sel: Selection) -> Result<Selection> {
         match &self.op {
-            Op::And if self.cached.is_none() => {
-                let mut sel = sel;
-                for term in &self.args {
-                    if sel.is_empty(cx.rows) {
-                        break;
-                    }
-                    sel = term.filter(cx, sel)?;
-                }
-                return Ok(sel);
-            }
+            Op::And if self.cached.is_none() => return self.filter_conjunction(cx, sel),
             // Few rows left: test just those.
             Op::Compare(op) if self.cached.is_none() => {
                 if let Selection::Some(s) = &sel
@@ -368,6 +360,53 @@ impl Node {
         }
         let p = self.pred(cx, &sel)?;
         Ok(logic::narrow(p, sel))
+    }
+}
+
+impl Node {
+    /// Term by term. While many rows are left, terms that are cheap loops over whole arrays are joined as bitmaps;
+    /// positions are listed once few rows are left, or when a term wants to look at selected rows alone.
+    fn filter_conjunction(&self, cx: &Cx, sel: Selection) -> Result<Selection> {
+        let mut sel = sel;
+        let mut bits: Option<Bitmap> = None;
+        for term in &self.args {
+            if let Some(b) = &bits
+                && (b.count_ones() * 8 <= cx.rows || !term.is_cheap())
+            {
+                sel = logic::keep(b, sel);
+                bits = None;
+            }
+            if bits.is_none() && sel.is_empty(cx.rows) {
+                return Ok(sel);
+            }
+            if term.is_cheap() && sel.count(cx.rows) * 8 > cx.rows {
+                match term.pred(cx, &sel)? {
+                    Pred::Const(Some(true)) => {}
+                    Pred::Const(_) => return Ok(Selection::Some(Vec::new())),
+                    Pred::Rows(t) => match &mut bits {
+                        Some(b) => b.and(&t.truth),
+                        None => bits = Some(t.truth),
+                    },
+                }
+            } else {
+                sel = term.filter(cx, sel)?;
+            }
+        }
+        Ok(match bits {
+            Some(b) => logic::keep(&b, sel),
+            None => sel,
+        })
+    }
+
+    /// A comparison of a fixed-width column with something fixed.
+    fn is_cheap(&self) -> bool {
+        match &self.op {
+            Op::Compare(_) => self
+                .args
+                .iter()
+                .all(|a| !a.ty.is_string() && matches!(a.op, Op::Column(_) | Op::Const(_) | Op::Param(_))),
+            _ => false,
+        }
     }
 }
 

@@ -25,7 +25,7 @@ fn logarithm(call: &Call, v: f64, f: impl Fn(f64) -> f64) -> Result<Option<f64>>
         return Ok(Some(f(v)));
     }
     let code = types::ErrorCode(3020);
-    call.fault(Error::new(code, format!("Invalid argument for logarithm")))?;
+    call.fault(Error::new(code, "Invalid argument for logarithm"))?;
     Ok(None)
 }
 

@@ -41,7 +41,7 @@ pub fn compare_positions(a: &Vector, i: usize, b: &Vector, j: usize, ty: &SqlTyp
         (Values::F32(x), Values::F32(y)) => x[i].partial_cmp(&y[j]).unwrap_or(Ordering::Equal),
         (Values::F64(x), Values::F64(y)) => x[i].partial_cmp(&y[j]).unwrap_or(Ordering::Equal),
         (Values::Str(_) | Values::Dict(_), Values::Str(_) | Values::Dict(_)) => {
-            ty.collation().unwrap_or(Collation::Binary).compare(a.bytes(i), b.bytes(j))
+            super::strings::cmp(ty.collation().unwrap_or(Collation::Binary), a.bytes(i), b.bytes(j))
         }
         _ => wide(a, i, ty).cmp(&wide(b, j, ty)),
     }

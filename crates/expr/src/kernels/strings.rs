@@ -3,8 +3,8 @@
 //! Views decide most comparisons without touching a heap: equal words of inline views are equal strings under every
 //! collation, and under the default collation first letters that differ (case aside) decide inequality.
 
-use super::LikeMatcher;
 use super::fixed::test;
+use super::like::LikeMatcher;
 use crate::CmpOp;
 use hashbrown::HashMap;
 use std::cmp::Ordering;
@@ -28,6 +28,33 @@ fn by_code(d: &DictValues, sel: &Selection, out: &mut Bitmap, mut f: impl FnMut(
     }
 }
 
+/// What an ASCII letter or digit counts as where case does not matter; 0 for other bytes.
+const CLASS: [u8; 256] = {
+    let mut t = [0u8; 256];
+    let mut b = 0;
+    while b < 256 {
+        if (b as u8).is_ascii_alphanumeric() {
+            t[b] = (b as u8).to_ascii_lowercase();
+        }
+        b += 1;
+    }
+    t
+};
+
+/// The collation's order. First letters or digits that differ (case aside) decide: every collation orders them as ASCII
+/// does, in one case.
+#[inline]
+pub fn cmp(c: Collation, a: &[u8], b: &[u8]) -> Ordering {
+    if !c.is_bin() && c != Collation::Binary {
+        let first = |s: &[u8]| s.first().map_or(0, |&x| CLASS[x as usize]);
+        let (x, y) = (first(a), first(b));
+        if x != 0 && y != 0 && x != y {
+            return x.cmp(&y);
+        }
+    }
+    c.compare(a, b)
+}
+
 fn ordering_holds(op: CmpOp, o: Ordering) -> bool {
     test(op, o as i8, 0)
 }
@@ -41,7 +68,7 @@ pub fn compare(op: CmpOp, c: Collation, l: &Vector, r: &Vector, rows: usize, sel
         match &a.values {
             Values::Dict(d) if d.dict.strings.views.len() <= rows => {
                 by_code(d, sel, out, |x| {
-                    if equality { c.eq(x, right) != negated } else { ordering_holds(op, c.compare(x, right)) }
+                    if equality { c.eq(x, right) != negated } else { ordering_holds(op, cmp(c, x, right)) }
                 });
             }
             Values::Str(s) if equality => {
@@ -49,7 +76,7 @@ pub fn compare(op: CmpOp, c: Collation, l: &Vector, r: &Vector, rows: usize, sel
             }
             _ => sel.for_each(rows, |i| {
                 let x = l.bytes(i);
-                let holds = if equality { c.eq(x, right) != negated } else { ordering_holds(op, c.compare(x, right)) };
+                let holds = if equality { c.eq(x, right) != negated } else { ordering_holds(op, cmp(c, x, right)) };
                 out.set(i, holds);
             }),
         }
@@ -58,7 +85,7 @@ pub fn compare(op: CmpOp, c: Collation, l: &Vector, r: &Vector, rows: usize, sel
     if equality {
         sel.for_each(rows, |i| out.set(i, eq(c, l.bytes(i), r.bytes(i)) != negated));
     } else {
-        sel.for_each(rows, |i| out.set(i, ordering_holds(op, c.compare(l.bytes(i), r.bytes(i)))));
+        sel.for_each(rows, |i| out.set(i, ordering_holds(op, cmp(c, l.bytes(i), r.bytes(i)))));
     }
 }
 
@@ -84,22 +111,42 @@ fn eq_const(c: Collation, s: &StrValues, right: &[u8], negated: bool, rows: usiz
         }
         return;
     }
-    // First letters that differ decide, for a letter equals only letters (accents and case aside) and never nothing.
-    let first = right.first().copied().filter(u8::is_ascii_alphanumeric).map(|b| b.to_ascii_lowercase());
+    // First letters or digits that differ (case aside) decide. A first byte of another kind, or an empty string where
+    // padding counts, goes to the collation.
     let word = if inline { Some(StrView::inline(right).word()) } else { None };
-    sel.for_each(rows, |i| {
-        let v = &s.views[i];
-        let same = if Some(v.word()) == word {
-            true
-        } else {
-            let p = v.prefix()[0];
-            match first {
-                Some(f) if p.is_ascii_alphanumeric() && p.to_ascii_lowercase() != f => false,
-                _ => c.eq(v.bytes(&s.heap), right),
-            }
-        };
-        out.set(i, same != negated);
-    });
+    let first = right.first().map_or(0, |&b| CLASS[b as usize]);
+    let mut open = [true; 256];
+    if first != 0 {
+        for (b, o) in open.iter_mut().enumerate() {
+            *o = CLASS[b] == 0 || CLASS[b] == first;
+        }
+    }
+    let mut undecided: Vec<u16> = Vec::new();
+    for (at, (w, views)) in out.words_mut().iter_mut().zip(s.views[..rows].chunks(64)).enumerate() {
+        let (mut equal, mut maybe) = (0u64, 0u64);
+        for (k, v) in views.iter().enumerate() {
+            equal |= ((Some(v.word()) == word) as u64) << k;
+            maybe |= (open[v.prefix()[0] as usize] as u64) << k;
+        }
+        *w = equal;
+        let mut rest = maybe & !equal;
+        while rest != 0 {
+            undecided.push((at * 64 + rest.trailing_zeros() as usize) as u16);
+            rest &= rest - 1;
+        }
+    }
+    let decide = |i: usize, out: &mut Bitmap| out.set(i, c.eq(s.views[i].bytes(&s.heap), right));
+    match sel {
+        Selection::All => undecided.iter().for_each(|&i| decide(i as usize, out)),
+        Selection::Some(p) => {
+            let mut wanted = Bitmap::zeros(rows);
+            p.iter().for_each(|&i| wanted.set(i as usize, true));
+            undecided.iter().filter(|&&i| wanted.get(i as usize)).for_each(|&i| decide(i as usize, out));
+        }
+    }
+    if negated {
+        *out = super::complement(out);
+    }
 }
 
 const fn vector_inline_max() -> usize {
@@ -148,7 +195,7 @@ pub fn in_set(set: &StringSet, v: &Vector, rows: usize, sel: &Selection, out: &m
 pub fn like(m: &LikeMatcher, v: &Vector, rows: usize, sel: &Selection, out: &mut Bitmap) {
     match &v.chunk().0.values {
         Values::Dict(d) if d.dict.strings.views.len() <= rows => by_code(d, sel, out, |s| m.matches(s)),
-        Values::Str(s) => sel.for_each(rows, |i| out.set(i, m.matches(s.views[i].bytes(&s.heap)))),
+        Values::Str(s) if matches!(v, Vector::Flat(_)) => m.select(s, rows, sel, out),
         _ => sel.for_each(rows, |i| out.set(i, m.matches(v.bytes(i)))),
     }
 }
