@@ -4,7 +4,7 @@
 //! - `--` starts a comment only before white space, a control character or the end; `#` always does.
 //! - The body of `/*! .. */` runs; that of `/*!NNNNN .. */` (5 or 6 digits) runs if NNNNN <= [`VERSION_ID`].
 //! - `/*+ .. */` is a token right after SELECT, INSERT, REPLACE, UPDATE and DELETE, a comment elsewhere.
-//! - `1a`, `0xG` and `1ex` are identifiers; after a point anything of identifier characters is one, reserved or not.
+//! - `1a`, `0xG` and `1ex` are identifiers; so is any word right before or after a point, reserved or not: `order.key`.
 //! - `x'..'`, `b'..'` and `n'..'` need their quote right after the letter.
 //!
 //! String tokens keep their quotes and escapes; [`super::grammar`] resolves them once, into the AST.
@@ -335,9 +335,10 @@ impl<'a> Lexer<'a> {
                 _ => {}
             }
         }
+        // Next to a point a word is a name, whatever it spells.
+        let before_dot = self.byte(end) == b'.' && is_ident_byte(self.byte(end + 1));
         let tok = match keywords::lookup(&self.src[start..end]) {
-            // After a point a word is a name, whatever it spells.
-            Some(kw) if self.prev != Tok::Dot => Tok::Kw(kw),
+            Some(kw) if self.prev != Tok::Dot && !before_dot => Tok::Kw(kw),
             _ => Tok::Ident,
         };
         self.token(tok, start, end)
@@ -398,6 +399,10 @@ impl<'a> Lexer<'a> {
                     return self.token(Tok::Ident, start, self.word_end(float_end));
                 }
                 return self.token(Tok::Float, start, float_end);
+            }
+            if tok == Tok::Decimal {
+                // `1.5e` wants its digits.
+                return self.token(Tok::Bad, start, end + 1);
             }
         }
         if tok == Tok::Int && is_ident_byte(self.byte(end)) {

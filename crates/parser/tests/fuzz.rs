@@ -5,6 +5,12 @@ use parser::{ParseOptions, parse, parse_bytes, parse_expr};
 
 mod common;
 
+/// FUZZ_SEED and FUZZ_FACTOR make longer and other runs.
+fn rng(seed: u64) -> (fastrand::Rng, usize) {
+    let var = |name: &str| std::env::var(name).ok().and_then(|s| s.parse::<u64>().ok());
+    (fastrand::Rng::with_seed(seed ^ var("FUZZ_SEED").unwrap_or(0)), var("FUZZ_FACTOR").unwrap_or(1) as usize)
+}
+
 /// Parses; a query must survive printing.
 fn check(sql: &[u8], options: &ParseOptions) -> bool {
     let Ok(statement) = parse_bytes(sql, options) else { return false };
@@ -267,7 +273,7 @@ const STARTS: &[&str] = &[
 
 #[test]
 fn token_soup() {
-    let mut rng = fastrand::Rng::with_seed(20_260_101);
+    let (mut rng, factor) = rng(20_260_101);
     let modes = [
         ParseOptions::default(),
         ParseOptions::default(),
@@ -280,7 +286,7 @@ fn token_soup() {
         },
     ];
     let (mut sql, mut parsed) = (String::new(), 0);
-    for _ in 0..150_000 {
+    for _ in 0..150_000 * factor {
         sql.clear();
         sql.push_str(STARTS[rng.usize(..STARTS.len())]);
         for _ in 0..rng.usize(1..14) {
@@ -294,9 +300,9 @@ fn token_soup() {
 
 #[test]
 fn damaged_corpus() {
-    let mut rng = fastrand::Rng::with_seed(7);
+    let (mut rng, factor) = rng(7);
     let corpus = common::corpus();
-    for round in 0..200 {
+    for round in 0..100 * factor {
         for (_, sql) in &corpus {
             let mut bytes = sql.as_bytes().to_vec();
             for _ in 0..rng.usize(1..4) {
@@ -328,8 +334,8 @@ fn damaged_corpus() {
 /// Trees that no text need have led to.
 #[test]
 fn random_expressions_round_trip() {
-    let mut rng = fastrand::Rng::with_seed(99);
-    for _ in 0..20_000 {
+    let (mut rng, factor) = rng(99);
+    for _ in 0..20_000 * factor {
         let tree = random_expr(&mut rng, 5);
         let text = tree.to_string();
         match parse_expr(&text, &ParseOptions::default()) {

@@ -5,7 +5,7 @@ use super::operand::Paren;
 use crate::ast::*;
 use crate::keywords::Kw;
 use crate::lexer::Tok;
-use types::Result;
+use types::{Error, ErrorCode, Result};
 
 impl<'a> Parser<'a> {
     /// After CREATE [TEMPORARY] TABLE.
@@ -56,7 +56,7 @@ impl<'a> Parser<'a> {
             def.query = Some(Box::new(self.query()?));
         }
         if def.columns.is_empty() && def.query.is_none() && def.constraints.is_empty() {
-            return Err(self.error());
+            return Err(Error::new(ErrorCode::TABLE_MUST_HAVE_COLUMNS, "A table must have at least 1 column"));
         }
         Ok(CreateTableBody::Define(Box::new(def)))
     }
@@ -134,7 +134,7 @@ impl<'a> Parser<'a> {
 
     /// `[name] [USING type] (parts) [options]`
     fn index_def(&mut self, kind: IndexKind, constraint: Option<Ident>) -> Result<IndexDef> {
-        let name = if self.at_ident() && !self.at_word("TYPE") { Some(self.ident()?) } else { None };
+        let name = if self.at_ident() && !self.at_index_type() { Some(self.ident()?) } else { None };
         let mut options = IndexOptions::default();
         self.opt_index_type(&mut options)?;
         let parts = self.key_parts()?;
@@ -168,11 +168,18 @@ impl<'a> Parser<'a> {
         Ok((expr, text))
     }
 
+    /// `TYPE type`, where TYPE could be a name as well.
+    fn at_index_type(&self) -> bool {
+        let next = self.peek2().0;
+        self.at_word("TYPE") && ["BTREE", "HASH", "RTREE"].iter().any(|word| self.is_word(next, word))
+    }
+
     /// `USING type` (TYPE is the old word)
     pub(super) fn opt_index_type(&mut self, options: &mut IndexOptions) -> Result<bool> {
-        if !self.eat_kw(Kw::USING) && !self.eat_word("TYPE") {
+        if !self.at_kw(Kw::USING) && !self.at_index_type() {
             return Ok(false);
         }
+        self.bump();
         options.using = Some(if self.eat_word("BTREE") {
             IndexType::BTree
         } else if self.eat_word("HASH") {

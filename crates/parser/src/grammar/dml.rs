@@ -5,7 +5,7 @@ use super::expr::BIT_EXPR;
 use crate::ast::*;
 use crate::keywords::Kw;
 use crate::lexer::Tok;
-use types::Result;
+use types::{Error, ErrorCode, Result};
 
 impl<'a> Parser<'a> {
     /// INSERT or REPLACE, at the word.
@@ -134,8 +134,12 @@ impl<'a> Parser<'a> {
         let set = self.comma_list(Self::assignment)?;
         let where_ = self.opt_where()?;
         let single = matches!(tables.as_slice(), [TableRef::Table(_)]);
-        let order_by = if single { self.opt_order_by()? } else { Vec::new() };
-        let limit = if single { self.opt_limit_count()? } else { None };
+        let order_by = self.opt_order_by()?;
+        let limit = self.opt_limit_count()?;
+        if !single && (limit.is_some() || !order_by.is_empty()) {
+            let clause = if order_by.is_empty() { "LIMIT" } else { "ORDER BY" };
+            return Err(Error::new(ErrorCode::WRONG_USAGE, format!("Incorrect usage of UPDATE and {clause}")));
+        }
         let span = self.span_from(start);
         let update = Update { with, hints, low_priority, ignore, tables, set, where_, order_by, limit, span };
         Ok(Statement::Update(Box::new(update)))
