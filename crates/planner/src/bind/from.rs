@@ -23,6 +23,7 @@ impl<'a> Bind<'a, '_, '_> {
     /// Binds FROM and puts its names in sight of the current block.
     pub fn bind_from(&mut self, from: &'a [ast::TableRef], straight: bool) -> Result<Logical> {
         check_table_count(from)?;
+        self.check_aliases(from)?;
         self.set_clause(Clause::From);
         let mut all: Option<(Logical, Scope)> = None;
         for t in from {
@@ -40,11 +41,40 @@ impl<'a> Bind<'a, '_, '_> {
             });
         }
         let (plan, scope) = all.unwrap_or((Logical::OneRow, Scope::default()));
-        check_unique_aliases(&scope)?;
         let block = self.block();
         block.from_columns = scope.column_ids().collect();
         block.scope = scope;
         Ok(plan)
+    }
+
+    /// 1066 comes before all that binding the tables may find.
+    fn check_aliases(&self, from: &[ast::TableRef]) -> Result<()> {
+        let database = self.shared.session.database.as_deref().unwrap_or("");
+        let mut seen: Vec<(&str, &str)> = vec![];
+        let mut todo: Vec<&ast::TableRef> = from.iter().rev().collect();
+        while let Some(t) = todo.pop() {
+            let name: (&str, &str) = match t {
+                ast::TableRef::Join(j) => {
+                    todo.extend([&j.right, &j.left]);
+                    continue;
+                }
+                ast::TableRef::Derived(d) => ("", &d.alias),
+                ast::TableRef::JsonTable(j) => ("", &j.alias),
+                ast::TableRef::Table(f) => {
+                    let schema = match &f.name.schema {
+                        Some(s) => s,
+                        None if self.find_cte(&f.name.name).is_some() => "",
+                        None => database,
+                    };
+                    (schema, f.alias.as_ref().unwrap_or(&f.name.name))
+                }
+            };
+            if seen.contains(&name) {
+                return Err(Error::nonuniq_table(name.1));
+            }
+            seen.push(name);
+        }
+        Ok(())
     }
 
     /// `left`: what LATERAL sees.
@@ -167,7 +197,30 @@ impl<'a> Bind<'a, '_, '_> {
         Ok((bound.plan, scope))
     }
 
+    /// Each column of a derived table needs an id of its own, also where the query outputs one column twice.
     fn derived_scope(&mut self, bound: &mut Bound, schema: &str, alias: &str) -> Scope {
+        let mut copies: Vec<(ColumnId, Expr)> = vec![];
+        for i in 0..bound.output.len() {
+            let (id, name) = bound.output[i].clone();
+            if bound.output[..i].iter().any(|(o, _)| *o == id) {
+                let read = self.shared.columns.expr(id);
+                let copy = self.shared.columns.computed(&name, read.ty, read.nullable);
+                self.shared.add_computed(copy, &read);
+                copies.push((copy, read));
+                bound.output[i].0 = copy;
+            }
+        }
+        if !copies.is_empty() {
+            let input = std::mem::replace(&mut bound.plan, Logical::OneRow);
+            let mut exprs: Vec<(ColumnId, Expr)> = vec![];
+            for id in input.output_columns() {
+                if exprs.iter().all(|(e, _)| *e != id) {
+                    exprs.push((id, self.shared.columns.expr(id)));
+                }
+            }
+            exprs.extend(copies);
+            bound.plan = Logical::Project { input: Box::new(input), exprs };
+        }
         let mut columns = vec![];
         for (id, name) in &bound.output {
             let info = self.shared.columns.get_mut(*id);
@@ -355,15 +408,6 @@ fn check_table_count(from: &[ast::TableRef]) -> Result<()> {
         }
         if count > MAX_JOIN_TABLES || todo.len() > MAX_JOIN_TABLES * 2 {
             return Err(Error::too_many_tables(MAX_JOIN_TABLES));
-        }
-    }
-    Ok(())
-}
-
-fn check_unique_aliases(scope: &Scope) -> Result<()> {
-    for (i, s) in scope.sources.iter().enumerate() {
-        if scope.sources[..i].iter().any(|o| o.alias == s.alias && o.schema == s.schema) {
-            return Err(Error::nonuniq_table(&s.alias));
         }
     }
     Ok(())

@@ -13,7 +13,7 @@
 //! Source: MySQL manual, "SELECT Statement" and "Problems with Column Aliases".
 
 use super::api::Bind;
-use super::scope::{Block, Clause, Scope, SourceColumn, same_name};
+use super::scope::{Block, Clause, Item, Scope, SourceColumn, same_name};
 use expr::{Expr, ExprKind};
 use parser::ast;
 use types::{Error, Result};
@@ -58,29 +58,46 @@ pub fn find_in_scope<'s>(scope: &'s Scope, c: &ast::ColumnRef, clause: Clause) -
     Ok(found)
 }
 
-/// Looks among select items: by alias or, for items that are columns, by the column's name. 1052 if two different
-/// expressions match.
-pub fn find_item<'b>(block: &'b Block, c: &ast::ColumnRef) -> Result<Option<&'b super::scope::Item>> {
-    let mut found: Option<&super::scope::Item> = None;
-    for item in &block.items {
-        let matches = match (&c.table, item.aliased) {
-            (None, _) => same_name(&item.name, &c.name) || column_name_is(block, &item.expr, &c.name) && !item.aliased,
-            (Some(_), true) => false,
-            (Some(t), false) => item.table.as_deref() == Some(&*t.0) && same_name(&item.name, &c.name),
-        };
-        if matches {
-            match found {
-                Some(f) if f.expr != item.expr => return Err(Error::non_uniq(written(c), block.clause.name())),
-                _ => found = Some(item),
-            }
-        }
-    }
-    Ok(found)
+/// How an item was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FoundBy {
+    /// Its alias, or its name if it has none.
+    Name,
+    /// The own name of a column that goes by an alias.
+    HiddenName,
 }
 
-fn column_name_is(block: &Block, e: &Expr, name: &str) -> bool {
-    let ExprKind::Column(id) = e.kind else { return false };
-    block.scope.sources.iter().flat_map(|s| &s.columns).any(|c| c.id == id && same_name(&c.name, name))
+/// Looks among select items. 1052 if two different columns have the name; a computed item of that name comes before any
+/// column.
+pub fn find_item<'b>(block: &'b Block, c: &ast::ColumnRef) -> Result<Option<(&'b Item, FoundBy)>> {
+    let mut found: Option<&Item> = None;
+    let mut hidden: Option<&Item> = None;
+    let mut ambiguous = false;
+    for item in &block.items {
+        let Some((table, name)) = &item.column else {
+            if c.table.is_none() && same_name(&item.name, &c.name) {
+                if ambiguous {
+                    break;
+                }
+                return Ok(Some((item, FoundBy::Name)));
+            }
+            continue;
+        };
+        let by_name = match &c.table {
+            None => same_name(&item.name, &c.name),
+            Some(t) => **table == *t.0 && same_name(name, &c.name),
+        };
+        if by_name {
+            ambiguous |= found.is_some_and(|f| f.expr != item.expr);
+            found = Some(item);
+        } else if c.table.is_none() && same_name(name, &c.name) {
+            hidden.get_or_insert(item);
+        }
+    }
+    if ambiguous {
+        return Err(Error::non_uniq(written(c), block.clause.name()));
+    }
+    Ok(found.map(|i| (i, FoundBy::Name)).or(hidden.map(|i| (i, FoundBy::HiddenName))))
 }
 
 impl Bind<'_, '_, '_> {
@@ -102,7 +119,7 @@ impl Bind<'_, '_, '_> {
     /// An aggregate's argument that names an item made of an aggregate: 1247 instead of 1054.
     fn check_no_aggregate_alias(&self, block: &Block, c: &ast::ColumnRef) -> Result<()> {
         match find_item(block, c) {
-            Ok(Some(item)) if self.has_aggregate(block, &item.expr) => {
+            Ok(Some((item, _))) if self.has_aggregate(block, &item.expr) => {
                 Err(Error::illegal_reference(&item.name, "reference to group function"))
             }
             _ => Ok(()),
@@ -134,12 +151,12 @@ impl Bind<'_, '_, '_> {
         }
         match find_item(block, c)? {
             None => Ok(None),
-            Some(item) => {
+            Some((item, _)) => {
                 if clause == Clause::GroupBy || (clause == Clause::Having && outer) {
                     self.check_no_window(block, item)?;
                 }
                 if clause == Clause::GroupBy && self.has_aggregate(block, &item.expr) {
-                    return Err(Error::wrong_group_field(written(c)));
+                    return Err(Error::illegal_reference(written(c), "reference to group function"));
                 }
                 Ok(Some(item.expr.clone()))
             }
@@ -148,25 +165,20 @@ impl Bind<'_, '_, '_> {
 
     /// HAVING sees the groups' columns, then the items.
     fn find_in_having(&self, block: &Block, c: &ast::ColumnRef) -> Result<Option<Expr>> {
-        let in_from = find_in_scope(&block.scope, c, Clause::Having);
-        if let Ok(Some(column)) = &in_from {
+        let item = find_item(block, c)?;
+        if let Ok(Some(column)) = find_in_scope(&block.scope, c, Clause::Having) {
             let grouped = |e: &Expr| matches!(e.kind, ExprKind::Column(id) if id == column.id);
             if block.groups.iter().any(grouped) {
                 return Ok(Some(self.read(block, column)));
             }
         }
-        if let Some(item) = find_item(block, c)? {
-            self.check_no_window(block, item)?;
-            return Ok(Some(item.expr.clone()));
-        }
-        match in_from {
-            Err(e) => Err(e),
-            // A column that is neither grouped nor selected is out of HAVING's sight, except in DML and DO.
-            Ok(_) => Ok(None),
-        }
+        // A column that is neither grouped nor selected is out of HAVING's sight.
+        let Some((item, _)) = item else { return Ok(None) };
+        self.check_no_window(block, item)?;
+        Ok(Some(item.expr.clone()))
     }
 
-    fn check_no_window(&self, block: &Block, item: &super::scope::Item) -> Result<()> {
+    fn check_no_window(&self, block: &Block, item: &Item) -> Result<()> {
         let ids: Vec<_> = block.windows.iter().flat_map(|w| w.calls.iter().map(|(id, _)| *id)).collect();
         let mut windowed = false;
         item.expr.walk(&mut |e| windowed |= matches!(e.kind, ExprKind::Column(id) if ids.contains(&id)));
@@ -176,12 +188,46 @@ impl Bind<'_, '_, '_> {
         Ok(())
     }
 
+    /// Whether the expression, its subqueries included, reads an aggregate of the block.
     pub fn has_aggregate(&self, block: &Block, e: &Expr) -> bool {
         let mut found = false;
         e.walk(&mut |e| {
-            found |= matches!(e.kind, ExprKind::Column(id) if block.aggregates.iter().any(|(a, _)| *a == id))
+            found |= match e.kind {
+                ExprKind::Column(id) => block.aggregates.iter().any(|(a, _)| *a == id),
+                ExprKind::Subquery(id) => self.subquery_has_aggregate(block, id),
+                _ => false,
+            }
         });
         found
+    }
+
+    fn subquery_has_aggregate(&self, block: &Block, id: expr::SubqueryId) -> bool {
+        let Some(def) = &self.shared.subqueries[id as usize] else { return false };
+        let mut found = false;
+        def.plan.walk(&mut |node| found |= node.exprs().into_iter().any(|e| self.has_aggregate(block, e)));
+        if let plan::logical::SubqueryKind::Quantified { left, .. } = &def.kind {
+            found |= left.iter().any(|e| self.has_aggregate(block, e));
+        }
+        found
+    }
+
+    /// A whole key of GROUP BY that is a name: a column of FROM, else an item. Where FROM has several, an item decides.
+    pub fn group_column(&mut self, c: &ast::ColumnRef) -> Result<Expr> {
+        let block = self.blocks.last().expect("a block is being bound");
+        let item = find_item(block, c)?;
+        let from = find_in_scope(&block.scope, c, Clause::GroupBy);
+        match (from, item) {
+            (Ok(None) | Err(_), Some((item, FoundBy::Name))) => {
+                if self.has_aggregate(block, &item.expr) {
+                    return Err(Error::wrong_group_field(written(c)));
+                }
+                self.check_no_window(block, item)?;
+                let e = item.expr.clone();
+                self.note_reference(self.blocks.len() - 1, &e);
+                Ok(e)
+            }
+            _ => self.column(c),
+        }
     }
 
     fn read(&self, block: &Block, column: &SourceColumn) -> Expr {

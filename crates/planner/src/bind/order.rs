@@ -2,7 +2,7 @@
 //! parenthesised queries).
 
 use super::api::Bind;
-use super::names::{find_item, written};
+use super::names::{FoundBy, find_item, written};
 use super::query::{Bound, QueryUse};
 use super::scope::{Block, Clause, Item};
 use expr::Expr;
@@ -30,7 +30,7 @@ impl<'a> Bind<'a, '_, '_> {
             };
         }
         if let Some(c) = e.as_column()
-            && let Some(item) = find_item(block, c)?
+            && let Some((item, FoundBy::Name)) = find_item(block, c)?
         {
             let idx = block.items.iter().position(|i| std::ptr::eq(i, item)).expect("an item of the block");
             return Ok(Key::Item(idx));
@@ -51,7 +51,7 @@ impl<'a> Bind<'a, '_, '_> {
             let mut block = Block::new(Clause::OrderBy);
             for (id, name) in &output {
                 let expr = self.shared.columns.expr(*id);
-                block.items.push(Item { expr, name: name.clone(), aliased: true, table: None });
+                block.items.push(Item { expr, name: name.clone(), column: None });
             }
             self.blocks.push(block);
             let mut keys = vec![];

@@ -131,9 +131,8 @@ impl Scope {
 pub struct Item {
     pub expr: Expr,
     pub name: Box<str>,
-    pub aliased: bool,
-    /// Where the item is a bare column: the alias of its table, to which qualified references must agree.
-    pub table: Option<Box<str>>,
+    /// Where the item is a bare column: the alias of its table and its own name.
+    pub column: Option<(Box<str>, Box<str>)>,
 }
 
 /// One SELECT being bound.

@@ -54,13 +54,14 @@ impl<'a> Bind<'a, '_, '_> {
         self.check_named_windows()?;
 
         let mut plan = self.bind_from(&s.from, s.modifiers.straight_join)?;
+        // As in MySQL, a wrong name among the items is found before one in WHERE.
+        self.set_clause(Clause::FieldList);
+        self.items(&s.items)?;
         if let Some(w) = &s.where_ {
             self.set_clause(Clause::Where);
             let predicates = self.condition(w)?;
             plan = self.filter(plan, predicates);
         }
-        self.set_clause(Clause::FieldList);
-        self.items(&s.items)?;
         let mut having = None;
         if let Some(g) = &s.group_by {
             self.set_clause(Clause::GroupBy);
@@ -130,11 +131,11 @@ impl<'a> Bind<'a, '_, '_> {
                 ast::SelectItem::Expr(e) => {
                     let expr = self.expr(&e.expr)?;
                     let name = e.name().into();
-                    let table = match &expr.kind {
-                        ExprKind::Column(id) => self.table_of(*id),
+                    let column = match &expr.kind {
+                        ExprKind::Column(id) => self.source_of(*id),
                         _ => None,
                     };
-                    self.block().items.push(Item { expr, name, aliased: e.alias.is_some(), table });
+                    self.block().items.push(Item { expr, name, column });
                 }
             }
         }
@@ -144,13 +145,17 @@ impl<'a> Bind<'a, '_, '_> {
     fn column_item(&mut self, id: ColumnId, name: Box<str>) {
         let expr = self.shared.columns.expr(id);
         self.note_reference(self.blocks.len() - 1, &expr);
-        let table = self.table_of(id);
-        self.block().items.push(Item { expr, name, aliased: false, table });
+        let column = self.source_of(id);
+        self.block().items.push(Item { expr, name, column });
     }
 
-    fn table_of(&mut self, id: ColumnId) -> Option<Box<str>> {
+    /// The table's alias and the column's name.
+    fn source_of(&mut self, id: ColumnId) -> Option<(Box<str>, Box<str>)> {
         let sources = &self.block().scope.sources;
-        sources.iter().find(|s| s.columns.iter().any(|c| c.id == id)).map(|s| s.alias.clone())
+        sources.iter().find_map(|s| {
+            let column = s.columns.iter().find(|c| c.id == id)?;
+            Some((s.alias.clone(), column.name.clone()))
+        })
     }
 
     fn group_keys(&mut self, exprs: &'a [ast::Expr]) -> Result<()> {
@@ -171,7 +176,10 @@ impl<'a> Bind<'a, '_, '_> {
                     }
                     item.expr.clone()
                 }
-                _ => self.expr(e)?,
+                _ => match e.as_column() {
+                    Some(c) => self.group_column(c)?,
+                    None => self.expr(e)?,
+                },
             };
             self.block().groups.push(key);
         }
