@@ -1,3 +1,61 @@
-//! Nextleaf's experiments: data, queries, drivers and reports.
+//! Nextleaf's experiments: data, queries, drivers and reports, behind `nextleaf bench`.
+//!
+//! ```text
+//!   run(Args) ─┬─ tpch          22 queries over generated data, beside other systems; answers compared
+//!              ├─ scan-copy     reading rows where they lie, against copying each into a record buffer
+//!              ├─ leaf-locate   row position → leaf: division, shift, next leaf
+//!              └─ filter        what one row costs a filter scan
+//! ```
+//! Invariants: every experiment prints the machine it ran on, its noise (least, median, most) and a hash of its result,
+//! and runs in miniature as a test. What is compared with an alternative is measured in the same run.
 
+mod filter;
+mod leaf_locate;
+mod local;
+mod machine;
+mod scan_copy;
+mod table;
 pub mod tpch;
+
+use std::process::ExitCode;
+
+/// Measures Nextleaf, alone or beside other systems
+#[derive(clap::Args, Debug, Clone)]
+pub struct Args {
+    #[command(subcommand)]
+    pub experiment: Experiment,
+}
+
+#[derive(clap::Subcommand, Debug, Clone)]
+pub enum Experiment {
+    /// The 22 queries of TPC-H
+    Tpch(tpch::TpchArgs),
+    /// Reading rows in place, against copying each into a record buffer first
+    ScanCopy(scan_copy::ScanCopyArgs),
+    /// From a row's position to its leaf: division, shift, next leaf
+    LeafLocate(leaf_locate::LeafLocateArgs),
+    /// What one row costs a filter scan
+    Filter(filter::FilterArgs),
+}
+
+/// Runs an experiment; prints its table to standard output and failures to standard error.
+pub fn run(args: &Args) -> ExitCode {
+    println!("{}", machine::describe());
+    let outcome = match &args.experiment {
+        Experiment::Tpch(a) => tpch::run(a),
+        Experiment::ScanCopy(a) => scan_copy::run(a).map(|_| true),
+        Experiment::LeafLocate(a) => leaf_locate::run(a).map(|_| true),
+        Experiment::Filter(a) => filter::run(a).map(|_| true),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(e) => {
+            eprintln!("{e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Why an experiment could not run.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
