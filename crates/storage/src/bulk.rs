@@ -304,6 +304,10 @@ impl BulkAppender {
         }
     }
 
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
     /// Rows whose unique keys exist are dropped instead of failing with 1062. Of two rows of one load the earlier stays:
     /// the one of the lower [`BulkAppender::set_piece`].
     pub fn ignore_duplicates(mut self) -> BulkAppender {
