@@ -15,6 +15,7 @@ mod database;
 mod ddl;
 mod dml;
 mod information_schema;
+mod load;
 mod process;
 mod query;
 mod rows;

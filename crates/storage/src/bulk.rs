@@ -13,7 +13,7 @@ use crate::table::Table;
 use crate::txn::{Change, Txn};
 use hashbrown::HashTable;
 use std::sync::Arc;
-use types::{PhysType, Result, Value};
+use types::{Error, PhysType, Result, Value};
 use vector::{Batch, Bitmap, Chunk, DictValues, Rows, StrHeap, StrValues, StrView, StringDict, Values, Vector};
 
 /// Fills one thread's leaves of a load.
@@ -26,6 +26,7 @@ pub struct BulkAppender {
     rows_total: u64,
     ignore_duplicates: bool,
     duplicates: u64,
+    duplicate_errors: Vec<Error>,
     piece: u64,
 }
 
@@ -300,6 +301,7 @@ impl BulkAppender {
             rows_total: 0,
             ignore_duplicates: false,
             duplicates: 0,
+            duplicate_errors: Vec::new(),
             piece: 0,
         }
     }
@@ -329,6 +331,11 @@ impl BulkAppender {
     /// Rows dropped because of their keys.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
+    }
+
+    /// Error 1062 for each row dropped since the last call.
+    pub fn take_duplicate_errors(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.duplicate_errors)
     }
 
     /// The builder of a fixed-width column, for [`ColumnBuilder::push_int`]. Every column gets one value, then comes
@@ -404,19 +411,23 @@ impl BulkAppender {
         if !dropped.is_empty() {
             table.forget_dropped(&dropped);
             self.duplicates += dropped.len() as u64;
+            self.duplicate_errors.extend(dropped.into_iter().map(|d| d.1));
         }
         Ok(())
     }
 
     /// Brings in what is left; returns how many rows this appender brought. Few rows join the table's tail leaf.
-    pub fn finish(mut self) -> Result<BulkDone> {
+    pub fn finish(&mut self) -> Result<BulkDone> {
         if self.rows_total == 0 && self.rows * 4 < self.table.leaf_rows() {
             let rows = std::mem::take(&mut self.rows);
             let chunks = self.take_chunks(rows);
             let chunks: Vec<&Chunk> = chunks.iter().collect();
             if self.ignore_duplicates {
                 for row in 0..rows {
-                    self.duplicates += self.table.try_insert(&self.txn, &chunks, row)?.is_err() as u64;
+                    if let Err(duplicate) = self.table.try_insert(&self.txn, &chunks, row)? {
+                        self.duplicates += 1;
+                        self.duplicate_errors.push(duplicate.error());
+                    }
                 }
             } else {
                 self.table.insert_rows(&self.txn, &chunks, rows)?;

@@ -263,8 +263,8 @@ impl Table {
     }
 
     /// Rows that a load has dropped leave the indexes.
-    pub(crate) fn forget_dropped(&self, dropped: &[u64]) {
-        for &row_id in dropped {
+    pub(crate) fn forget_dropped(&self, dropped: &[(u64, Error)]) {
+        for &(row_id, _) in dropped {
             let mut keys = Vec::new();
             self.rows().with(row_id, |leaf, slot| self.keys_in_place(leaf, slot, &mut keys));
             self.remove_unused(&keys, row_id);

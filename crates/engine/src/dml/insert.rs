@@ -49,7 +49,7 @@ impl Session {
         self.send_ok_with_id(written.rows, written.id_shown, info, more, sink)
     }
 
-    fn insertable(&self, name: &ast::ObjectName) -> Result<Arc<TableDef>> {
+    pub(crate) fn insertable(&self, name: &ast::ObjectName) -> Result<Arc<TableDef>> {
         let (schema, n) = self.resolve_name(name)?;
         if let Some(catalog::Relation::View(_)) = catalog::CatalogReader::relation(self, &schema, &n) {
             return Err(Error::not_supported("INSERT into a view"));

@@ -8,4 +8,4 @@ mod insert;
 pub mod source;
 mod writer;
 
-pub(crate) use writer::stored_form;
+pub(crate) use writer::{now, stored_form, zero_of};

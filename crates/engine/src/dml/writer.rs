@@ -214,7 +214,7 @@ pub(crate) struct Written {
 }
 
 /// CURRENT_TIMESTAMP as a value of the column's type.
-fn now(session: &Session, ty: &SqlType) -> Value {
+pub(crate) fn now(session: &Session, ty: &SqlType) -> Value {
     let us = session.now_us();
     match ty {
         SqlType::Timestamp { fsp } => {
@@ -230,7 +230,7 @@ fn now(session: &Session, ty: &SqlType) -> Value {
 }
 
 /// The implicit default of a type: what a NOT NULL column without DEFAULT gets outside strict mode.
-fn zero_of(ty: &SqlType) -> Value {
+pub(crate) fn zero_of(ty: &SqlType) -> Value {
     match ty {
         SqlType::Null => Value::Null,
         SqlType::Int { unsigned: true, .. } => Value::UInt(0),

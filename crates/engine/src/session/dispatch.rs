@@ -66,7 +66,7 @@ impl Session {
             Query(q) => self.query(q, more, sink),
             Explain(e) => self.explain(e, more, sink),
             Insert(i) => self.insert(i, more, sink),
-            LoadData(_) => Err(Error::not_supported("LOAD DATA")),
+            LoadData(l) => self.load_data(l, more, sink),
             Show(show) => {
                 add(&self.db.status().com_show, 1);
                 self.show(show, more, sink)

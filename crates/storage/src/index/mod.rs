@@ -215,7 +215,7 @@ impl UniqueIndex {
         rows: Rows<'_>,
         leaf_no: u64,
         ignore: bool,
-        dropped: &mut Vec<u64>,
+        dropped: &mut Vec<(u64, Error)>,
     ) -> Result<()> {
         let Some((chunks, n, ascending)) = rows.heap.slot(leaf_no).and_then(|slot| {
             let state = slot.read();
@@ -255,7 +255,7 @@ impl UniqueIndex {
                         if let Some(leaf) = rows.heap.slot(leaf_no).expect("it was just found").write().leaf_mut() {
                             leaf.kill(slot);
                         }
-                        dropped.push(later);
+                        dropped.push((later, Error::dup_entry(self.spec.text(key), &self.spec.name)));
                         // If it was the other one, the next round finds the key free.
                     }
                     Conflict::Duplicate(_) => return Err(Error::dup_entry(self.spec.text(key), &self.spec.name)),

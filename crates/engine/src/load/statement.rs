@@ -1,0 +1,270 @@
+//! The statement LOAD DATA: names, clauses, defaults, the file.
+//!
+//! With LOCAL the client sends the file, and since it cannot be stopped halfway, LOCAL means IGNORE: misfits become
+//! warnings, rows with existing keys are skipped. SET and defaults that are expressions are evaluated row by row, on one
+//! thread, as are generated AUTO_INCREMENT values, which follow the order of the lines.
+
+use super::columns::{ColumnTarget, FileCharset};
+use super::format::Format;
+use super::run::{FieldTarget, Fill, Load, Loaded};
+use crate::dml::now;
+use crate::session::Session;
+use crate::sink::ResultSink;
+use crate::status::add;
+use catalog::{DefaultValue, TableDef};
+use expr::{Expr, Params};
+use parser::ast::{ExprKind, LoadData, LoadDuplicates, LoadTarget};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use types::value::ConvertMode;
+use types::{Collation, Error, ErrorCode, Result, SqlType, StringKind, Value};
+
+/// The type of a user variable that takes a field.
+const FIELD_TYPE: SqlType =
+    SqlType::String { kind: StringKind::LongText, len: u32::MAX, collation: Collation::Utf8mb4_0900AiCi };
+
+/// More threads than this help nobody: one reads the input.
+const WORKERS_MAX: usize = 16;
+
+/// Where fields go and what other columns get, by name resolved.
+struct Targets {
+    fields: Vec<FieldTarget>,
+    fills: Vec<(usize, Fill)>,
+    user_vars: Vec<Box<str>>,
+    /// Evaluated for each row; [`Fill::Computed`] names them by position.
+    computed: Vec<Expr>,
+    generates: bool,
+}
+
+impl Session {
+    pub(crate) fn load_data(&mut self, l: &LoadData, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        add(&self.db().status().com_load, 1);
+        let unsupported = [
+            (l.xml, "LOAD XML"),
+            (l.duplicates == LoadDuplicates::Replace, "LOAD DATA ... REPLACE"),
+            (!l.partitions.is_empty(), "PARTITION"),
+        ];
+        if let Some((_, what)) = unsupported.iter().find(|(used, _)| *used) {
+            return Err(Error::not_supported(what));
+        }
+        let format = Format::new(&l.format)?;
+        let charset = file_charset(l.charset.as_ref().map(|c| c.as_str()))?;
+        let def = self.insertable(&l.table)?;
+        if l.local && !self.vars().on("local_infile") {
+            return Err(Error::client_local_files_disabled());
+        }
+        let ignore = l.local || l.duplicates == LoadDuplicates::Ignore;
+        let targets = self.load_targets(l, &def)?;
+        let (txn, savepoint) = self.begin_change()?;
+        let before = self.db().store().expect_table(&def)?.auto_increment();
+        let result = if l.local {
+            let mut input = sink.local_infile(&l.path)?;
+            self.load_from(l, &def, &format, charset, ignore, &targets, &txn, &mut *input, 0)
+        } else {
+            self.open_for_load(&l.path).and_then(|(mut file, bytes)| {
+                self.load_from(l, &def, &format, charset, ignore, &targets, &txn, &mut file, bytes)
+            })
+        };
+        let loaded = self.end_change(savepoint, result)?;
+        for (name, value) in targets.user_vars.iter().zip(loaded.user_vars) {
+            let value = value.map_or(Value::Null, |b| Value::Bytes(b.into()));
+            self.user_vars().set(name, value, FIELD_TYPE);
+        }
+        let first_generated = if targets.generates && loaded.rows > 0 { before } else { 0 };
+        if first_generated > 0 {
+            self.set_last_insert_id(first_generated);
+        }
+        let inserted = loaded.rows - loaded.skipped;
+        add(&self.db().status().innodb_rows_inserted, inserted);
+        add(&self.db().status().handler_write, inserted);
+        let info = format!(
+            "Records: {}  Deleted: 0  Skipped: {}  Warnings: {}",
+            loaded.rows,
+            loaded.skipped,
+            self.warnings().count()
+        );
+        self.send_ok_with_id(inserted, first_generated, info, more, sink)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn load_from(
+        &self,
+        l: &LoadData,
+        def: &Arc<TableDef>,
+        format: &Format,
+        charset: FileCharset,
+        ignore: bool,
+        targets: &Targets,
+        txn: &Arc<storage::Txn>,
+        input: &mut dyn Read,
+        bytes_total: u64,
+    ) -> Result<Loaded> {
+        let table = self.db().store().expect_table(def)?;
+        let zone = self.time_zone();
+        let mode = self.convert_mode(&zone);
+        let process = self.process().clone();
+        let info = self.info();
+        let params = Params::default();
+        let context = self.eval_context(&info, &params);
+        let compute = |fields: &[Option<Vec<u8>>]| -> Result<Vec<Value>> {
+            for (name, value) in targets.user_vars.iter().zip(fields) {
+                let value = value.as_ref().map_or(Value::Null, |b| Value::Bytes(b.as_slice().into()));
+                context.user_vars.set(name, value, FIELD_TYPE);
+            }
+            let value = |e| Ok(crate::dml::stored_form(&expr::eval::eval_const(e, &context)?, &e.ty, &zone));
+            targets.computed.iter().map(value).collect()
+        };
+        let one_by_one = targets.generates || !targets.computed.is_empty();
+        let load = Load {
+            table: &table,
+            txn,
+            format,
+            ignore_lines: l.ignore_lines,
+            targets: targets.fields.clone(),
+            fills: targets.fills.clone(),
+            user_vars: targets.user_vars.len(),
+            compute: if targets.computed.is_empty() { None } else { Some(&compute) },
+            mode: ConvertMode { strict: mode.strict && !ignore, ..mode },
+            charset,
+            no_auto_value_on_zero: self.sql_mode().no_auto_value_on_zero,
+            ignore_duplicates: ignore,
+            warnings: self.warnings(),
+            workers: if one_by_one { 1 } else { self.load_workers() },
+            check_killed: &|| process.check_killed(),
+            progress: &|done| process.set_load_progress(done, bytes_total),
+        };
+        load.run(input)
+    }
+
+    fn load_workers(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        self.db().options().workers.map_or(cores, |w| w + 1).min(WORKERS_MAX)
+    }
+
+    fn load_targets(&self, l: &LoadData, def: &Arc<TableDef>) -> Result<Targets> {
+        let target = |c: usize| ColumnTarget::new(c, &def.columns[c]);
+        let mut t = Targets { fields: vec![], fills: vec![], user_vars: vec![], computed: vec![], generates: false };
+        let mut assigned: Vec<usize> = Vec::new();
+        for a in &l.set {
+            let c = column_named(def, &a.column)?;
+            if assigned.contains(&c) {
+                return Err(Error::field_specified_twice(&def.columns[c].name));
+            }
+            assigned.push(c);
+        }
+        let mut listed = Vec::new();
+        let all: Vec<LoadTarget>;
+        let fields = match &l.columns {
+            Some(fields) => fields,
+            None => {
+                for c in (0..def.columns.len()).filter(|&c| !def.columns[c].invisible) {
+                    t.push_field(c, &assigned, target(c), &mut listed);
+                }
+                all = Vec::new();
+                &all
+            }
+        };
+        for field in fields {
+            match field {
+                LoadTarget::UserVar(name) => t.push_user_var(name.as_str()),
+                LoadTarget::Column(name) => {
+                    let c = column_named(def, name)?;
+                    if listed.contains(&c) {
+                        return Err(Error::field_specified_twice(&def.columns[c].name));
+                    }
+                    t.push_field(c, &assigned, target(c), &mut listed);
+                }
+            }
+        }
+        // The variables take text; SET is bound with that in mind.
+        for name in &t.user_vars {
+            self.user_vars().set(name, Value::Null, FIELD_TYPE);
+        }
+        for c in 0..def.columns.len() {
+            let set = l.set.iter().zip(&assigned).find(|(_, a)| **a == c).map(|(s, _)| &s.value);
+            let fill = match set {
+                Some(e) if !matches!(e.kind, ExprKind::Default) => {
+                    let bound = self.bind_constant_expr(e).map_err(|e| match e.code() {
+                        ErrorCode::BAD_FIELD => Error::not_supported("columns in the SET clause of LOAD DATA"),
+                        _ => e,
+                    })?;
+                    t.compute(bound, target(c))
+                }
+                None if listed.contains(&c) => continue,
+                _ => match &def.columns[c].default {
+                    DefaultValue::Value(v) => Fill::Value(v.clone()),
+                    DefaultValue::CurrentTimestamp => Fill::Value(now(self, &def.columns[c].ty)),
+                    DefaultValue::Expr { expr, .. } => t.compute((**expr).clone(), target(c)),
+                    DefaultValue::None if def.columns[c].auto_increment => {
+                        t.generates = true;
+                        Fill::Next(target(c))
+                    }
+                    DefaultValue::None if def.columns[c].nullable => Fill::Value(Value::Null),
+                    DefaultValue::None => Fill::NoDefault(target(c)),
+                },
+            };
+            t.fills.push((c, fill));
+        }
+        Ok(t)
+    }
+
+    /// A file of the server's machine. Relative paths start at the database's folder. Error 1290 outside of
+    /// secure_file_priv, 13 or 29 if it cannot be read.
+    fn open_for_load(&self, path: &str) -> Result<(std::fs::File, u64)> {
+        let base = self.db().options().dir.clone().unwrap_or_default();
+        let path: PathBuf = base.join(path);
+        let allowed = self.vars().text("secure_file_priv");
+        if !allowed.is_empty() {
+            let inside = path.canonicalize().is_ok_and(|p| p.starts_with(Path::new(allowed)));
+            if !inside {
+                return Err(Error::option_prevents_statement("--secure-file-priv"));
+            }
+        }
+        let failed = |e: std::io::Error| {
+            let (shown, errno) = (path.display(), e.raw_os_error().unwrap_or(0));
+            match e.kind() {
+                std::io::ErrorKind::NotFound => Error::file_not_found(shown, errno, "No such file or directory"),
+                _ => Error::cant_open_file(shown, errno, e),
+            }
+        };
+        let file = std::fs::File::open(&path).map_err(failed)?;
+        let meta = file.metadata().map_err(failed)?;
+        if !meta.is_file() {
+            return Err(Error::textfile_not_readable(path.display()));
+        }
+        Ok((file, meta.len()))
+    }
+}
+
+impl Targets {
+    fn push_user_var(&mut self, name: &str) {
+        self.fields.push(FieldTarget::UserVar(self.user_vars.len()));
+        self.user_vars.push(name.into());
+    }
+
+    /// A field for column `c`; it is read over if SET assigns the column.
+    fn push_field(&mut self, c: usize, assigned: &[usize], target: ColumnTarget, listed: &mut Vec<usize>) {
+        listed.push(c);
+        self.fields.push(if assigned.contains(&c) { FieldTarget::Nothing } else { FieldTarget::Column(target) });
+    }
+
+    fn compute(&mut self, expr: Expr, target: ColumnTarget) -> Fill {
+        self.computed.push(expr);
+        Fill::Computed(self.computed.len() - 1, target)
+    }
+}
+
+fn column_named(def: &TableDef, name: &parser::ast::ColumnRef) -> Result<usize> {
+    let table_fits = name.table.as_ref().is_none_or(|t| t.as_str() == &*def.name);
+    let found = def.column_idx(&name.name).filter(|_| table_fits);
+    found.ok_or_else(|| Error::bad_field(name.name.as_str(), "field list"))
+}
+
+fn file_charset(name: Option<&str>) -> Result<FileCharset> {
+    match name.map(str::to_ascii_lowercase).as_deref() {
+        None | Some("utf8mb4" | "utf8" | "utf8mb3" | "ascii" | "binary") => Ok(FileCharset::Utf8),
+        Some("latin1") => Ok(FileCharset::Latin1),
+        Some(other) => Err(Error::not_supported(format!("CHARACTER SET {other} in LOAD DATA"))),
+    }
+}
