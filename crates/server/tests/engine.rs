@@ -79,6 +79,14 @@ fn statements_and_their_answers() {
     assert_eq!(rows[0], (1, Some("one".into()), "1.50".into(), Some("2024-02-29 01:02:03.456".into())));
     assert_eq!(rows[1], (2, None, "-0.05".into(), None));
 
+    conn.query_drop(
+        "SET time_zone = '+05:00'; CREATE TABLE s (t TIMESTAMP(3)); INSERT INTO s VALUES ('2024-01-01 00:00:00.5')",
+    )
+    .unwrap();
+    conn.query_drop("SET time_zone = '+06:00'").unwrap();
+    let local: Option<Row> = conn.query_first("SELECT t FROM s").unwrap();
+    assert_eq!(local.unwrap().as_ref(0), Some(&mysql::Value::Bytes(b"2024-01-01 01:00:00.500".to_vec())));
+
     assert_eq!(code(conn.query::<Row, _>("SELEC 1")), 1064);
     assert_eq!(code(conn.query::<Row, _>("SELECT * FROM missing")), 1146);
     assert_eq!(code(conn.query::<Row, _>("SELECT missing FROM t")), 1054);

@@ -142,7 +142,13 @@ struct Typed {
 }
 
 fn plain(ty: SqlType) -> Typed {
-    Typed { ty, unsigned: ty.is_unsigned(), zerofill: false, display_width: None, float_digits: None }
+    Typed {
+        ty,
+        unsigned: ty.is_unsigned() && ty != SqlType::Year,
+        zerofill: false,
+        display_width: None,
+        float_digits: None,
+    }
 }
 
 fn column_type(name: &str, ty: &ast::DataType, table_collation: Collation, attrs: &[ast::ColumnAttr]) -> Result<Typed> {

@@ -35,9 +35,9 @@ pub(super) fn column<'a>(meta: &'a ColumnMeta, results_collation_id: u16) -> Col
 
 /// How its values are written.
 pub(super) fn format(meta: &ColumnMeta) -> Format {
-    let zerofill = match (meta.zerofill, meta.ty) {
+    let zerofill = match (meta.zerofill, meta.data_ty) {
         (true, SqlType::Int { .. }) => Some(meta.display_width.map_or(10, |width| width.min(250) as u8)),
         _ => None,
     };
-    Format { sql_type: meta.ty, zerofill }
+    Format { sql_type: meta.data_ty, zerofill }
 }

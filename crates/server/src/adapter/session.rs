@@ -7,7 +7,6 @@ use std::time::Duration;
 use engine::{Database, Session};
 use protocol::{Capabilities, OkPacket, StatusFlags};
 use types::Result;
-use types::temporal::TimeZone;
 
 use super::columns::column;
 use super::sink::{ColumnsOnly, WireSink, status};
@@ -27,10 +26,6 @@ impl EngineSession {
 
     fn seconds(&self, name: &str) -> Duration {
         Duration::from_secs(self.session.vars().uint(name))
-    }
-
-    fn zone(&self) -> TimeZone {
-        TimeZone::parse(self.session.vars().text("time_zone")).unwrap_or(TimeZone::Utc)
     }
 }
 
@@ -75,7 +70,7 @@ impl net::Session for EngineSession {
 
     fn query(&mut self, sql: &[u8], reply: &mut Reply<'_>) -> Result<()> {
         let multi_statements = reply.multi_statements();
-        let mut sink = WireSink::new(reply, self.zone(), self.status());
+        let mut sink = WireSink::new(reply, self.status());
         self.session.execute(sql, multi_statements, &mut sink)
     }
 

@@ -4,7 +4,6 @@ use std::io::Read;
 
 use engine::{ColumnMeta, EndInfo, OkInfo, ResultSink};
 use protocol::{OkPacket, SessionChange, StatusFlags};
-use types::temporal::TimeZone;
 use types::{Error, Result};
 use vector::Batch;
 
@@ -37,14 +36,13 @@ fn warning_count(warnings: u64) -> u16 {
 /// Writes answers as text result sets.
 pub(super) struct WireSink<'a, 'b> {
     reply: &'a mut Reply<'b>,
-    zone: TimeZone,
     status: StatusFlags,
     rows: Option<TextRows>,
 }
 
 impl<'a, 'b> WireSink<'a, 'b> {
-    pub(super) fn new(reply: &'a mut Reply<'b>, zone: TimeZone, status: StatusFlags) -> WireSink<'a, 'b> {
-        WireSink { reply, zone, status, rows: None }
+    pub(super) fn new(reply: &'a mut Reply<'b>, status: StatusFlags) -> WireSink<'a, 'b> {
+        WireSink { reply, status, rows: None }
     }
 }
 
@@ -52,12 +50,12 @@ impl ResultSink for WireSink<'_, '_> {
     fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
         let definitions: Vec<_> = columns.iter().map(|meta| column(meta, DEFAULT_COLLATION_ID)).collect();
         self.reply.columns(&definitions, 0, self.status)?;
-        self.rows = Some(TextRows::new(columns.iter().map(format).collect(), self.zone.converter()));
+        self.rows = Some(TextRows::new(columns.iter().map(format).collect()));
         Ok(())
     }
 
     fn batch(&mut self, batch: &Batch) -> Result<()> {
-        let rows = self.rows.as_mut().ok_or_else(|| Error::internal("rows before their columns"))?;
+        let rows = self.rows.as_ref().ok_or_else(|| Error::internal("rows before their columns"))?;
         rows.write(batch, |values| self.reply.row(values))
     }
 

@@ -1,11 +1,11 @@
 //! Batches as text rows: from columns to the protocol's row after row.
 //!
 //! Per batch, each column is resolved once to a typed slice ([`Cells`]); the loop over rows then does one match per
-//! value and formats it in place in the output buffer.
+//! value and formats it in place in the output buffer. TIMESTAMPs come as DATETIMEs in the session's time zone; stored
+//! ones would be shown in UTC.
 
 use protocol::TextRow;
 use types::decimal::write_scaled;
-use types::temporal::LocalConverter;
 use types::value::{fmt_double, fmt_float};
 use types::{Date, DateTime, Decimal, I256, SqlType, Time, Timestamp};
 use vector::{Batch, Bitmap, DictValues, StrValues, Values, Vector};
@@ -55,29 +55,26 @@ enum Cells<'a> {
 /// Writes the rows of one result set.
 pub struct TextRows {
     formats: Vec<Format>,
-    zone: LocalConverter,
 }
 
 impl TextRows {
-    /// `zone` turns stored TIMESTAMPs into the session's local time.
-    pub fn new(formats: Vec<Format>, zone: LocalConverter) -> TextRows {
-        TextRows { formats, zone }
+    pub fn new(formats: Vec<Format>) -> TextRows {
+        TextRows { formats }
     }
 
     /// Calls `write_row` for each selected row, with a function that appends the row's values.
     pub fn write<E>(
-        &mut self,
+        &self,
         batch: &Batch,
         mut write_row: impl FnMut(&mut dyn FnMut(&mut TextRow<'_>)) -> Result<(), E>,
     ) -> Result<(), E> {
         assert_eq!(batch.columns.len(), self.formats.len(), "a batch has the announced columns");
         let columns: Vec<Column<'_>> =
             batch.columns.iter().zip(&self.formats).map(|(vector, format)| resolve(vector, format)).collect();
-        let zone = &mut self.zone;
         let mut result = Ok(());
         batch.selection.for_each(batch.rows, |i| {
             if result.is_ok() {
-                result = write_row(&mut |row| columns.iter().for_each(|column| write_value(column, i, zone, row)));
+                result = write_row(&mut |row| columns.iter().for_each(|column| write_value(column, i, row)));
             }
         });
         result
@@ -120,7 +117,7 @@ fn resolve<'a>(vector: &'a Vector, format: &Format) -> Column<'a> {
 }
 
 #[inline]
-fn write_value(column: &Column<'_>, i: usize, zone: &mut LocalConverter, row: &mut TextRow<'_>) {
+fn write_value(column: &Column<'_>, i: usize, row: &mut TextRow<'_>) {
     let i = if column.constant { 0 } else { i };
     if column.validity.is_some_and(|validity| !validity.get(i)) {
         return row.null();
@@ -142,10 +139,7 @@ fn write_value(column: &Column<'_>, i: usize, zone: &mut LocalConverter, row: &m
         Cells::Date(v) => row.short(|out| Date(v[i]).write_to(out)),
         Cells::Time(v, fsp) => row.short(|out| Time(v[i]).write_to(*fsp, out)),
         Cells::DateTime(v, fsp) => row.short(|out| DateTime(v[i]).write_to(*fsp, out)),
-        Cells::Timestamp(v, fsp) => {
-            let local = zone.to_datetime(Timestamp(v[i]));
-            row.short(|out| local.write_to(*fsp, out));
-        }
+        Cells::Timestamp(v, fsp) => row.short(|out| Timestamp(v[i]).to_utc().write_to(*fsp, out)),
         Cells::Year(v) => row.short(|out| zero_filled(i64::from(v[i]) as u64, 4, out)),
         Cells::Str(v) => row.bytes(v.bytes(i)),
         Cells::Dict(v) => row.bytes(v.bytes(i)),
@@ -175,7 +169,7 @@ fn zero_filled(mut value: u64, width: u8, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use types::{Collation, IntSize, TimeZone, Value};
+    use types::{Collation, IntSize, Value};
     use vector::{ChunkBuilder, Selection};
 
     /// The text of each value of each selected row; None is NULL.
@@ -190,7 +184,7 @@ mod tests {
         let mut batch = Batch::new(rows, vectors.collect());
         batch.selection = selection;
         let formats = columns.iter().map(|(sql_type, _)| Format { sql_type: *sql_type, zerofill: None }).collect();
-        let mut writer = TextRows::new(formats, TimeZone::Offset(3600).converter());
+        let writer = TextRows::new(formats);
         let mut out = Vec::new();
         writer
             .write(&batch, |values| {
@@ -233,7 +227,7 @@ mod tests {
         assert_eq!(one(SqlType::Date, Value::Date(datetime.date())), "2024-02-29");
         assert_eq!(one(SqlType::Time { fsp: 3 }, Value::Time(datetime.time())), "23:59:58.123");
         assert_eq!(one(SqlType::DateTime { fsp: 6 }, Value::DateTime(datetime)), "2024-02-29 23:59:58.123456");
-        assert_eq!(one(SqlType::Timestamp { fsp: 0 }, Value::Timestamp(Timestamp(1_000_000))), "1970-01-01 01:00:01");
+        assert_eq!(one(SqlType::Timestamp { fsp: 0 }, Value::Timestamp(Timestamp(1_000_000))), "1970-01-01 00:00:01");
         assert_eq!(one(SqlType::Year, Value::Int(1999)), "1999");
         assert_eq!(one(SqlType::Year, Value::Int(0)), "0000");
         assert_eq!(one(SqlType::varchar(300, Collation::Binary), Value::str(&"x".repeat(300))), "x".repeat(300));
