@@ -111,7 +111,7 @@ fn run(name: &str, seeds: std::ops::Range<u64>, settings: OptimizerSettings) {
 }
 
 /// Queries a test runs.
-const COUNT: u64 = 300;
+const COUNT: u64 = 3000;
 
 #[test]
 fn plans_mean_what_queries_mean() {

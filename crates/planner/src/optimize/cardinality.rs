@@ -298,16 +298,17 @@ impl<'a> Estimator<'a> {
         predicates: &[Expr],
         input: &Estimate,
     ) -> f64 {
-        let formula = conjunction(predicates, input);
-        let Some((hits, size)) = super::sample::hits(stats, columns, predicates) else { return formula };
-        if size == 0 {
-            return formula;
-        }
+        let Some(s) = super::sample::try_predicates(stats, columns, predicates) else {
+            return conjunction(predicates, input);
+        };
+        let (hits, size) = (s.hits, s.size);
+        let formula = conjunction(&s.tried, input);
+        let rest: f64 = s.untried.iter().map(|p| one(p, input)).product();
         if size as u64 >= stats.rows {
-            return hits as f64 / size as f64;
+            return rest * hits as f64 / size as f64;
         }
         let sampled = hits as f64 / size as f64;
-        match hits {
+        rest * match hits {
             // Rarer than the sample can see.
             0 => formula.min(0.5 / size as f64),
             1..=4 => (sampled * formula.max(1e-9)).sqrt().clamp(0.2 * sampled, 2.0 * sampled),

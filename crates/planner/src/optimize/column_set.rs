@@ -15,6 +15,7 @@ impl ColumnSet {
     }
 
     pub fn insert(&mut self, c: ColumnId) -> bool {
+        debug_assert!(c < 1 << 24, "no such column");
         let w = c as usize / 64;
         if w >= self.words.len() {
             self.words.resize(w + 1, 0);

@@ -22,6 +22,7 @@ mod context;
 pub mod cost;
 mod cte;
 mod enumerate;
+mod functional;
 mod join_order;
 mod physical;
 mod predicates;
@@ -55,6 +56,7 @@ const PASSES: &[(&str, Pass)] = &[
     ("push_predicates", push_predicates),
     ("unnest", unnest::unnest),
     ("push_predicates", push_predicates),
+    ("reduce_groups", reduce_groups),
     ("join_order", join_order),
 ];
 
@@ -63,7 +65,15 @@ fn inline_ctes(node: Logical, cx: &mut Context) -> Result<Logical> {
 }
 
 fn push_predicates(node: Logical, cx: &mut Context) -> Result<Logical> {
-    if cx.settings.condition_pushdown { pushdown::push_predicates(node) } else { Ok(node) }
+    if cx.settings.condition_pushdown {
+        pushdown::push_predicates(node, cx.settings.transitive_predicates)
+    } else {
+        Ok(node)
+    }
+}
+
+fn reduce_groups(node: Logical, cx: &mut Context) -> Result<Logical> {
+    if cx.settings.functional_groups { functional::reduce_groups(node, cx) } else { Ok(node) }
 }
 
 fn join_order(node: Logical, cx: &mut Context) -> Result<Logical> {

@@ -1,10 +1,69 @@
 //! Predicates tried on a table's row sample.
 
 use catalog::TableStats;
-use expr::{ColumnId, Expr};
+use expr::eval::Compiled;
+use expr::{ColumnId, EvalContext, Expr, ExprKind, Params, SessionInfo, UserVars, Warnings};
+use std::sync::atomic::AtomicBool;
+use types::SqlType;
 
-/// Rows of the sample that pass all predicates, and the sample's size; `None` where they cannot be evaluated ahead of
-/// execution.
-pub fn hits(_stats: &TableStats, _columns: &[(ColumnId, usize)], _predicates: &[Expr]) -> Option<(usize, usize)> {
-    None
+/// What the sample says of a conjunction.
+pub struct Sampled<'e> {
+    /// Rows that pass, of `size`.
+    pub hits: usize,
+    pub size: usize,
+    /// Predicates that were tried, and those that cannot be evaluated ahead of execution (parameters, volatile
+    /// functions, TIMESTAMPs, which the sample holds in stored form).
+    pub tried: Vec<Expr>,
+    pub untried: Vec<&'e Expr>,
+}
+
+/// Tries the predicates on the sample; `None` if there is none, or nothing to try.
+pub fn try_predicates<'e>(
+    stats: &TableStats,
+    columns: &[(ColumnId, usize)],
+    predicates: &'e [Expr],
+) -> Option<Sampled<'e>> {
+    let size = stats.sample.count();
+    if size == 0 || stats.sample.columns.len() != stats.columns.len() {
+        return None;
+    }
+    let mut usable = vec![];
+    let mut tried = vec![];
+    let mut untried = vec![];
+    for original in predicates {
+        let mut p = original.clone();
+        let mut fits = true;
+        p.rewrite(&mut |e| match &mut e.kind {
+            ExprKind::Column(c) => match columns.iter().find(|(id, _)| id == c) {
+                Some((_, i)) if !matches!(e.ty, SqlType::Timestamp { .. }) && *i < stats.columns.len() => {
+                    *c = *i as ColumnId;
+                    e.nullable = true;
+                }
+                _ => fits = false,
+            },
+            ExprKind::Param(_) | ExprKind::Subquery(_) | ExprKind::UserVar(_) | ExprKind::SetUserVar { .. } => {
+                fits = false
+            }
+            ExprKind::Call { function, .. } if function.is_volatile() => fits = false,
+            _ => e.nullable = true,
+        });
+        if fits {
+            usable.push(p);
+            tried.push(original.clone());
+        } else {
+            untried.push(original);
+        }
+    }
+    if usable.is_empty() {
+        return None;
+    }
+    let session = SessionInfo::default();
+    let (params, vars, warnings) = (Params::default(), UserVars::default(), Warnings::new(0));
+    let killed = AtomicBool::new(false);
+    let ctx =
+        EvalContext { session: &session, params: &params, user_vars: &vars, warnings: &warnings, killed: &killed };
+    let compiled = Compiled::conjunction(&usable, &ctx).ok()?;
+    let mut batch = (*stats.sample).clone();
+    compiled.filter(&mut batch, &ctx).ok()?;
+    Some(Sampled { hits: batch.count(), size, tried, untried })
 }

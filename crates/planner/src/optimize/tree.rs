@@ -214,6 +214,17 @@ pub fn rename_tree(node: &mut Logical, map: &HashMap<ColumnId, ColumnId>) {
     });
 }
 
+/// Renames a column in the inputs of a node and in what the node's expressions read; its outputs keep their names.
+pub fn fresh_name_below(node: &mut Logical, old: ColumnId, new: ColumnId) {
+    let map = HashMap::from([(old, new)]);
+    for c in node.inputs_mut() {
+        rename_tree(c, &map);
+    }
+    for e in node.exprs_mut() {
+        rename_expr(e, &map);
+    }
+}
+
 /// A copy in which every column and CTE produced has a new name; free columns keep theirs. Returns the renaming too.
 pub fn fresh_copy(node: &Logical, columns: &mut Columns, next_cte: &mut u32) -> (Logical, HashMap<ColumnId, ColumnId>) {
     let mut map = HashMap::new();

@@ -67,10 +67,7 @@ impl Physical<'_, '_> {
         }
 
         // Which side builds.
-        let (l_bytes, r_bytes) = (
-            l.rows() * (l.estimate.width(&l.layout.iter().collect()) + 16.0),
-            r.rows() * (r.estimate.width(&r.layout.iter().collect()) + 16.0),
-        );
+        let (l_bytes, r_bytes) = (l.rows() * (l.width() + 16.0), r.rows() * (r.width() + 16.0));
         let turn = match kind {
             LogicalJoinKind::Inner => !*straight && l_bytes < r_bytes,
             LogicalJoinKind::Left | LogicalJoinKind::Semi | LogicalJoinKind::Anti => {
@@ -142,7 +139,7 @@ impl Physical<'_, '_> {
                     null_safe: k.null_safe,
                 });
             }
-            let width = build.estimate.width(&build.layout.iter().collect());
+            let width = build.width();
             cost = l_cost + r_cost + self.cx.settings.cost.hash_join(probe.rows(), build.rows(), width, estimate.rows);
             let (probe, build) = if turn { (r.node, l.node) } else { (l.node, r.node) };
             op = PlanOp::HashJoin {

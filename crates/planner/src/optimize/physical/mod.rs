@@ -38,6 +38,12 @@ impl Built {
         self.node.estimated_rows
     }
 
+    /// Bytes of a row.
+    fn width(&self) -> f64 {
+        let named: ColumnSet = self.layout.iter().filter(|c| **c != UNNAMED).collect();
+        self.estimate.width(&named)
+    }
+
     fn cost(&self) -> f64 {
         self.node.estimated_cost
     }

@@ -16,8 +16,9 @@
 use expr::ExprKind;
 use plan::{JoinKind, PlanNode, PlanOp, SidewaysSource, SidewaysTarget};
 
-/// A build side that keeps more than this share of the values is not worth a filter.
-const SHARE_MAX: f64 = 0.8;
+/// A build side with more rows than this share of the scan's is not worth a filter, unless it is small.
+const SHARE_MAX: f64 = 1.0;
+const SMALL_BUILD_ROWS: f64 = 10_000.0;
 
 /// Adds the filters of every hash join of the plan.
 pub(super) fn add(node: &mut PlanNode, next: &mut u32) {
@@ -33,9 +34,12 @@ pub(super) fn add(node: &mut PlanNode, next: &mut u32) {
                 continue;
             }
             // Nothing was filtered on the build side: it holds every value there is.
+            if !narrowed(build) {
+                continue;
+            }
             let build_rows = build.estimated_rows;
             attach(probe, c as usize, &mut |scan, position| {
-                if build_rows > SHARE_MAX * scan.estimated_rows && !narrowed(build) {
+                if build_rows > SHARE_MAX * scan.estimated_rows.max(1.0) && build_rows > SMALL_BUILD_ROWS {
                     return;
                 }
                 let filter_id = *next;

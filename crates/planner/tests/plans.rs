@@ -1,0 +1,118 @@
+//! Golden plans: what EXPLAIN FORMAT=TREE prints for TPC-H at scale factor 1, so that a change of plan shows in the diff of
+//! the commit that made it.
+
+mod common;
+
+use catalog::{CatalogReader, ColumnStats, Relation, Statistics, TableId, TableStats};
+use common::{Variables, fixture, golden, session};
+use parser::ast::Statement;
+use parser::{ParseOptions, parse};
+use planner::bind::Binder;
+use planner::optimize::{OptimizerSettings, optimize};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use types::{Date, Value};
+
+/// Rows at scale factor 1, and distinct values where they are fewer.
+const TABLES: &[(&str, u64, &[(&str, f64)])] = &[
+    (
+        "lineitem",
+        6_001_215,
+        &[
+            ("l_orderkey", 1.5e6),
+            ("l_partkey", 2e5),
+            ("l_suppkey", 1e4),
+            ("l_linenumber", 7.0),
+            ("l_quantity", 50.0),
+            ("l_discount", 11.0),
+            ("l_tax", 9.0),
+            ("l_returnflag", 3.0),
+            ("l_linestatus", 2.0),
+            ("l_shipdate", 2526.0),
+            ("l_commitdate", 2466.0),
+            ("l_receiptdate", 2554.0),
+            ("l_shipinstruct", 4.0),
+            ("l_shipmode", 7.0),
+            ("l_extendedprice", 933_900.0),
+        ],
+    ),
+    (
+        "orders",
+        1_500_000,
+        &[
+            ("o_custkey", 99_996.0),
+            ("o_orderstatus", 3.0),
+            ("o_orderdate", 2406.0),
+            ("o_orderpriority", 5.0),
+            ("o_clerk", 1000.0),
+            ("o_shippriority", 1.0),
+        ],
+    ),
+    ("customer", 150_000, &[("c_nationkey", 25.0), ("c_mktsegment", 5.0), ("c_acctbal", 140_187.0)]),
+    (
+        "part",
+        200_000,
+        &[("p_mfgr", 5.0), ("p_brand", 25.0), ("p_type", 150.0), ("p_size", 50.0), ("p_container", 40.0)],
+    ),
+    ("partsupp", 800_000, &[("ps_partkey", 2e5), ("ps_suppkey", 1e4), ("ps_availqty", 9999.0)]),
+    ("supplier", 10_000, &[("s_nationkey", 25.0)]),
+    ("nation", 25, &[("n_regionkey", 5.0)]),
+    ("region", 5, &[]),
+];
+
+struct ScaleOne(HashMap<TableId, Arc<TableStats>>);
+
+impl Statistics for ScaleOne {
+    fn table(&self, id: TableId) -> Option<Arc<TableStats>> {
+        self.0.get(&id).cloned()
+    }
+}
+
+fn date(y: i32, m: i32, d: i32) -> Option<Value> {
+    Some(Value::Date(Date(y << 9 | m << 5 | d)))
+}
+
+fn scale_one(catalog: &catalog::Catalog) -> ScaleOne {
+    let mut all = HashMap::new();
+    for (name, rows, distinct) in TABLES {
+        let Some(Relation::Table(t)) = catalog.relation("tpch", name) else { panic!("no {name}") };
+        let columns = t
+            .columns
+            .iter()
+            .map(|c| {
+                let is_date = c.ty == types::SqlType::Date;
+                ColumnStats {
+                    distinct: distinct.iter().find(|d| *d.0 == *c.name).map_or(*rows as f64, |d| d.1),
+                    null_fraction: 0.0,
+                    min: if is_date { date(1992, 1, 1) } else { None },
+                    max: if is_date { date(1998, 12, 1) } else { None },
+                    width: match c.ty {
+                        types::SqlType::String { len, .. } => len as f64 * 0.7,
+                        _ => 8.0,
+                    },
+                }
+            })
+            .collect();
+        all.insert(t.id, Arc::new(TableStats { rows: *rows, columns, sample: Arc::default() }));
+    }
+    ScaleOne(all)
+}
+
+fn explain(sql: &str) -> String {
+    let catalog = fixture();
+    let mut session = session();
+    session.database = Some("tpch".into());
+    let answer = || -> types::Result<String> {
+        let Statement::Query(q) = parse(sql, &ParseOptions::default())? else { panic!("no query: {sql}") };
+        let query = Binder::new(&catalog, &session, &Variables).bind_query(&q)?;
+        let plan = optimize(query, &scale_one(&catalog), &OptimizerSettings::default())?;
+        Ok(plan::explain::tree(&plan, None))
+    };
+    answer().unwrap_or_else(|e| e.to_string())
+}
+
+#[test]
+fn tpch() {
+    golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plans/tpch.txt"), explain);
+}
