@@ -36,6 +36,8 @@ class Duck:
 
         self.con = duckdb.connect(":memory:")
         self.con.execute(f"SET threads={threads}")
+        # It would be drawn on standard output, among our replies.
+        self.con.execute("SET enable_progress_bar=false")
         self.version = "DuckDB " + duckdb.__version__
 
     def exec(self, sql):
