@@ -3,6 +3,7 @@
 //! `nextleaf NAME ARGS...` runs the command of that name; without a name, or with options only, it is the server that
 //! starts. A new command is one entry in [`COMMANDS`].
 
+mod bench;
 mod server;
 mod sql;
 
@@ -22,6 +23,7 @@ pub struct Command {
 pub const COMMANDS: &[Command] = &[
     Command { name: "server", about: "Serve databases over MySQL's protocol (the default)", run: server::run },
     Command { name: "sql", about: "A shell on a database in this process, without a server", run: sql::run },
+    Command { name: "bench", about: "Measures Nextleaf, alone or beside other systems", run: bench::run },
 ];
 
 /// Exit status of a wrong command line, as clap has it.
