@@ -20,11 +20,12 @@ use crate::eval::{Program, eval_all};
 use crate::group_table::{GroupList, GroupTable};
 use crate::keys::{KeyEncoder, KeyLayout, Keys};
 use crate::memory::Reservation;
-use crate::pipeline::{Down, Flow, Pull, Push, Sink, Source, run_pipeline};
+use crate::ops::sort::SortSink;
+use crate::pipeline::{Down, Flow, Pull, Push, Sink, Source, Stage, run_pipeline};
 use crate::run::{Run, run_node};
 use crate::spill::{LazyFile, SpillRun, SpillWriter};
-use expr::{AggCall, AggFunc, EvalContext, Expr, ExprKind};
-use plan::physical::PlanNode;
+use expr::{AggCall, AggFunc, CmpOp, EvalContext, Expr, ExprKind};
+use plan::physical::{PlanNode, SortKey};
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -622,12 +623,87 @@ pub fn run_aggregate<'a>(
     (groups, calls, rollup): (&[Expr], &[AggCall], bool),
     down: &Down<'_>,
 ) -> Result<()> {
+    if !rollup && let Some(args) = common_distinct_args(calls) {
+        return run_distinct_first(run, node, input, (groups, calls, &args), down);
+    }
     let spec = Spec::new(groups, calls, rollup, &run.eval())?;
     let mut inner = *run;
     if spec.needs_order() {
         inner.dop = 1;
     }
-    run_grouped(run, node.id, &spec, down, &mut |sink| run_node(&inner, input, sink))
+    let mut run_input = |sink: &Down<'_>| run_node(&inner, input, sink);
+    if !rollup {
+        return run_grouped(run, node.id, &spec, down, &mut run_input);
+    }
+    // MySQL outputs each group's super-aggregate row behind the group, so the rows are sorted.
+    let types: Vec<SqlType> = node.output.iter().map(|c| c.ty).chain([SqlType::INT]).collect();
+    let level = types.len() - 1;
+    let mut keys = Vec::new();
+    for (i, g) in groups.iter().enumerate() {
+        let number = Expr::constant(Value::Int(i as i64), SqlType::INT);
+        let column = Expr::column(level as u32, SqlType::INT, false);
+        let rolled_up = ExprKind::Compare { op: CmpOp::Le, left: Box::new(column), right: Box::new(number) };
+        keys.push(SortKey { expr: Expr::new(rolled_up, SqlType::Bool, false), descending: false });
+        keys.push(SortKey { expr: Expr::column(i as u32, g.ty, true), descending: false });
+    }
+    let sorted = SortSink::new(run, types, &keys, None)?;
+    run_grouped(run, node.id, &spec, &Down::sink(node.id, &sorted), &mut run_input)?;
+    run.note_spill(node.id, sorted.spilled_bytes());
+    run_pipeline(run, node.id, &sorted.into_source(0, None), &Down::stage(node.id, &DropLast, down))
+}
+
+/// The arguments of calls that are all DISTINCT over the same ones.
+fn common_distinct_args(calls: &[AggCall]) -> Option<Vec<Expr>> {
+    let args = prepare_args(calls.first()?).args;
+    let same = |c: &AggCall| {
+        c.distinct && c.func != AggFunc::GroupConcat && prepare_args(c).args == args && !args.iter().any(is_volatile)
+    };
+    calls.iter().all(same).then_some(args)
+}
+
+/// COUNT(DISTINCT a) GROUP BY g is COUNT(a) GROUP BY g over the distinct (g, a): both steps are spread over threads and
+/// spill, which one group's set of values could not.
+fn run_distinct_first<'a>(
+    run: &Run<'a>,
+    node: &'a PlanNode,
+    input: &'a PlanNode,
+    (groups, calls, args): (&[Expr], &[AggCall], &[Expr]),
+    down: &Down<'_>,
+) -> Result<()> {
+    let keys: Vec<Expr> = groups.iter().chain(args).cloned().collect();
+    let column = |i: usize, e: &Expr| Expr::column(i as u32, e.ty, e.nullable);
+    let outer_groups: Vec<Expr> = groups.iter().enumerate().map(|(i, e)| column(i, e)).collect();
+    let outer_args: Vec<Expr> = args.iter().enumerate().map(|(k, e)| column(groups.len() + k, e)).collect();
+    let outer_calls: Vec<AggCall> =
+        calls.iter().map(|c| AggCall { args: outer_args.clone(), distinct: false, ..c.clone() }).collect();
+    let ctx = run.eval();
+    let distinct = Spec::new(&keys, &[], false, &ctx)?;
+    let outer = Spec::new(&outer_groups, &outer_calls, false, &ctx)?;
+    run_grouped(run, node.id, &outer, down, &mut |outer_sink| {
+        run_grouped(run, node.id, &distinct, outer_sink, &mut |sink| run_node(run, input, sink))
+    })
+}
+
+/// Takes the hidden level column off.
+struct DropLast;
+
+struct DropLastLocal<'a>(Box<dyn Push + 'a>);
+
+impl Stage for DropLast {
+    fn local<'b>(&'b self, next: Box<dyn Push + 'b>) -> Result<Box<dyn Push + 'b>> {
+        Ok(Box::new(DropLastLocal(next)))
+    }
+}
+
+impl Push for DropLastLocal<'_> {
+    fn push(&mut self, mut batch: Batch) -> Result<Flow> {
+        batch.columns.pop();
+        self.0.push(batch)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.0.finish()
+    }
 }
 
 /// DISTINCT is grouping by all columns.
@@ -808,6 +884,7 @@ impl Pull for AggregatePull<'_> {
                 let ctx = self.source.run.eval();
                 let n = spec.groups.len();
                 let keys: Vec<Chunk> = columns.iter().map(|c| crate::columns::slice(c, *from, to)).collect();
+                let level_column = keys.get(n).cloned();
                 let levels: Option<Vec<i32>> = match keys.get(n).map(|c| &c.values) {
                     Some(Values::I32(v)) => Some(v.clone()),
                     _ => None,
@@ -819,6 +896,7 @@ impl Pull for AggregatePull<'_> {
                         None => Vector::flat(grouping(call, &spec.groups, levels.as_deref(), to - *from)),
                     });
                 }
+                out.extend(level_column.map(Vector::flat));
                 let batch = Batch::new(to - *from, out);
                 *from = to;
                 return Ok(Some(batch));

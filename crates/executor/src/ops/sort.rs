@@ -124,13 +124,14 @@ struct SortLocal<'a> {
 const KEY_TYPE: SqlType = SqlType::varchar(u32::MAX, Collation::Binary);
 
 impl<'a> SortSink<'a> {
-    pub fn new(run: &Run<'a>, input: &PlanNode, keys: &[SortKey], top: Option<u64>) -> Result<SortSink<'a>> {
+    /// `types`: the input's columns. `top`: rows wanted at most.
+    pub fn new(run: &Run<'a>, types: Vec<SqlType>, keys: &[SortKey], top: Option<u64>) -> Result<SortSink<'a>> {
         Ok(SortSink {
             spec: SortSpec {
                 run: *run,
                 keys: Program::all(keys.iter().map(|k| &k.expr), &run.eval())?,
                 writer: SortKeyWriter::new(keys.iter().map(|k| (k.expr.ty, k.descending)).collect()),
-                types: input.output.iter().map(|c| c.ty).collect(),
+                types,
                 top: top.filter(|&t| t <= TOP_ROWS_MAX).map(|t| t as usize),
             },
             file: LazyFile::default(),
@@ -510,7 +511,7 @@ pub fn run_sort<'a>(
     if limit == Some(0) {
         return Ok(());
     }
-    let sink = SortSink::new(run, input, keys, limit.map(|l| l.saturating_add(offset)))?;
+    let sink = SortSink::new(run, input.output.iter().map(|c| c.ty).collect(), keys, limit.map(|l| l.saturating_add(offset)))?;
     run_node(run, input, &Down::sink(node.id, &sink))?;
     run.note_spill(node.id, sink.spilled_bytes());
     run_pipeline(run, node.id, &sink.into_source(offset, limit), down)

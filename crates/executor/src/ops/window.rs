@@ -79,7 +79,7 @@ pub fn run_window<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Res
         // Rows keep the order in which they come.
         inner.dop = 1;
     }
-    let sink = SortSink::new(run, input, &keys, None)?;
+    let sink = SortSink::new(run, spec.input_types.clone(), &keys, None)?;
     run_node(&inner, input, &Down::sink(node.id, &sink))?;
     run.note_spill(node.id, sink.spilled_bytes());
     let source = WindowSource { spec, sorted: sink.into_source(0, None) };
