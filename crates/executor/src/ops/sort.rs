@@ -511,7 +511,8 @@ pub fn run_sort<'a>(
     if limit == Some(0) {
         return Ok(());
     }
-    let sink = SortSink::new(run, input.output.iter().map(|c| c.ty).collect(), keys, limit.map(|l| l.saturating_add(offset)))?;
+    let sink =
+        SortSink::new(run, input.output.iter().map(|c| c.ty).collect(), keys, limit.map(|l| l.saturating_add(offset)))?;
     run_node(run, input, &Down::sink(node.id, &sink))?;
     run.note_spill(node.id, sink.spilled_bytes());
     run_pipeline(run, node.id, &sink.into_source(offset, limit), down)
