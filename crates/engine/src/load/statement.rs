@@ -51,7 +51,8 @@ impl Session {
         let format = Format::new(&l.format)?;
         let charset = file_charset(l.charset.as_ref().map(|c| c.as_str()))?;
         let def = self.insertable(&l.table)?;
-        if l.local && !self.vars().on("local_infile") {
+        let local_allowed = self.db().variables().by_name("local_infile").is_some_and(|v| &*v == "ON");
+        if l.local && !local_allowed {
             return Err(Error::client_local_files_disabled());
         }
         let ignore = l.local || l.duplicates == LoadDuplicates::Ignore;
@@ -214,9 +215,9 @@ impl Session {
     fn open_for_load(&self, path: &str) -> Result<(std::fs::File, u64)> {
         let base = self.db().options().dir.clone().unwrap_or_default();
         let path: PathBuf = base.join(path);
-        let allowed = self.vars().text("secure_file_priv");
+        let allowed = self.db().variables().by_name("secure_file_priv").unwrap_or_default();
         if !allowed.is_empty() {
-            let inside = path.canonicalize().is_ok_and(|p| p.starts_with(Path::new(allowed)));
+            let inside = path.canonicalize().is_ok_and(|p| p.starts_with(Path::new(&*allowed)));
             if !inside {
                 return Err(Error::option_prevents_statement("--secure-file-priv"));
             }

@@ -1,0 +1,135 @@
+//! LOAD DATA as statements, from a file and from a client.
+
+use engine::{ColumnMeta, Database, EndInfo, OkInfo, Options, ResultSink, Session};
+use std::io::Read;
+use types::{Result, SqlType, render_text};
+use vector::Batch;
+
+/// Keeps rows as text; gives the same text for every local file.
+#[derive(Default)]
+struct Sink {
+    types: Vec<SqlType>,
+    rows: Vec<String>,
+    ok: OkInfo,
+    local: Vec<u8>,
+}
+
+impl ResultSink for Sink {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
+        self.types = columns.iter().map(|c| c.ty).collect();
+        Ok(())
+    }
+
+    fn batch(&mut self, batch: &Batch) -> Result<()> {
+        batch.selection.for_each(batch.rows, |i| {
+            let text = |(c, ty): (&vector::Vector, &SqlType)| {
+                let mut out = Vec::new();
+                let value = c.value(i, ty);
+                if value.is_null() {
+                    out.push(b'~')
+                } else {
+                    render_text(&value, ty, &mut out)
+                }
+                String::from_utf8_lossy(&out).into_owned()
+            };
+            let row: Vec<String> = batch.columns.iter().zip(&self.types).map(text).collect();
+            self.rows.push(row.join(","));
+        });
+        Ok(())
+    }
+
+    fn end_rows(&mut self, _: &EndInfo) -> Result<()> {
+        Ok(())
+    }
+
+    fn ok(&mut self, ok: &OkInfo) -> Result<()> {
+        self.ok = ok.clone();
+        Ok(())
+    }
+
+    fn local_infile(&mut self, _: &str) -> Result<Box<dyn Read + Send + '_>> {
+        Ok(Box::new(&self.local[..]))
+    }
+}
+
+fn session() -> Session {
+    let db = Database::open(Options { workers: Some(1), ..Options::default() }).expect("opens");
+    let mut s = db.session("root", "localhost");
+    run(&mut s, "CREATE DATABASE d", b"").expect("new");
+    s.use_database("d").expect("it is there");
+    s
+}
+
+fn run(s: &mut Session, sql: &str, local: &[u8]) -> Result<Sink> {
+    let mut sink = Sink { local: local.to_vec(), ..Sink::default() };
+    s.execute(sql.as_bytes(), false, &mut sink)?;
+    Ok(sink)
+}
+
+fn rows(s: &mut Session, sql: &str) -> Vec<String> {
+    run(s, sql, b"").unwrap_or_else(|e| panic!("{sql}: {e}")).rows
+}
+
+#[test]
+fn a_file_of_the_server() {
+    let mut s = session();
+    run(&mut s, "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(10), c DECIMAL(10,2) DEFAULT 7)", b"").expect("valid");
+    let path = std::env::temp_dir().join(format!("nextleaf-load-{}.txt", std::process::id()));
+    std::fs::write(&path, "a,b\n1,\"x,y\"\n2,NULL\n").expect("writes");
+    let load = format!(
+        "LOAD DATA INFILE '{}' INTO TABLE t FIELDS TERMINATED BY ',' ENCLOSED BY '\"' IGNORE 1 LINES (a, b)",
+        path.display()
+    );
+    let done = run(&mut s, &load, b"").expect("loads");
+    assert_eq!(done.ok.info, "Records: 2  Deleted: 0  Skipped: 0  Warnings: 0");
+    assert_eq!(done.ok.affected_rows, 2);
+    assert_eq!(rows(&mut s, "SELECT * FROM t ORDER BY a"), ["1,x,y,7.00", "2,~,7.00"]);
+    // Again: nothing of the second load stays.
+    std::fs::write(&path, "a,b\n3,z\n1,again\n").expect("writes");
+    let e = run(&mut s, &load, b"").map(|_| ()).expect_err("the key exists");
+    assert_eq!(e.message(), "Duplicate entry '1' for key 't.PRIMARY'");
+    assert_eq!(rows(&mut s, "SELECT COUNT(*) FROM t"), ["2"]);
+    std::fs::remove_file(&path).expect("it is there");
+    assert_eq!(run(&mut s, &load, b"").map(|_| ()).expect_err("no file").code().0, 1017);
+}
+
+#[test]
+fn a_file_of_the_client_with_set() {
+    let mut s = session();
+    run(&mut s, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, d DATE, n INT, s VARCHAR(5) NOT NULL)", b"")
+        .expect("valid");
+    let load = "LOAD DATA LOCAL INFILE 'x' INTO TABLE t (@day, @n, s, @skip) \
+                SET d = STR_TO_DATE(@day, '%d.%m.%Y'), n = NULLIF(@n, '') + 1";
+    let done = run(&mut s, load, b"24.12.2023\t4\tab\tq\n01.02.2024\t\ttoo long\tr\n").expect("loads");
+    assert_eq!(done.ok.info, "Records: 2  Deleted: 0  Skipped: 0  Warnings: 1");
+    assert_eq!(done.ok.last_insert_id, 1);
+    assert_eq!(rows(&mut s, "SHOW WARNINGS"), ["Warning,1265,Data truncated for column 's' at row 2"]);
+    assert_eq!(rows(&mut s, "SELECT * FROM t ORDER BY id"), ["1,2023-12-24,5,ab", "2,2024-02-01,~,too l"]);
+    assert_eq!(rows(&mut s, "SELECT @skip, @n"), ["r,"]);
+    // LOCAL skips rows whose keys exist.
+    let done = run(&mut s, "LOAD DATA LOCAL INFILE 'x' INTO TABLE t", b"2\t\\N\t1\tx\n9\t\\N\t1\ty\n").expect("loads");
+    assert_eq!(done.ok.info, "Records: 2  Deleted: 0  Skipped: 1  Warnings: 1");
+    assert_eq!(rows(&mut s, "SELECT id, s FROM t ORDER BY id"), ["1,ab", "2,too l", "9,y"]);
+    run(&mut s, "INSERT INTO t (s) VALUES ('z')", b"").expect("the counter has moved on");
+    assert_eq!(rows(&mut s, "SELECT MAX(id) FROM t"), ["10"]);
+}
+
+#[test]
+fn what_is_refused() {
+    let mut s = session();
+    run(&mut s, "CREATE TABLE t (a INT, b INT)", b"").expect("valid");
+    for (load, code) in [
+        ("LOAD DATA LOCAL INFILE 'x' INTO TABLE nope", 1146),
+        ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t (a, nope)", 1054),
+        ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t (a, a)", 1110),
+        ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t (a) SET b = a + 1", 1235),
+        ("LOAD DATA LOCAL INFILE 'x' REPLACE INTO TABLE t", 1235),
+        ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t FIELDS ENCLOSED BY 'ab'", 1083),
+        ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t FIELDS TERMINATED BY '' ENCLOSED BY ''", 1235),
+        ("LOAD DATA INFILE 'x' INTO TABLE t", 1017),
+    ] {
+        let e = run(&mut s, load, b"1\t2\n").map(|_| ()).expect_err(load);
+        assert_eq!(e.code().0, code, "{load}: {e}");
+    }
+    assert_eq!(rows(&mut s, "SELECT COUNT(*) FROM t"), ["0"]);
+}
