@@ -309,6 +309,13 @@ fn casts_and_warnings() {
     assert_eq!(show(&build::cast_char(d("1.50"), None, None).expect("builds")).0, "1.50");
     let sum = build::arith(expr::ArithOp::Add, s("3 apples"), i(4), &session()).expect("builds");
     assert_eq!(show(&sum), ("7".into(), vec![1292]));
+    let third = build::arith(expr::ArithOp::Div, i(1), i(3), &session()).expect("builds");
+    assert_eq!(show(&third).0, "0.3333");
+    let percent = build::arith(expr::ArithOp::Mul, third, i(100), &session()).expect("builds");
+    assert_eq!(show(&percent).0, "33.3333");
+    let more = build::arith(expr::ArithOp::Add, percent, d("0.5"), &session()).expect("builds");
+    assert_eq!(show(&more).0, "33.8333");
+    assert_eq!(show(&build::cast_char(s("a"), Some(3), Some(types::Collation::Binary)).expect("builds")).0, "a\0\0");
     let zero = build::arith(expr::ArithOp::Div, i(1), i(0), &session()).expect("builds");
     assert_eq!(show(&zero), ("NULL".into(), vec![1365]));
     for (name, args, code) in [("nosuch", vec![], 1305), ("left", vec![s("a")], 1582), ("json_array", vec![], 1235)] {

@@ -292,6 +292,10 @@ fn naive(e: &Expr, row: &[Value]) -> Naive {
             }
             Value::Null
         }
+        ExprKind::Call { function: Function::RoundToScale, args } => match eval(&args[0])? {
+            Value::Decimal(d) => typed(d, &e.ty)?,
+            other => other,
+        },
         ExprKind::Cast { expr, .. } => {
             let v = eval(expr)?;
             match (&e.ty, &v) {

@@ -13,7 +13,7 @@
 
 use super::common::{decimal_type, scale_of, whole_digits};
 use super::implicit_cast;
-use crate::{ArithOp, Expr, ExprKind, SessionInfo};
+use crate::{ArithOp, Expr, ExprKind, Function, SessionInfo};
 use types::{Error, Result, SqlType, Value};
 
 /// `l op r`.
@@ -34,30 +34,69 @@ pub fn arith(op: ArithOp, l: Expr, r: Expr, session: &SessionInfo) -> Result<Exp
         let (l, r) = (implicit_cast(l, SqlType::Double), implicit_cast(r, SqlType::Double));
         return Ok(node(op, l, r, SqlType::Double, nullable));
     } else {
-        let ((lw, ls), (rw, rs)) = (decimal_shape(&l), decimal_shape(&r));
-        let integers = l.ty.is_integer() && r.ty.is_integer();
-        let either_unsigned = l.ty.is_unsigned() || r.ty.is_unsigned();
-        let bigint = |unsigned| SqlType::Int { size: types::IntSize::I64, unsigned };
-        match op {
-            Add | Mul if integers => bigint(either_unsigned),
-            Sub if integers => bigint(either_unsigned && !session.sql_mode.no_unsigned_subtraction),
-            Mod if integers => bigint(l.ty.is_unsigned()),
-            Add | Sub => decimal_type(lw.max(rw) + 1, ls.max(rs)),
-            Mul => {
-                let precision = (lw + ls + rw + rs).min(65);
-                let scale = (ls + rs).min(30);
-                SqlType::Decimal { precision: precision.max(scale).max(1) as u8, scale: scale as u8 }
-            }
-            Div => {
-                let more = session.div_precision_increment as u32;
-                let precision = (lw + ls + rs + more).clamp(1, 65);
-                let scale = (ls + more).min(30);
-                SqlType::Decimal { precision: precision.max(scale) as u8, scale: scale as u8 }
-            }
-            _ => decimal_type(lw.max(rw), ls.max(rs)),
+        let declared = exact_type(op, &l, &r, session);
+        if declared.is_integer() {
+            return Ok(node(op, l, r, declared, nullable));
         }
+        // Quotients among the operands take part with the digits that division really yields.
+        let (l, r) = (unrounded(l, session), unrounded(r, session));
+        let inner = exact_type(op, &l, &r, session);
+        if op == Div || scale_of(&inner) == scale_of(&declared) {
+            return Ok(node(op, l, r, declared, nullable));
+        }
+        let exact = node(op, l, r, inner, nullable);
+        let kind = ExprKind::Call { function: Function::RoundToScale, args: vec![exact] };
+        return Ok(Expr::new(kind, declared, nullable));
     };
     Ok(node(op, l, r, ty, nullable))
+}
+
+/// The result type of an operator on exact numbers.
+fn exact_type(op: ArithOp, l: &Expr, r: &Expr, session: &SessionInfo) -> SqlType {
+    use ArithOp::*;
+    let ((lw, ls), (rw, rs)) = (decimal_shape(l), decimal_shape(r));
+    let integers = l.ty.is_integer() && r.ty.is_integer();
+    let either_unsigned = l.ty.is_unsigned() || r.ty.is_unsigned();
+    let bigint = |unsigned| SqlType::Int { size: types::IntSize::I64, unsigned };
+    match op {
+        Add | Mul if integers => bigint(either_unsigned),
+        Sub if integers => bigint(either_unsigned && !session.sql_mode.no_unsigned_subtraction),
+        Mod if integers => bigint(l.ty.is_unsigned()),
+        Add | Sub => decimal_type(lw.max(rw) + 1, ls.max(rs)),
+        Mul => {
+            let precision = (lw + ls + rw + rs).min(65);
+            let scale = (ls + rs).min(30);
+            SqlType::Decimal { precision: precision.max(scale).max(1) as u8, scale: scale as u8 }
+        }
+        Div => {
+            let more = session.div_precision_increment as u32;
+            let precision = (lw + ls + rs + more).clamp(1, 65);
+            let scale = (ls + more).min(30);
+            SqlType::Decimal { precision: precision.max(scale) as u8, scale: scale as u8 }
+        }
+        _ => decimal_type(lw.max(rw), ls.max(rs)),
+    }
+}
+
+/// A quotient with the digits that MySQL's division computes, which are more than its type shows: the fraction is made
+/// in groups of nine digits, so that `1/3*3` is 1.0000 although `1/3` is 0.3333.
+fn unrounded(e: Expr, session: &SessionInfo) -> Expr {
+    const GROUP: u32 = 9;
+    match (e.kind, e.ty) {
+        (ExprKind::Call { function: Function::RoundToScale, mut args }, _) if args.len() == 1 => {
+            args.pop().expect("one argument")
+        }
+        (ExprKind::Arith { op: ArithOp::Div, left, right }, SqlType::Decimal { precision, scale }) => {
+            let (ls, rs) = (scale_of(&left.ty) as u32, scale_of(&right.ty) as u32);
+            let up = |n: u32| n.next_multiple_of(GROUP);
+            let more = (session.div_precision_increment as u32).saturating_sub(up(ls) - ls + up(rs) - rs);
+            let full = up(up(ls) + up(rs) + more).min(30).max(scale as u32) as u8;
+            let precision = (precision + (full - scale)).min(65).max(full);
+            let kind = ExprKind::Arith { op: ArithOp::Div, left, right };
+            Expr::new(kind, SqlType::Decimal { precision, scale: full }, e.nullable)
+        }
+        (kind, ty) => Expr { kind, ty, nullable: e.nullable },
+    }
 }
 
 fn node(op: ArithOp, l: Expr, r: Expr, ty: SqlType, nullable: bool) -> Expr {

@@ -19,6 +19,10 @@ pub fn cast_char(e: Expr, len: Option<u32>, collation: Option<Collation>) -> Res
     scalar(&e)?;
     let collation = collation.unwrap_or(CONNECTION_COLLATION);
     let ty = match (len, e.ty) {
+        // BINARY(n) is padded to n bytes.
+        (Some(n), _) if collation == Collation::Binary && n <= u16::MAX as u32 => {
+            SqlType::String { kind: StringKind::Char, len: n, collation }
+        }
         (Some(n), _) => string_type(n, collation),
         // The TEXT tier is kept, the rest is VARCHAR.
         (None, SqlType::String { kind, len, .. }) if !matches!(kind, StringKind::Char | StringKind::VarChar) => {

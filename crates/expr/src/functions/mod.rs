@@ -273,6 +273,8 @@ functions! {
     IsIpv6 ["IS_IPV6"] 1..1 "s" Bool, 0;
     Interval ["INTERVAL"] 2..MANY "n" Custom, SEES_NULL;
     Coalesce ["COALESCE", "IFNULL"] 1..MANY "c" Custom, SEES_NULL;
+    // Arithmetic over quotients, rounded to the scale of `Expr::ty`. Made by the builder only.
+    RoundToScale ["ROUND TO SCALE"] 1..1 "*" Custom, MAY_WARN;
     // `x COLLATE c`; the collation is that of `Expr::ty`.
     Collate ["COLLATE"] 1..1 "s" Custom, 0;
 }
