@@ -87,6 +87,8 @@ static FRUITFUL: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize
 fn run(name: &str, seeds: std::ops::Range<u64>, settings: OptimizerSettings) {
     let mut failures = vec![];
     let only = std::env::var("ORACLE_SEED").ok().and_then(|s| s.parse::<u64>().ok());
+    let more: u64 = std::env::var("ORACLE_TIMES").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let seeds = seeds.start * more..seeds.end * more;
     for seed in only.map_or(seeds, |s| s..s + 1) {
         let settings = settings.clone();
         let started = std::time::Instant::now();
@@ -110,7 +112,7 @@ fn run(name: &str, seeds: std::ops::Range<u64>, settings: OptimizerSettings) {
     }
 }
 
-/// Queries a test runs.
+/// Queries a test runs; ORACLE_TIMES multiplies them, ORACLE_SEED picks one.
 const COUNT: u64 = 3000;
 
 #[test]

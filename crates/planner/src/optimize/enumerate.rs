@@ -15,7 +15,7 @@ pub struct Edge {
 }
 
 /// Pairs of subgraphs after which the search is left to the greedy algorithm.
-const PAIRS_MAX: usize = 20_000;
+const PAIRS_MAX: usize = 10_000;
 /// Relations above which exhaustive search is not begun.
 const EXHAUSTIVE_RELATIONS_MAX: usize = 14;
 

@@ -21,7 +21,7 @@ struct Dependency {
 /// Reduces the group columns of every aggregation.
 pub fn reduce_groups(mut node: Logical, cx: &mut Context) -> Result<Logical> {
     map_children(&mut node, &mut |c| reduce_groups(c, cx))?;
-    let Logical::Aggregate { mut input, groups, mut aggregates, rollup: false } = node else { return Ok(node) };
+    let Logical::Aggregate { mut input, groups, aggregates, rollup: false } = node else { return Ok(node) };
     let mut columns: Vec<ColumnId> = groups.iter().filter_map(|g| as_column(&g.1)).collect();
     let mut dependencies = vec![];
     if columns.len() > 1 && columns.len() == groups.len() {
@@ -41,23 +41,24 @@ pub fn reduce_groups(mut node: Logical, cx: &mut Context) -> Result<Logical> {
             }
         }
     }
+    // The aggregate brings a dropped column into being anew: below, it takes another name.
+    let mut whole = Logical::Aggregate { input: Box::new(take(&mut input)), groups, aggregates, rollup: false };
+    for i in &dropped {
+        let Logical::Aggregate { groups, .. } = &whole else { continue };
+        let id = groups[*i].0;
+        if as_column(&groups[*i].1) == Some(id) {
+            let below = cx.column_like(id);
+            fresh_name_below(&mut whole, id, below);
+        }
+    }
+    let Logical::Aggregate { input, groups, mut aggregates, .. } = whole else {
+        return Err(types::Error::internal("an aggregate turned into something else"));
+    };
     let mut kept = vec![];
     for (i, (id, e)) in groups.into_iter().enumerate() {
         if !dropped.contains(&i) {
             kept.push((id, e));
             continue;
-        }
-        let mut e = e;
-        if as_column(&e) == Some(id) {
-            // The aggregate brings the column into being anew: below, it takes another name.
-            let below = cx.column_like(id);
-            let mut whole = Logical::Aggregate { input, groups: kept, aggregates, rollup: false };
-            fresh_name_below(&mut whole, id, below);
-            let Logical::Aggregate { input: i, groups: g, aggregates: a, .. } = whole else {
-                return Err(types::Error::internal("an aggregate turned into something else"));
-            };
-            (input, kept, aggregates) = (i, g, a);
-            e = Expr { kind: ExprKind::Column(below), ..e };
         }
         let (ty, nullable) = (e.ty, e.nullable);
         let call = AggCall {
@@ -71,7 +72,6 @@ pub fn reduce_groups(mut node: Logical, cx: &mut Context) -> Result<Logical> {
         };
         aggregates.push((id, call));
     }
-    let input = Box::new(take(&mut input));
     Ok(Logical::Aggregate { input, groups: kept, aggregates, rollup: false })
 }
 
@@ -129,7 +129,14 @@ fn collect(node: &Logical, into: &mut Vec<Dependency>) {
             collect(input, into);
             for (id, e) in exprs {
                 let from = expr_columns(e);
-                if !from.is_empty() && !super::tree::is_volatile(e) {
+                // Of strings equal under a collation, what is computed from them may differ.
+                let mut exact = true;
+                e.walk(&mut |e| {
+                    if let ExprKind::Column(_) = e.kind {
+                        exact &= super::properties::equality_is_identity(&e.ty);
+                    }
+                });
+                if !from.is_empty() && (exact || as_column(e).is_some()) && !super::tree::is_volatile(e) {
                     into.push(Dependency { from, to: [*id].into_iter().collect() });
                 }
             }

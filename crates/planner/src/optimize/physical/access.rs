@@ -41,12 +41,6 @@ impl Physical<'_, '_> {
             };
             return Ok(self.node(op, layout, facts, whole, scan_cost));
         }
-        let filtered = if predicates.is_empty() {
-            whole.clone()
-        } else {
-            let node = filter(get.clone(), predicates.to_vec());
-            self.est.node(&node, std::slice::from_ref(&whole))
-        };
         let project: Vec<usize> = (0..used.len()).filter(|i| needed.contains(used[*i].0)).collect();
         let mut out: Vec<ColumnId> = project.iter().map(|i| used[*i].0).collect();
         let with_row_id = row_id.is_some_and(|r| needed.contains(r));
@@ -74,7 +68,7 @@ impl Physical<'_, '_> {
                 .filter(|(i, _)| !found.used.contains(i))
                 .map(|(_, p)| self.resolve(p, &layout, &facts))
                 .collect::<Result<_>>()?;
-            let mut e = filtered;
+            let mut e = whole;
             e.rows = e.rows.min(found.keys.len() as f64);
             let cost = found.keys.len() as f64 * self.cx.settings.cost.key_lookup;
             self.rows_read += found.keys.len() as f64;
@@ -90,6 +84,12 @@ impl Physical<'_, '_> {
             };
             return Ok(self.node(op, out, passed, e, cost));
         }
+        let filtered = if predicates.is_empty() {
+            whole.clone()
+        } else {
+            let node = filter(get.clone(), predicates.to_vec());
+            self.est.node(&node, std::slice::from_ref(&whole))
+        };
         // Cheap and selective conjuncts first; the scan reorders them by what it measures.
         let mut ranked: Vec<(f64, &Expr)> = predicates
             .iter()
