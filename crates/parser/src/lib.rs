@@ -19,6 +19,7 @@
 //! 3. Nothing here looks at a catalog: names stay names.
 
 pub mod ast;
+pub mod digest;
 mod error;
 mod grammar;
 mod keywords;

@@ -13,6 +13,7 @@ fn rng(seed: u64) -> (fastrand::Rng, usize) {
 
 /// Parses; a query must survive printing.
 fn check(sql: &[u8], options: &ParseOptions) -> bool {
+    parser::digest::digest_text(sql, options);
     let Ok(statement) = parse_bytes(sql, options) else { return false };
     // Bytes that are no UTF-8 print as x'..', which is another literal.
     if let (Statement::Query(query), true, Ok(sql)) =
