@@ -73,7 +73,7 @@ pub enum AlterSpec {
         index: Ident,
         visible: bool,
     },
-    /// ALTER CHECK|CONSTRAINT c [NOT] ENFORCED
+    /// `ALTER CHECK|CONSTRAINT c [NOT] ENFORCED`
     SetEnforced {
         constraint: Ident,
         enforced: bool,

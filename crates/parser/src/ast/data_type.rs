@@ -27,7 +27,7 @@ pub enum DataType {
         unsigned: bool,
         zerofill: bool,
     },
-    /// DOUBLE [PRECISION], REAL, FLOAT(p) with p > 24
+    /// `DOUBLE [PRECISION]`, REAL, FLOAT(p) with p > 24
     Double {
         digits: Option<(u32, u32)>,
         unsigned: bool,
@@ -92,7 +92,7 @@ pub enum LobTier {
     Long,
 }
 
-/// CHARACTER SET and the old attributes of character types. COLLATE is a [`ColumnAttr::Collate`].
+/// CHARACTER SET and the old attributes of character types. COLLATE is a [`super::ColumnAttr::Collate`].
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct CharsetSpec {
     /// ASCII is latin1, UNICODE is ucs2

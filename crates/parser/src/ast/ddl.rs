@@ -67,7 +67,7 @@ pub enum ColumnAttr {
     AutoIncrement,
     /// PRIMARY KEY or KEY
     PrimaryKey,
-    /// UNIQUE [KEY]
+    /// `UNIQUE [KEY]`
     Unique,
     Comment(Box<str>),
     Collate(Ident),
@@ -200,7 +200,7 @@ pub enum TableOption {
     SecondaryEngine(Option<Ident>),
     AutoIncrement(u64),
     AvgRowLength(u64),
-    /// [DEFAULT] CHARACTER SET
+    /// `[DEFAULT] CHARACTER SET`
     Charset(Ident),
     Collate(Ident),
     Checksum(u64),
@@ -238,7 +238,7 @@ pub enum OptionValue {
     Number(u64),
 }
 
-/// DROP [TEMPORARY] TABLE. RESTRICT and CASCADE do nothing in MySQL.
+/// `DROP [TEMPORARY] TABLE`. RESTRICT and CASCADE do nothing in MySQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DropTable {
     pub temporary: bool,

@@ -3,7 +3,7 @@
 use super::Ident;
 use std::fmt;
 
-/// A constant as written. Signs are [`UnaryOp::Neg`].
+/// A constant as written. Signs are [`super::UnaryOp::Neg`].
 #[derive(Clone, PartialEq)]
 pub enum Literal {
     Null,

@@ -207,7 +207,7 @@ pub enum Statement {
     Signal(Box<Signal>),
 
     // transactions and locks
-    /// BEGIN [WORK] and START TRANSACTION
+    /// `BEGIN [WORK]` and START TRANSACTION
     Begin(BeginTransaction),
     Commit(CompletionType),
     Rollback(CompletionType),

@@ -1,4 +1,4 @@
-//! Tree to text: [`Display`](std::fmt::Display) for expressions, queries and types.
+//! Tree to text: [`std::fmt::Display`] for expressions, queries and types.
 //!
 //! The text is what the server stores and shows again: bodies of views, generated columns, checks, EXPLAIN. It parses,
 //! under the default sql_mode, to an equal tree. Keywords are lower case and names are in backticks, as MySQL prints them;
