@@ -1,6 +1,7 @@
 //! `bench scan-copy`: reading rows where they lie, against copying each into a record buffer first.
 //!
-//! A table has rows of so many bytes in 4-byte columns; a query sums one, a few or all of them. In place, the engine's
+//! A table has rows of so many bytes, in up to eight 4-byte columns and then 8-byte ones (the widest rows would have more
+//! columns than a table may have otherwise); a query sums one, a few or all of them. In place, the engine's
 //! scan touches the columns that the query names and nothing else. Through a record buffer, as storage engines with a
 //! row interface do it, every row is first gathered from its leaf into a buffer, whole, and summed from there. Both are
 //! one thread. The third figure is a plain loop over the leaves' chunks: what reading in place can cost at least.
@@ -28,28 +29,48 @@ pub struct ScanCopyArgs {
     pub runs: usize,
 }
 
-/// Bytes of a column.
-const COLUMN_BYTES: usize = 4;
+/// A row has at most so many 4-byte columns; they come first.
+const INTS_MAX: usize = 8;
 
-fn value(row: u64, column: usize) -> i32 {
-    (scatter(row * 1031 + column as u64) & 0xffff) as i32
+/// How many 4-byte and 8-byte columns make a record of about `bytes`.
+fn shape(bytes: usize) -> (usize, usize) {
+    let ints = (bytes / 4).clamp(1, INTS_MAX);
+    (ints, bytes.saturating_sub(ints * 4) / 8)
+}
+
+fn value(row: u64, column: usize) -> i64 {
+    (scatter(row * 1031 + column as u64) & 0xffff) as i64
+}
+
+/// The record as a row engine keeps it, in 4-byte words.
+fn record(row: u64, ints: usize, longs: usize) -> impl Iterator<Item = u32> {
+    let long = move |c| [value(row, c) as u32, (value(row, c) >> 32) as u32];
+    (0..ints).map(move |c| value(row, c) as u32).chain((ints..ints + longs).flat_map(long))
 }
 
 /// Sums the first `wanted` columns of each record, having copied the record.
 #[inline(never)]
-fn sum_copied(heap: &[i32], columns: usize, wanted: usize, buffer: &mut [i32]) -> i64 {
+fn sum_copied(heap: &[u32], ints: usize, wanted: usize, buffer: &mut [u32]) -> i64 {
     let mut sum = 0i64;
-    for record in heap.chunks_exact(columns) {
+    let (wanted_ints, wanted_longs) = (wanted.min(ints), wanted.saturating_sub(ints));
+    for record in heap.chunks_exact(buffer.len()) {
         buffer.copy_from_slice(record);
         let buffer = black_box(&mut *buffer);
-        sum += buffer[..wanted].iter().map(|&v| v as i64).sum::<i64>();
+        sum += buffer[..wanted_ints].iter().map(|&v| v as i32 as i64).sum::<i64>();
+        let longs = buffer[ints..ints + 2 * wanted_longs].chunks_exact(2);
+        sum += longs.map(|w| w[0] as i64 | (w[1] as i64) << 32).sum::<i64>();
     }
     sum
 }
 
 #[inline(never)]
-fn sum_chunk(values: &[i32]) -> i64 {
+fn sum_ints(values: &[i32]) -> i64 {
     values.iter().map(|&v| v as i64).sum()
+}
+
+#[inline(never)]
+fn sum_longs(values: &[i64]) -> i64 {
+    values.iter().sum()
 }
 
 /// Runs the experiment; the hash of its answers.
@@ -57,14 +78,16 @@ pub fn run(args: &ScanCopyArgs) -> Result<u64, Failure> {
     let mut lines = Vec::new();
     let mut hash = Hash::default();
     for &bytes in &args.bytes {
-        let columns = (bytes / COLUMN_BYTES).max(1);
-        let rows = (args.table_bytes / (columns * COLUMN_BYTES)).max(1) as u64;
+        let (ints, longs) = shape(bytes);
+        let (columns, words) = (ints + longs, ints + 2 * longs);
+        let rows = (args.table_bytes / (words * 4)).max(1) as u64;
         let mut local = Local::open(1)?;
-        let names: Vec<String> = (0..columns).map(|c| format!("c{c} INT NOT NULL")).collect();
+        let names: Vec<String> =
+            (0..columns).map(|c| format!("c{c} {} NOT NULL", if c < ints { "INT" } else { "BIGINT" })).collect();
         local.run(&format!("CREATE TABLE t ({})", names.join(", ")))?;
-        fill(&local, "t", rows, |row, column| value(row, column) as i64)?;
-        let heap: Vec<i32> = (0..rows).flat_map(|r| (0..columns).map(move |c| value(r, c))).collect();
-        let mut buffer = vec![0; columns];
+        fill(&local, "t", rows, |row, column| value(row, column))?;
+        let heap: Vec<u32> = (0..rows).flat_map(|r| record(r, ints, longs)).collect();
+        let mut buffer = vec![0; words];
         let t = local.table("t");
         let mut counts = vec![1, 2, 8, columns];
         counts.retain(|&n| n <= columns);
@@ -81,12 +104,13 @@ pub fn run(args: &ScanCopyArgs) -> Result<u64, Failure> {
             let (in_place, plain) = repeat(args.runs, || {
                 let views = (0..t.leaf_count()).filter_map(|n| t.scan_leaf(n, &which, &snapshot));
                 let chunk = |values: &Values| match values {
-                    Values::I32(v) => sum_chunk(v),
+                    Values::I32(v) => sum_ints(v),
+                    Values::I64(v) => sum_longs(v),
                     other => unreachable!("the bench's columns are not {:?}", other.phys()),
                 };
                 views.map(|v| v.columns.iter().map(|c| chunk(&c.values)).sum::<i64>()).sum::<i64>()
             });
-            let (copied, copy) = repeat(args.runs, || sum_copied(&heap, columns, wanted, &mut buffer));
+            let (copied, copy) = repeat(args.runs, || sum_copied(&heap, ints, wanted, &mut buffer));
             if in_engine != copied || in_place != copied {
                 return Err(format!("{bytes} bytes, {wanted} columns: {in_engine}, {in_place}, {copied}").into());
             }
@@ -94,7 +118,7 @@ pub fn run(args: &ScanCopyArgs) -> Result<u64, Failure> {
             let (e, p, c) = (engine.best_ns_per(rows), plain.best_ns_per(rows), copy.best_ns_per(rows));
             let numbers =
                 [rows.to_string(), format!("{e:.2}"), format!("{p:.2}"), format!("{c:.2}"), format!("{:.2}", c / e)];
-            let mut line = vec![(columns * COLUMN_BYTES).to_string(), format!("{wanted} of {columns}")];
+            let mut line = vec![(words * 4).to_string(), format!("{wanted} of {columns}")];
             line.extend(numbers);
             lines.push(line);
         }
