@@ -4,8 +4,12 @@
 //! be equal up to trailing spaces (CHAR), exact numbers must be equal in value (`0.10` = `0.1`). Where at least one side
 //! is a binary floating-point number, the difference may be one unit in the last digit of the exact side: MySQL gives
 //! averages and quotients four digits more than their operands have, and rounds there. Between two floating-point numbers a
-//! relative difference of 1e-9 passes, the room that different orders of summation need. The published answers have two
-//! digits after the point and are compared to those.
+//! relative difference of 1e-9 passes, the room that different orders of summation need.
+//!
+//! The published answers (as the generator's crate has them, from the specification's tools) have two digits after the
+//! point and are compared to those, with two exceptions: the keys of query 11 lack their last two digits there, and the
+//! average of query 17 was rounded before it was used (the specification, 2.1.3.5, lets such results be 1 % off; here it
+//! is 1e-6).
 
 use crate::local::{Answer, Kind};
 
@@ -117,6 +121,17 @@ pub fn validate(query: usize, ours: &Answer) -> Result<(), String> {
     for value in ours.rows.iter_mut().flatten().flatten() {
         // The published texts are padded on either side.
         *value = value.trim().to_owned();
+    }
+    if query == 11 {
+        for row in &mut ours.rows {
+            row[0] = row[0].as_ref().map(|key| key[..key.len().saturating_sub(2)].to_owned());
+        }
+    }
+    if query == 17
+        && let ([Some(a)], [Some(b)]) = (&ours.rows.concat()[..], &rows.concat()[..])
+        && let (Ok(a), Ok(b)) = (a.parse::<f64>(), b.parse::<f64>())
+    {
+        return if (a - b).abs() <= b.abs() * 1e-6 { Ok(()) } else { Err(format!("{a} against {b}")) };
     }
     let theirs = Answer { kinds: ours.kinds.clone(), rows };
     if theirs.rows.iter().any(|r| r.len() != theirs.kinds.len()) {
