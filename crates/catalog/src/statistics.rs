@@ -28,6 +28,6 @@ pub struct TableStats {
 }
 
 /// Statistics by table. Never depends on what happens to be cached.
-pub trait Statistics {
+pub trait Statistics: Sync {
     fn table(&self, id: TableId) -> Option<Arc<TableStats>>;
 }

@@ -99,17 +99,72 @@ fn scale_one(catalog: &catalog::Catalog) -> ScaleOne {
     ScaleOne(all)
 }
 
-fn explain(sql: &str) -> String {
+fn plan_of(sql: &str) -> types::Result<plan::Plan> {
     let catalog = fixture();
     let mut session = session();
     session.database = Some("tpch".into());
-    let answer = || -> types::Result<String> {
-        let Statement::Query(q) = parse(sql, &ParseOptions::default())? else { panic!("no query: {sql}") };
-        let query = Binder::new(&catalog, &session, &Variables).bind_query(&q)?;
-        let plan = optimize(query, &scale_one(&catalog), &OptimizerSettings::default())?;
-        Ok(plan::explain::tree(&plan, None))
-    };
-    answer().unwrap_or_else(|e| e.to_string())
+    let Statement::Query(q) = parse(sql, &ParseOptions::default())? else { panic!("no query: {sql}") };
+    let query = Binder::new(&catalog, &session, &Variables).bind_query(&q)?;
+    optimize(query, &scale_one(&catalog), &OptimizerSettings::default())
+}
+
+fn explain(sql: &str) -> String {
+    plan_of(sql).map_or_else(|e| e.to_string(), |p| plan::explain::tree(&p, None))
+}
+
+/// Group expressions of the first aggregation from the top.
+fn group_count(node: &plan::PlanNode) -> Option<usize> {
+    match &node.op {
+        plan::PlanOp::Aggregate { groups, .. } => Some(groups.len()),
+        _ => node.inputs().into_iter().find_map(group_count),
+    }
+}
+
+#[test]
+fn columns_that_a_key_determines_are_not_grouped_on() {
+    let q10 = "select c_custkey, c_name, sum(l_extendedprice), c_acctbal, n_name, c_address, c_comment \
+        from customer, orders, lineitem, nation \
+        where c_custkey = o_custkey and l_orderkey = o_orderkey and c_nationkey = n_nationkey \
+        group by c_custkey, c_name, c_acctbal, n_name, c_address, c_comment";
+    let q18 = "select c_name, c_custkey, o_orderkey, o_orderdate, o_totalprice, sum(l_quantity) \
+        from customer, orders, lineitem where c_custkey = o_custkey and o_orderkey = l_orderkey \
+        group by c_name, c_custkey, o_orderkey, o_orderdate, o_totalprice";
+    let kept = "select c_name, n_name, count(*) from customer, nation where c_nationkey = n_nationkey \
+        group by c_name, n_name";
+    for (sql, groups) in [(q10, 1), (q18, 1), (kept, 2)] {
+        assert_eq!(group_count(&plan_of(sql).expect("it plans").root), Some(groups), "{}", explain(sql));
+    }
+}
+
+#[test]
+fn huge_statements_are_planned_in_time() {
+    let start = std::time::Instant::now();
+    let ands: Vec<String> = (0..20_000).map(|i| format!("n_nationkey <> {i}")).collect();
+    let ors: Vec<String> = (0..20_000).map(|i| format!("n_nationkey = {i}")).collect();
+    let list: Vec<String> = (0..100_000).map(|i| i.to_string()).collect();
+    for sql in [
+        format!("select count(*) from nation where {}", ands.join(" and ")),
+        format!("select count(*) from nation where {}", ors.join(" or ")),
+        format!(
+            "select count(*) from nation, region where n_regionkey = r_regionkey and n_regionkey in ({})",
+            list.join(",")
+        ),
+    ] {
+        let text = explain(&sql);
+        assert!(text.contains("Table scan on nation"), "{}", &text[..text.len().min(500)]);
+    }
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    eprintln!("huge statements: {:?}", start.elapsed());
+}
+
+#[test]
+fn deep_queries_do_not_exhaust_the_stack() {
+    let mut sql = "select n_nationkey k from nation".to_string();
+    for i in 0..55 {
+        sql = format!("select k from ({sql}) d{i} where exists (select 1 from region where r_regionkey = k) limit 5");
+    }
+    let text = explain(&sql);
+    assert!(text.contains("semijoin") || text.starts_with("ERROR"), "{}", &text[..text.len().min(500)]);
 }
 
 #[test]

@@ -28,7 +28,7 @@ use std::collections::HashMap;
 use types::Result;
 
 /// Relations of a block; sets of them are bits of a word.
-pub const RELATIONS_MAX: usize = 60;
+pub const RELATIONS_MAX: usize = 63;
 
 /// Chooses the order of every block of joins in the tree.
 pub fn order_joins(node: Logical, cx: &Context, est: &mut Estimator) -> Result<Logical> {

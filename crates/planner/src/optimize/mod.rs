@@ -93,6 +93,46 @@ pub fn optimize(query: LogicalQuery, stats: &dyn Statistics, settings: &Optimize
 /// As [`optimize`]. With `eval`, constants are computed and row samples consulted; `trace` gets the tree after each pass,
 /// printed.
 pub fn optimize_traced<'a>(
+    query: LogicalQuery,
+    stats: &'a dyn Statistics,
+    settings: &'a OptimizerSettings,
+    eval: Option<&'a EvalContext<'a>>,
+    trace: Option<&mut Vec<(String, String)>>,
+) -> Result<Plan> {
+    if depth(&query) <= CALLERS_STACK_DEPTH_MAX {
+        return run_passes(query, stats, settings, eval, trace);
+    }
+    // The passes recur over the tree; a deep one gets a stack of its own.
+    std::thread::scope(|s| {
+        std::thread::Builder::new()
+            .stack_size(DEEP_STACK_BYTES)
+            .spawn_scoped(s, || run_passes(query, stats, settings, eval, trace))
+            .map_err(|e| types::Error::internal(format_args!("no thread to plan on: {e}")))?
+            .join()
+            .unwrap_or_else(|_| Err(types::Error::internal("the optimizer failed on a deep query")))
+    })
+}
+
+/// Levels of a tree that any thread's stack bears.
+const CALLERS_STACK_DEPTH_MAX: usize = 100;
+/// Address space, not memory: what is not touched is not there.
+const DEEP_STACK_BYTES: usize = 512 << 20;
+
+/// A bound on the levels of the query's tree once its subqueries are part of it.
+fn depth(query: &LogicalQuery) -> usize {
+    let of = |node: &Logical| {
+        let mut deepest = 0;
+        let mut open = vec![(node, 1)];
+        while let Some((n, d)) = open.pop() {
+            deepest = deepest.max(d);
+            open.extend(n.inputs().into_iter().map(|i| (i, d + 1)));
+        }
+        deepest
+    };
+    of(&query.root) + query.subqueries.iter().map(|s| of(&s.plan)).sum::<usize>()
+}
+
+fn run_passes<'a>(
     mut query: LogicalQuery,
     stats: &'a dyn Statistics,
     settings: &'a OptimizerSettings,

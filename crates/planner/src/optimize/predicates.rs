@@ -15,6 +15,9 @@ pub fn constant_truth(e: &Expr) -> Option<Option<bool>> {
     }
 }
 
+/// Conjuncts among which duplicates are looked for: more are kept as they come.
+const DUPLICATES_SOUGHT_MAX: usize = 500;
+
 /// Conjuncts in normal form; `None` if the conjunction can never be TRUE.
 pub fn normalize(predicates: Vec<Expr>) -> Option<Vec<Expr>> {
     let mut done: Vec<Expr> = vec![];
@@ -25,7 +28,7 @@ pub fn normalize(predicates: Vec<Expr>) -> Option<Vec<Expr>> {
             match constant_truth(&p) {
                 Some(Some(true)) => {}
                 Some(_) => return None,
-                None if done.contains(&p) && !is_volatile(&p) => {}
+                None if done.len() < DUPLICATES_SOUGHT_MAX && done.contains(&p) && !is_volatile(&p) => {}
                 None => done.push(p),
             }
         }
@@ -89,10 +92,13 @@ fn or_flat(parts: Vec<Expr>) -> Expr {
     or(flat)
 }
 
+/// Branches of an OR among which common factors are looked for.
+const FACTORED_BRANCHES_MAX: usize = 1000;
+
 /// `(a AND b) OR (a AND c)` = `a AND (b OR c)`, in three-valued logic too.
 fn factor(e: Expr) -> Expr {
     let ExprKind::Or(branches) = &e.kind else { return e };
-    if is_volatile(&e) {
+    if is_volatile(&e) || branches.len() > FACTORED_BRANCHES_MAX {
         return e;
     }
     let mut split: Vec<Vec<Expr>> = branches.iter().map(|b| conjuncts(vec![b.clone()])).collect();

@@ -47,6 +47,7 @@ fn add_consequences(all: &mut Vec<Expr>) {
         let mut it = columns.iter();
         if let (Some(c), None) = (it.next(), it.next())
             && !is_volatile(&all[i])
+            && small(&all[i])
         {
             for (a, b) in &pairs {
                 for (from, to) in [(*a, *b), (*b, *a)] {
@@ -65,6 +66,13 @@ fn add_consequences(all: &mut Vec<Expr>) {
         }
         i += 1;
     }
+}
+
+/// Cheap to copy: no list of thousands.
+fn small(p: &Expr) -> bool {
+    let mut n = 0;
+    p.walk(&mut |_| n += 1);
+    n <= 1000
 }
 
 /// Equal but for what is believed about NULL.

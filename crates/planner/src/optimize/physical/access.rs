@@ -185,7 +185,9 @@ fn values_of(p: &Expr, ty: SqlType, is_key: impl Fn(ColumnId) -> bool) -> Option
                 None
             }
         }
-        ExprKind::InList { expr, list, negated: false } if key(expr) && list.iter().all(fits) => {
+        ExprKind::InList { expr, list, negated: false }
+            if key(expr) && list.len() <= LOOKUP_KEYS_MAX && list.iter().all(fits) =>
+        {
             let mut values: Vec<Expr> = vec![];
             for v in list {
                 if !values.contains(v) {
