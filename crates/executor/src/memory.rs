@@ -92,6 +92,9 @@ impl MemoryAccountant {
     }
 }
 
+/// The part of a statement's limit that each operator's state may hold whatever others do.
+const GUARANTEED_SHARE: usize = 16;
+
 /// Bytes held by one state of one operator; returned on drop.
 #[derive(Debug)]
 pub struct Reservation {
@@ -129,10 +132,15 @@ impl Reservation {
     }
 
     /// Like [`Reservation::try_resize`], but leaves `1/2^spare` of the statement's limit to others: what an operator's
-    /// first phase may take when a second phase will need memory too.
+    /// first phase may take when a second phase will need memory too. A small share is always granted: without it an
+    /// operator whose neighbours hold everything would spill row by row.
     #[must_use]
     pub fn try_resize_sparing(&mut self, bytes: usize, spare: u32) -> bool {
         let limit = self.accountant.limit_bytes();
+        if bytes <= limit / GUARANTEED_SHARE {
+            self.force(bytes);
+            return true;
+        }
         let spare_bytes = limit >> spare.clamp(1, 16);
         let growth = bytes.saturating_sub(self.bytes);
         if growth > 0 && self.accountant.used_bytes().saturating_add(growth) > limit - spare_bytes {

@@ -64,6 +64,9 @@ pub trait Sink: Sync {
     fn local<'a>(&'a self) -> Result<Box<dyn Push + 'a>>;
 }
 
+/// Stands for a plan node where rows move within an operator and are not its output.
+pub const INTERNAL: u32 = u32::MAX;
+
 /// What lies downstream of an operator: the next consumer, and behind it the rest up to the sink.
 pub struct Down<'a> {
     /// Plan node of the consumer.

@@ -21,7 +21,7 @@ use crate::group_table::{GroupList, GroupTable};
 use crate::keys::{KeyEncoder, KeyLayout, Keys};
 use crate::memory::Reservation;
 use crate::ops::sort::SortSink;
-use crate::pipeline::{Down, Flow, Pull, Push, Sink, Source, Stage, run_pipeline};
+use crate::pipeline::{Down, Flow, INTERNAL, Pull, Push, Sink, Source, Stage, run_pipeline};
 use crate::run::{Run, run_node};
 use crate::spill::{LazyFile, SpillRun, SpillWriter};
 use expr::{AggCall, AggFunc, CmpOp, EvalContext, Expr, ExprKind};
@@ -647,7 +647,7 @@ pub fn run_aggregate<'a>(
         keys.push(SortKey { expr: Expr::column(i as u32, g.ty, true), descending: false });
     }
     let sorted = SortSink::new(run, types, &keys, None)?;
-    run_grouped(run, node.id, &spec, &Down::sink(node.id, &sorted), &mut run_input)?;
+    run_grouped(run, INTERNAL, &spec, &Down::sink(node.id, &sorted), &mut run_input)?;
     run.note_spill(node.id, sorted.spilled_bytes());
     run_pipeline(run, node.id, &sorted.into_source(0, None), &Down::stage(node.id, &DropLast, down))
 }
@@ -680,7 +680,7 @@ fn run_distinct_first<'a>(
     let distinct = Spec::new(&keys, &[], false, &ctx)?;
     let outer = Spec::new(&outer_groups, &outer_calls, false, &ctx)?;
     run_grouped(run, node.id, &outer, down, &mut |outer_sink| {
-        run_grouped(run, node.id, &distinct, outer_sink, &mut |sink| run_node(run, input, sink))
+        run_grouped(run, INTERNAL, &distinct, outer_sink, &mut |sink| run_node(run, input, sink))
     })
 }
 

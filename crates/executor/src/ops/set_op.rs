@@ -3,7 +3,7 @@
 
 use crate::agg::operator::{Spec, run_grouped};
 use crate::columns::gather32;
-use crate::pipeline::{Down, Flow, PassThrough, Push, Stage};
+use crate::pipeline::{Down, Flow, INTERNAL, PassThrough, Push, Stage};
 use crate::run::{Run, run_node};
 use expr::{AggCall, AggFunc, Expr};
 use plan::physical::{PlanNode, SetOpKind};
@@ -53,7 +53,7 @@ pub fn run_set_op<'a>(
     let spec = Spec::new(&groups, &calls, false, &run.eval())?;
     let repeat = Repeat { kind, columns: n };
     let down = Down::stage(node.id, &repeat, down);
-    run_grouped(run, node.id, &spec, &down, &mut |sink| {
+    run_grouped(run, INTERNAL, &spec, &down, &mut |sink| {
         for (k, input) in inputs.iter().enumerate() {
             let tag = Tag { input: k, inputs: inputs.len() };
             run_node(run, input, &Down::stage(node.id, &tag, sink))?;

@@ -24,7 +24,9 @@ use types::{Collation, Result, SqlType};
 use vector::{BATCH_ROWS_MAX, Batch, Chunk, Selection, Vector};
 
 /// Limits above this are sorted like no limit.
-const TOP_ROWS_MAX: u64 = 1 << 20;
+const TOP_ROWS_MAX: u64 = 1 << 16;
+/// Rows sorted at a stretch: a sort cannot be interrupted, so none is long.
+const RUN_ROWS_MAX: usize = 1 << 18;
 
 /// Byte strings end to end.
 #[derive(Default, Clone)]
@@ -182,6 +184,17 @@ impl SortLocal<'_> {
         }
     }
 
+    /// Sorts what has been gathered, as a run in memory.
+    fn seal(&mut self) {
+        let spec = &self.sink.spec;
+        let order = self.rows.order();
+        let rows = std::mem::replace(&mut self.rows, RunRows::new(spec.types.len()));
+        let columns = rows.columns.into_iter().zip(&spec.types).map(|(a, ty)| a.finish(ty)).collect();
+        let memory = std::mem::replace(&mut self.memory, Reservation::new(&spec.run.ctx.memory));
+        let run = SortedRun::Memory { columns, keys: rows.keys, order };
+        self.sink.runs.lock().expect("no panic while held").push((run, memory));
+    }
+
     fn spill(&mut self) -> Result<()> {
         let spec = &self.sink.spec;
         let ctx = spec.run.ctx;
@@ -242,6 +255,9 @@ impl Push for SortLocal<'_> {
             self.cut(top);
         }
         self.memory.force(self.rows.bytes());
+        if self.rows.keys.len() >= RUN_ROWS_MAX {
+            self.seal();
+        }
         Ok(Flow::More)
     }
 
@@ -255,12 +271,7 @@ impl Push for SortLocal<'_> {
         {
             self.cut(top);
         }
-        let order = self.rows.order();
-        let rows = std::mem::replace(&mut self.rows, RunRows::new(0));
-        let columns = rows.columns.into_iter().zip(&sink.spec.types).map(|(a, ty)| a.finish(ty)).collect();
-        let memory = std::mem::replace(&mut self.memory, Reservation::new(&sink.spec.run.ctx.memory));
-        let run = SortedRun::Memory { columns, keys: rows.keys, order };
-        sink.runs.lock().expect("no panic while held").push((run, memory));
+        self.seal();
         Ok(())
     }
 }
@@ -294,21 +305,26 @@ struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    /// The current row's key; `None` at the end.
-    fn key(&mut self) -> Result<Option<Vec<u8>>> {
+    /// Reads the current row's key into `out`; false at the end.
+    fn key(&mut self, out: &mut Vec<u8>) -> Result<bool> {
+        out.clear();
         match self.run {
-            SortedRun::Memory { keys, order, .. } => Ok(order.get(self.at).map(|&r| keys.get(r as usize).to_vec())),
+            SortedRun::Memory { keys, order, .. } => match order.get(self.at) {
+                Some(&r) => out.extend_from_slice(keys.get(r as usize)),
+                None => return Ok(false),
+            },
             SortedRun::Disk(run) => {
                 if self.loaded.as_ref().is_none_or(|b| self.at >= b.rows) {
-                    let Some(e) = run.extents.get(self.extent) else { return Ok(None) };
+                    let Some(e) = run.extents.get(self.extent) else { return Ok(false) };
                     self.loaded = Some(run.file.read(*e)?);
                     self.extent += 1;
                     self.at = 0;
                 }
                 let b = self.loaded.as_ref().expect("just loaded");
-                Ok(Some(b.columns.last().expect("the key column").bytes(self.at).to_vec()))
+                out.extend_from_slice(b.columns.last().expect("the key column").bytes(self.at));
             }
         }
+        Ok(true)
     }
 }
 
@@ -353,7 +369,8 @@ impl<'a> Merge<'a> {
         let mut heap = BinaryHeap::new();
         if cursors.len() > 1 || matches!(source.runs.first(), Some(SortedRun::Disk(_))) {
             for (run, c) in cursors.iter_mut().enumerate() {
-                if let Some(key) = c.key()? {
+                let mut key = Vec::new();
+                if c.key(&mut key)? {
                     heap.push(Head { key, run });
                 }
             }
@@ -403,11 +420,8 @@ impl Pull for Merge<'_> {
                 // The batch is about to be let go.
                 out.settle(run, c);
             }
-            match c.key()? {
-                Some(key) => head.key = key,
-                None => {
-                    std::collections::binary_heap::PeekMut::pop(head);
-                }
+            if !c.key(&mut head.key)? {
+                std::collections::binary_heap::PeekMut::pop(head);
             }
         }
         self.source.spec.run.ctx.check_killed()?;

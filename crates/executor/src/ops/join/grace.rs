@@ -8,7 +8,7 @@ use super::build::{BuildOutcome, BuildSink, SPILL_PARTITIONS, spill_rows};
 use super::probe::ProbeStage;
 use super::{JoinSpec, finish_build_side};
 use crate::keys::KeyEncoder;
-use crate::pipeline::{Down, Flow, Pull, Push, Sink, Source, run_pipeline};
+use crate::pipeline::{Down, Flow, INTERNAL, Pull, Push, Sink, Source, run_pipeline};
 use crate::run::{Run, run_node};
 use crate::spill::{Extent, LazyFile, SpillFile, SpillRun, SpillWriter};
 use plan::physical::PlanNode;
@@ -124,17 +124,17 @@ fn join_partition(
     }
     let run = &spec.run;
     let sink = BuildSink::at_depth(spec, &[], depth);
-    run_pipeline(run, spec.node, &RunsSource::new(run, &build), &Down::sink(spec.node, &sink))?;
+    run_pipeline(run, INTERNAL, &RunsSource::new(run, &build), &Down::sink(spec.node, &sink))?;
     drop(build);
     match sink.finish()? {
         BuildOutcome::Memory(built) => {
             let stage = ProbeStage::new(spec, &built.table)?;
-            run_pipeline(run, spec.node, &RunsSource::new(run, &probe), &Down::stage(spec.node, &stage, down))?;
+            run_pipeline(run, INTERNAL, &RunsSource::new(run, &probe), &Down::stage(spec.node, &stage, down))?;
             finish_build_side(spec, &stage, down)
         }
         BuildOutcome::Spilled(build) => {
             let sink = split_sink(spec, depth);
-            run_pipeline(run, spec.node, &RunsSource::new(run, &probe), &Down::sink(spec.node, &sink))?;
+            run_pipeline(run, INTERNAL, &RunsSource::new(run, &probe), &Down::sink(spec.node, &sink))?;
             drop(probe);
             let probe = sink.runs.into_inner().expect("no panic while held");
             for (b, p) in build.into_iter().zip(probe) {
