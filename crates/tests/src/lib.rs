@@ -1,1 +1,17 @@
-//! Whole-product tests live in `tests/`; what they share lives here.
+//! What the whole-product tests in `tests/` share.
+//!
+//! - [`ours`]: a database in this process that answers in text.
+//! - [`oracle`]: a private MariaDB that answers in the same form.
+//! - [`golden`]: SQL files with expected answers.
+//! - [`generator`]: random tables and queries from a seed.
+
+pub mod generator;
+pub mod golden;
+pub mod oracle;
+pub mod ours;
+
+/// A result set as text: NULL is `None`.
+pub type TextRows = Vec<Vec<Option<String>>>;
+
+/// An answer: rows (none for statements without), or an error's number and message.
+pub type Answer = Result<TextRows, (u16, String)>;
