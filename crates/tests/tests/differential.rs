@@ -9,6 +9,10 @@ use tests::golden::render;
 use tests::oracle::MariaDb;
 use tests::ours::{Config, Ours, configs};
 
+/// What MariaDB refuses and MySQL answers: rows of subqueries within IN (1235), BIGINT UNSIGNED arithmetic whose signed
+/// result is negative only for rows that are filtered out (1690).
+const THEIR_REFUSALS: &[u16] = &[1235, 1690];
+
 /// Queries per set of tables.
 const QUERIES_A_SCHEMA: u64 = 100;
 
@@ -31,6 +35,7 @@ fn cell(c: &str) -> String {
 #[test]
 fn random_queries_answer_as_mariadb_does() {
     let Some(mut theirs) = MariaDb::start("differential") else { return };
+    theirs.run("SET NAMES utf8mb4 COLLATE utf8mb4_general_ci").expect("a collation");
     theirs.run("SET SESSION sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO'").expect("a mode");
     let queries = number("NEXTLEAF_DIFF_QUERIES", 1500);
     let first = number("NEXTLEAF_DIFF_SEED", 1);
@@ -44,6 +49,7 @@ fn random_queries_answer_as_mariadb_does() {
         let mut ours = Ours::open(config);
         ours.run("CREATE DATABASE d").expect("a database");
         ours.run("USE d").expect("the database");
+        ours.run("SET NAMES utf8mb4 COLLATE utf8mb4_general_ci").expect("a collation");
         theirs.run("CREATE OR REPLACE DATABASE d").expect("a database");
         theirs.run("USE d").expect("the database");
         for statement in schema(&mut rng) {
@@ -62,6 +68,7 @@ fn random_queries_answer_as_mariadb_does() {
                     None
                 }
                 (Err((code, m)), Ok(_)) => Some(format!("ours: error {code}: {m}")),
+                (Ok(_), Err((code, _))) if THEIR_REFUSALS.contains(&code) => None,
                 (Ok(_), Err((code, m))) => Some(format!("theirs: error {code}: {m}")),
             };
             if let Some(f) = fault {
