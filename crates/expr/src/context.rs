@@ -75,6 +75,8 @@ pub struct SessionInfo {
     pub group_concat_max_len: u64,
     pub max_allowed_packet: u64,
     pub default_week_format: u8,
+    /// Of string literals.
+    pub collation_connection: types::Collation,
 }
 
 /// Statement parameters; slots are filled before the pipeline that reads them runs.
@@ -190,6 +192,7 @@ impl Default for SessionInfo {
             group_concat_max_len: 1024,
             max_allowed_packet: 64 << 20,
             default_week_format: 0,
+            collation_connection: types::Collation::default(),
         }
     }
 }

@@ -45,6 +45,7 @@ impl Session {
             group_concat_max_len: self.vars.uint("group_concat_max_len"),
             max_allowed_packet: self.vars.uint("max_allowed_packet"),
             default_week_format: self.vars.int("default_week_format") as u8,
+            collation_connection: Collation::from_name(self.vars.text("collation_connection")).unwrap_or_default(),
         }
     }
 

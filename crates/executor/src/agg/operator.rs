@@ -222,7 +222,7 @@ impl Front {
             | Values::U32(_)
             | Values::I64(_) => {
                 let b = chunk.bounds?;
-                let size = (b.max.checked_sub(b.min)? + 1) as u64;
+                let size = b.max.checked_sub(b.min)?.checked_add(1)? as u64;
                 if b.max < b.min || size > FRONT_MAX / 2 {
                     return None;
                 }

@@ -22,7 +22,7 @@ impl<'a> Bind<'a, '_, '_> {
                 if std::str::from_utf8(bytes).is_err() {
                     return Err(Error::invalid_character_string("utf8mb4", bytes.escape_ascii()));
                 }
-                build::string(bytes, build::CONNECTION_COLLATION)
+                build::string(bytes, self.shared.session.collation_connection)
             }
             L::Introduced(i) => introduced(i)?,
             L::Hex(bytes) => build::hex(bytes),
@@ -194,7 +194,7 @@ impl<'a> Bind<'a, '_, '_> {
             (T::Time, "INTERNAL") => "%H%i%s",
             _ => return Ok(build::null()),
         };
-        Ok(build::string(format.as_bytes(), build::CONNECTION_COLLATION))
+        Ok(build::string(format.as_bytes(), self.shared.session.collation_connection))
     }
 }
 
