@@ -122,7 +122,9 @@ impl<'r> Queries<'r> {
             Column { name: "v.x".into(), kind: Kind::Int },
         ];
         let condition = self.predicate(2);
-        format!("WITH w (x, y) AS ({inner}) SELECT w.x, w.y, v.x FROM w LEFT JOIN w AS v ON w.x = v.x WHERE {condition}")
+        format!(
+            "WITH w (x, y) AS ({inner}) SELECT w.x, w.y, v.x FROM w LEFT JOIN w AS v ON w.x = v.x WHERE {condition}"
+        )
     }
 
     fn window(&mut self) -> String {
@@ -179,7 +181,13 @@ impl<'r> Queries<'r> {
         // A group shows one of several strings that are equal; which one is not defined.
         let shown: Vec<String> = items
             .iter()
-            .map(|i| if keys.contains(i) && (i.ends_with(".s") || i.ends_with(".c")) { format!("UPPER(MIN({i}))") } else { i.clone() })
+            .map(|i| {
+                if keys.contains(i) && (i.ends_with(".s") || i.ends_with(".c")) {
+                    format!("UPPER(MIN({i}))")
+                } else {
+                    i.clone()
+                }
+            })
             .collect();
         let shown: Vec<String> = shown.iter().map(|i| i.replace("UPPER(MIN", "LENGTH(MIN")).collect();
         format!("SELECT {} FROM {from}{condition}{group}{having}", shown.join(", "))
@@ -197,7 +205,11 @@ impl<'r> Queries<'r> {
             f => {
                 let c = self.column_any();
                 // MIN and MAX of equal strings may show either
-                if c.kind == Kind::Text && f != "COUNT" { format!("{f}(LENGTH({}))", c.name) } else { format!("{f}({})", c.name) }
+                if c.kind == Kind::Text && f != "COUNT" {
+                    format!("{f}(LENGTH({}))", c.name)
+                } else {
+                    format!("{f}({})", c.name)
+                }
             }
         }
     }
@@ -287,11 +299,15 @@ impl<'r> Queries<'r> {
         let d = depth - 1;
         match (kind, self.rng.u32(0..7)) {
             (_, 0) => format!("COALESCE({}, {})", self.expr(kind, d), self.expr(kind, d)),
-            (_, 1) => format!("CASE WHEN {} THEN {} ELSE {} END", self.predicate(d), self.expr(kind, d), self.expr(kind, d)),
+            (_, 1) => {
+                format!("CASE WHEN {} THEN {} ELSE {} END", self.predicate(d), self.expr(kind, d), self.expr(kind, d))
+            }
             (_, 2) => format!("NULLIF({}, {})", self.column(kind), self.expr(kind, d)),
             (_, 3) if self.depth < DEPTH_MAX && matches!(kind, Kind::Int) => self.scalar_subquery(),
             (Kind::Int, 4) => format!("LENGTH({})", self.expr(Kind::Text, d)),
-            (Kind::Int, 5) => format!("({} {} {})", self.expr(kind, d), self.pick(&["+", "-", "*"]), self.column(Kind::Int)),
+            (Kind::Int, 5) => {
+                format!("({} {} {})", self.expr(kind, d), self.pick(&["+", "-", "*"]), self.column(Kind::Int))
+            }
             (Kind::Int, _) => format!("(({}) = ({}))", self.expr(Kind::Int, d), self.expr(Kind::Int, d)),
             // MariaDB forgets the scale of NULL literals and of products in derived tables
             (Kind::Decimal, _) => format!("({} {} {})", self.column(kind), self.pick(&["+", "-"]), self.column(kind)),
@@ -329,7 +345,11 @@ impl<'r> Queries<'r> {
             2 => format!("NOT ({})", self.predicate(depth - 1)),
             3 if self.depth < DEPTH_MAX => self.subquery_predicate(),
             4 if self.depth < DEPTH_MAX => self.subquery_predicate(),
-            5 => format!("({}) IS {}", self.predicate(depth - 1), self.pick(&["TRUE", "NOT TRUE", "FALSE", "UNKNOWN", "NOT UNKNOWN"])),
+            5 => format!(
+                "({}) IS {}",
+                self.predicate(depth - 1),
+                self.pick(&["TRUE", "NOT TRUE", "FALSE", "UNKNOWN", "NOT UNKNOWN"])
+            ),
             _ => self.comparison(depth),
         }
     }
@@ -350,7 +370,11 @@ impl<'r> Queries<'r> {
                 self.expr(kind, depth.saturating_sub(1))
             ),
             3 if kind == Kind::Text => {
-                format!("{left} {}LIKE '{}'", self.pick(&["", "NOT "]), self.pick(&["a%", "%b", "_", "%a%", "A_", "%", "ab%c"]))
+                format!(
+                    "{left} {}LIKE '{}'",
+                    self.pick(&["", "NOT "]),
+                    self.pick(&["a%", "%b", "_", "%a%", "A_", "%", "ab%c"])
+                )
             }
             _ => {
                 let op = self.pick(&["=", "<>", "<", "<=", ">", ">=", "<=>", "="]);

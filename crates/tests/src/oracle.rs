@@ -44,7 +44,11 @@ impl MariaDb {
         let socket = dir.join("s.sock");
         let server = Command::new(program)
             .args(["--no-defaults", "--skip-networking", "--user=root", "--skip-grant-tables", "--skip-log-bin"])
-            .args(["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=64M", "--character-set-server=utf8mb4"])
+            .args([
+                "--innodb-flush-log-at-trx-commit=0",
+                "--innodb-buffer-pool-size=64M",
+                "--character-set-server=utf8mb4",
+            ])
             .args(["--collation-server=utf8mb4_general_ci", "--default-time-zone=+00:00"])
             .arg(format!("--datadir={}", dir.join("data").display()))
             .arg(format!("--socket={}", socket.display()))

@@ -22,7 +22,8 @@ fn number(name: &str, default: u64) -> u64 {
 
 /// Both servers define the sets alike; text of numbers may differ in trailing zeros of a scale.
 fn normalize(rows: Vec<String>) -> Vec<String> {
-    let mut rows: Vec<String> = rows.into_iter().map(|r| r.split('|').map(cell).collect::<Vec<_>>().join("|")).collect();
+    let mut rows: Vec<String> =
+        rows.into_iter().map(|r| r.split('|').map(cell).collect::<Vec<_>>().join("|")).collect();
     rows.sort();
     rows
 }
@@ -36,7 +37,9 @@ fn cell(c: &str) -> String {
 fn random_queries_answer_as_mariadb_does() {
     let Some(mut theirs) = MariaDb::start("differential") else { return };
     theirs.run("SET NAMES utf8mb4 COLLATE utf8mb4_general_ci").expect("a collation");
-    theirs.run("SET SESSION sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO'").expect("a mode");
+    theirs
+        .run("SET SESSION sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO'")
+        .expect("a mode");
     let queries = number("NEXTLEAF_DIFF_QUERIES", 1500);
     let first = number("NEXTLEAF_DIFF_SEED", 1);
     let configs = configs();
