@@ -168,6 +168,11 @@ fn deep_queries_do_not_exhaust_the_stack() {
 }
 
 #[test]
+fn rewrites() {
+    golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plans/rewrites.txt"), explain);
+}
+
+#[test]
 fn tpch() {
     golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plans/tpch.txt"), explain);
 }

@@ -108,6 +108,8 @@ const UNKNOWN_ROWS: f64 = 1000.0;
 /// Share of rows that pass a predicate nothing is known about.
 const UNKNOWN_SELECTIVITY: f64 = 0.25;
 const RANGE_SELECTIVITY: f64 = 1.0 / 3.0;
+/// Share of groups that HAVING keeps: who asks for groups by their aggregates looks for the few that stand out.
+const HAVING_SELECTIVITY: f64 = 0.05;
 
 pub struct Estimator<'a> {
     pub stats: &'a dyn Statistics,
@@ -173,6 +175,13 @@ impl<'a> Estimator<'a> {
                     Logical::Get { table, columns, .. } => self.stats.table(table.id).map(|s| (s, columns)),
                     _ => None,
                 };
+                if let Logical::Aggregate { aggregates, .. } = &**input {
+                    let made: ColumnSet = aggregates.iter().map(|a| a.0).collect();
+                    let (having, rest): (Vec<Expr>, Vec<Expr>) =
+                        predicates.iter().cloned().partition(|p| expr_columns(p).intersects(&made));
+                    let s = conjunction(&rest, &inputs[0]) * HAVING_SELECTIVITY.powi(having.len().min(3) as i32);
+                    return filtered(inputs[0].clone(), &rest, s);
+                }
                 let s = match sample {
                     Some((stats, columns)) => self.table_selectivity(&stats, columns, predicates, &inputs[0]),
                     None => conjunction(predicates, &inputs[0]),

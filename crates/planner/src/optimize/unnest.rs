@@ -661,6 +661,13 @@ fn push_filter(
     }
     let mut below = f.clone();
     stands_for.iter().for_each(|(c, _)| below.remove(*c));
+    if !below.is_empty() && read_below.is_empty() && !stands_for.is_empty() {
+        // The domain is needed here anyway: joined by the equalities it brings few rows, as a product of its other
+        // columns it would bring many.
+        stands_for.clear();
+        replaced.fill(None);
+        below = f.clone();
+    }
     let (mut input, mut map) = push(input, &below, domain, cx)?;
     let mut computed = vec![];
     for (c, x) in stands_for {

@@ -68,8 +68,9 @@ impl Physical<'_, '_> {
                 .filter(|(i, _)| !found.used.contains(i))
                 .map(|(_, p)| self.resolve(p, &layout, &facts))
                 .collect::<Result<_>>()?;
-            let mut e = whole;
-            e.rows = e.rows.min(found.keys.len() as f64);
+            let found_rows = whole.rows.min(found.keys.len() as f64);
+            let share = found_rows / whole.rows.max(1.0);
+            let e = crate::optimize::cardinality::filtered(whole, predicates, share);
             let cost = found.keys.len() as f64 * self.cx.settings.cost.key_lookup;
             self.rows_read += found.keys.len() as f64;
             let op = PlanOp::KeyLookup {
