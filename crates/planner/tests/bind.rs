@@ -145,6 +145,30 @@ fn deep_and_wide_statements_answer_errors() {
     assert!(answer.starts_with("ERROR 1473") || answer.starts_with("ERROR 1436"), "{answer}");
 }
 
+#[test]
+fn parameters_are_slots_or_constants() {
+    let (catalog, session) = (fixture(), session());
+    let sql = "select a + ? from t where a = ? and b = ? limit ?";
+    let Statement::Query(q) = parse(sql, &ParseOptions::default()).unwrap() else { panic!() };
+    let binder = Binder::new(&catalog, &session, &Variables);
+    let slots = binder.with_param_types(&[types::SqlType::BIGINT, types::SqlType::BIGINT]).bind_query(&q).unwrap();
+    assert_eq!((slots.param_count, slots.cacheable), (4, false));
+    assert!(display(&slots).contains("(t.a#0 = ?1)"), "{}", display(&slots));
+    let text = types::SqlType::varchar(1, types::Collation::Utf8mb4_0900AiCi);
+    let values = [
+        (types::Value::Int(1), types::SqlType::BIGINT),
+        (types::Value::Double(7.0), types::SqlType::Double),
+        (types::Value::str("8"), text),
+        (types::Value::Int(3), types::SqlType::BIGINT),
+    ];
+    let bound = binder.with_params(&values).bind_query(&q).unwrap();
+    assert_eq!((bound.param_count, bound.cacheable), (0, false));
+    let plan = display(&bound);
+    assert!(plan.starts_with("Limit 3\n"), "{plan}");
+    assert!(plan.contains("Filter (t.a#0 = 7), (t.b#1 = 8)\n"), "{plan}");
+    assert!(binder.with_params(&values[..2]).bind_query(&q).is_err());
+}
+
 struct NoStatistics;
 
 impl catalog::Statistics for NoStatistics {

@@ -129,6 +129,13 @@ fn numbers(l: Expr, r: Expr) -> (Expr, Expr) {
             _ => (l, r),
         };
     }
+    // An integral double beside integers is an integer: rounding those to doubles would not change the answer, and a bare
+    // column may use its index. Clients send numbers as doubles and as strings.
+    match (integral(&r), integral(&l)) {
+        (Some(r), _) if a.is_integer() => return numbers(l, r),
+        (_, Some(l)) if b.is_integer() => return numbers(l, r),
+        _ => {}
+    }
     if matches!(a, Double | Float) || matches!(b, Double | Float) {
         if a == Float && b == Float {
             return (l, r);
@@ -154,6 +161,20 @@ fn numbers(l: Expr, r: Expr) -> (Expr, Expr) {
     let ((lw, ls), (rw, rs)) = (decimal_shape(&l), decimal_shape(&r));
     let common = decimal_type(lw.max(rw), ls.max(rs));
     (implicit_cast(l, common), implicit_cast(r, common))
+}
+
+/// The integer that a double constant is, or that a string constant holds that was to become a double.
+fn integral(e: &Expr) -> Option<Expr> {
+    const EXACT: i64 = 1 << 53;
+    let v = match &e.kind {
+        ExprKind::Const(Value::Double(v)) if v.fract() == 0.0 && v.abs() < EXACT as f64 => *v as i64,
+        ExprKind::Cast { expr, explicit: false } if e.ty == SqlType::Double => match expr.as_const() {
+            Some(Value::Bytes(b)) => std::str::from_utf8(b).ok()?.parse().ok()?,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    (v > -EXACT && v < EXACT).then(|| Expr::constant(Value::Int(v), SqlType::BIGINT))
 }
 
 /// `e [NOT] BETWEEN low AND high`

@@ -26,7 +26,14 @@ pub struct Binder<'e> {
     catalog: &'e dyn CatalogReader,
     session: &'e SessionInfo,
     variables: &'e dyn SystemVariables,
-    params: &'e [(Value, SqlType)],
+    params: ParamInfo<'e>,
+}
+
+/// What is known of the statement's `?` parameters.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ParamInfo<'e> {
+    Types(&'e [SqlType]),
+    Values(&'e [(Value, SqlType)]),
 }
 
 impl<'e> Binder<'e> {
@@ -35,13 +42,19 @@ impl<'e> Binder<'e> {
         session: &'e SessionInfo,
         variables: &'e dyn SystemVariables,
     ) -> Binder<'e> {
-        Binder { catalog, session, variables, params: &[] }
+        Binder { catalog, session, variables, params: ParamInfo::Types(&[]) }
     }
 
-    /// Values of the statement's `?` parameters: they give types, and counts to LIMIT. In expressions they stay
-    /// parameters. Without them (PREPARE) parameters are strings and `LIMIT ?` limits nothing.
+    /// Values of the statement's `?` parameters: they stand in the plan as constants, so it is good for one execution, and
+    /// chosen for these values.
     pub fn with_params(self, params: &'e [(Value, SqlType)]) -> Binder<'e> {
-        Binder { params, ..self }
+        Binder { params: ParamInfo::Values(params), ..self }
+    }
+
+    /// Types of the parameters, whose values come with each execution: parameter n is slot n. Parameters beyond the list
+    /// (at PREPARE) are strings. The plan of a statement with `LIMIT ?` is not to be run.
+    pub fn with_param_types(self, types: &'e [SqlType]) -> Binder<'e> {
+        Binder { params: ParamInfo::Types(types), ..self }
     }
 
     /// SELECT, VALUES, TABLE, set operations. INTO and locking clauses are the caller's.
@@ -104,7 +117,7 @@ impl<'e> Binder<'e> {
             hints: vec![],
             default_schema: self.session.database.clone(),
             cte_count: 0,
-            param_count: self.params.len() as u32,
+            param_count: 0,
             cacheable: true,
             calc_found_rows: false,
             views: vec![],
@@ -122,7 +135,7 @@ pub(super) struct Shared<'e> {
     pub catalog: &'e dyn CatalogReader,
     pub session: &'e SessionInfo,
     pub variables: &'e dyn SystemVariables,
-    pub params: &'e [(Value, SqlType)],
+    pub params: ParamInfo<'e>,
     pub columns: Columns,
     /// None while a rewrite holds the definition.
     pub subqueries: Vec<Option<SubqueryDef>>,

@@ -1,6 +1,6 @@
 //! Literals, variables, parameters, casts and functions.
 
-use super::api::Bind;
+use super::api::{Bind, ParamInfo};
 use expr::{AggFunc, Expr, ExprKind, IntervalUnit, TrimSide, build};
 use parser::ast;
 use types::{Charset, Collation, Error, Result, SqlType, StringKind};
@@ -31,11 +31,21 @@ impl<'a> Bind<'a, '_, '_> {
         })
     }
 
-    pub fn param(&mut self, n: u32) -> Expr {
-        self.shared.param_count = self.shared.param_count.max(n + 1);
-        let text = || build::string_type(255, build::CONNECTION_COLLATION);
-        let ty = self.shared.params.get(n as usize).map_or_else(text, |(_, ty)| *ty);
-        Expr::new(ExprKind::Param(n), ty, true)
+    pub fn param(&mut self, n: u32) -> Result<Expr> {
+        match self.shared.params {
+            ParamInfo::Values(values) => {
+                self.shared.cacheable = false;
+                let (value, ty) = values.get(n as usize).ok_or_else(|| Error::wrong_arguments("EXECUTE"))?;
+                let ty = if value.is_null() { SqlType::Null } else { *ty };
+                Ok(Expr::constant(value.clone(), ty))
+            }
+            ParamInfo::Types(types) => {
+                self.shared.param_count = self.shared.param_count.max(n + 1);
+                let text = || build::string_type(255, build::CONNECTION_COLLATION);
+                let ty = types.get(n as usize).copied().unwrap_or_else(text);
+                Ok(Expr::new(ExprKind::Param(n), ty, true))
+            }
+        }
     }
 
     pub fn user_variable(&mut self, name: &ast::Ident) -> Expr {

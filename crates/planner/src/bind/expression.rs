@@ -26,7 +26,7 @@ impl<'a> Bind<'a, '_, '_> {
         match &e.kind {
             K::Literal(l) => self.literal(l),
             K::Column(c) => self.column(c),
-            K::Param(n) => Ok(self.param(*n)),
+            K::Param(n) => self.param(*n),
             K::UserVar(name) => Ok(self.user_variable(name)),
             K::Assign(a) => self.assign(&a.0, &a.1),
             K::SysVar(v) => self.system_variable(v),

@@ -109,12 +109,16 @@ impl<'a> Bind<'a, '_, '_> {
                 Ok(Some(u64::MAX))
             }
             ast::ExprKind::Param(n) => {
-                self.shared.param_count = self.shared.param_count.max(n + 1);
                 self.shared.cacheable = false;
-                match self.shared.params.get(*n as usize).map(|(v, _)| v) {
+                let param = self.param(*n)?;
+                match param.as_const() {
                     None => Ok(None),
                     Some(Value::UInt(v)) => Ok(Some(*v)),
                     Some(Value::Int(v)) if *v >= 0 => Ok(Some(*v as u64)),
+                    // Some drivers send every number as a double.
+                    Some(Value::Double(v)) if *v >= 0.0 && v.fract() == 0.0 && *v < u64::MAX as f64 => {
+                        Ok(Some(*v as u64))
+                    }
                     Some(_) => Err(Error::wrong_arguments("LIMIT")),
                 }
             }
