@@ -133,3 +133,28 @@ fn what_is_refused() {
     }
     assert_eq!(rows(&mut s, "SELECT COUNT(*) FROM t"), ["0"]);
 }
+
+/// A statement that waits for another transaction's key ends when it is killed.
+#[test]
+fn a_wait_for_a_key_can_be_killed() {
+    let mut first = session();
+    run(&mut first, "CREATE TABLE t (a INT PRIMARY KEY)", b"").expect("valid");
+    run(&mut first, "BEGIN", b"").expect("begins");
+    run(&mut first, "INSERT INTO t VALUES (1)", b"").expect("new");
+    let db = first.database_handle().clone();
+    let mut second = db.session("root", "localhost");
+    second.use_database("d").expect("it is there");
+    let id = second.process().id();
+    std::thread::scope(|s| {
+        let waiter = s.spawn(move || {
+            let result = run(&mut second, "LOAD DATA LOCAL INFILE 'x' INTO TABLE t", b"1\n").map(|_| ());
+            (result, second)
+        });
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        run(&mut first, &format!("KILL QUERY {id}"), b"").expect("it is there");
+        let (result, mut second) = waiter.join().expect("no panic");
+        assert_eq!(result.expect_err("killed").code().0, 1317);
+        run(&mut first, "COMMIT", b"").expect("commits");
+        assert_eq!(rows(&mut second, "SELECT a FROM t"), ["1"]);
+    });
+}

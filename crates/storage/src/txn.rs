@@ -18,7 +18,7 @@
 use crate::sync::{self, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use types::{Error, Result};
 
@@ -74,7 +74,17 @@ pub struct Txn {
     ended: Mutex<bool>,
     wake: Condvar,
     interrupted: AtomicBool,
+    stop: OnceLock<Stop>,
     lock_wait_timeout_ms: AtomicU64,
+}
+
+/// Asked, while the transaction waits, whether it is to give up.
+struct Stop(Box<dyn Fn() -> bool + Send + Sync>);
+
+impl Debug for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stop")
+    }
 }
 
 /// A point in a transaction's list of changes.
@@ -110,6 +120,17 @@ impl Txn {
     /// How long a wait for a row may last (innodb_lock_wait_timeout).
     pub fn set_lock_wait_timeout(&self, timeout: Duration) {
         self.lock_wait_timeout_ms.store(timeout.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// Has the transaction's lock waits ask `stop` every 50 ms; they end with error 1317 when it says so. To be called
+    /// once, by the transaction's session.
+    pub fn stop_waiting_when(&self, stop: impl Fn() -> bool + Send + Sync + 'static) {
+        let set = self.stop.set(Stop(Box::new(stop)));
+        debug_assert!(set.is_ok(), "a transaction has one session");
+    }
+
+    fn is_to_stop(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed) || self.stop.get().is_some_and(|s| (s.0)())
     }
 
     /// Ends the transaction's lock waits with error 1317, now and later, until [`Txn::clear_interrupt`].
@@ -258,6 +279,7 @@ impl TxnManager {
             ended: Mutex::new(Rank::TxnEnd, false),
             wake: Condvar::new(),
             interrupted: AtomicBool::new(false),
+            stop: OnceLock::new(),
             lock_wait_timeout_ms: AtomicU64::new(50_000),
         })
     }
@@ -419,7 +441,7 @@ impl TxnManager {
         let begun = Instant::now();
         let mut ended = owner.ended.lock();
         while !*ended {
-            if txn.interrupted.load(Ordering::Relaxed) {
+            if txn.is_to_stop() {
                 return Err(Error::query_interrupted());
             }
             let Some(left) = timeout.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) else {

@@ -370,3 +370,27 @@ fn ignored_duplicates_leave_the_first_in_the_input() {
         }
     }
 }
+
+/// Two rows with keys far apart, and then all the keys between them in a load.
+#[test]
+fn short_runs_make_way_for_loads() {
+    let (store, table) = kvs(64, false);
+    let txn = store.txns().begin();
+    insert(&table, &txn, &[row(0, 0), row(1_000_000, 0)]).expect("first");
+    store.txns().commit(&txn);
+    let txn = store.txns().begin();
+    let mut bulk = BulkAppender::new(&table, &txn);
+    for k in 1..6400 {
+        row(k, k).iter().enumerate().for_each(|(c, v)| bulk.push_value(c, v));
+        bulk.end_row().expect("no duplicates");
+    }
+    bulk.finish().expect("no duplicates");
+    store.txns().commit(&txn);
+    assert_eq!(table.check(), Vec::<String>::new());
+    // 6400 hash entries would take 60 KB at least.
+    assert!(table.index_bytes() < 20_000, "{} bytes of index", table.index_bytes());
+    let txn = store.txns().begin();
+    for k in [0, 1, 3000, 6399, 1_000_000] {
+        assert_eq!(insert(&table, &txn, &[row(k, 0)]).expect_err("it exists").code().0, 1062, "{k}");
+    }
+}

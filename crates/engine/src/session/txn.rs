@@ -49,6 +49,8 @@ impl Session {
 
     fn open_transaction(&mut self, explicit: bool, read_only: bool) {
         let txn = self.db.store().txns().begin();
+        let process = self.process.clone();
+        txn.stop_waiting_when(move || process.killed().is_some());
         txn.set_lock_wait_timeout(Duration::from_secs(self.vars().uint("innodb_lock_wait_timeout")));
         self.txn = Some(Transaction { txn, snapshot: None, explicit, read_only, savepoints: Vec::new() });
     }

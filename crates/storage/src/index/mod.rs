@@ -60,6 +60,9 @@ const ROW_ID_BITS: u32 = 40;
 const ROW_ID_MASK: u64 = (1 << ROW_ID_BITS) - 1;
 const SHARD_BITS: u32 = 5;
 
+/// So many runs at most make way for one.
+const SHORT_RUNS_MAX: usize = 8;
+
 /// Past this row id an index entry has no room.
 pub const ROW_IDS_MAX: u64 = 1 << ROW_ID_BITS;
 
@@ -226,7 +229,10 @@ impl UniqueIndex {
             return Ok(());
         };
         let chunks: Vec<&Chunk> = chunks.iter().map(|c| &**c).collect();
-        let in_run = ascending.is_some_and(|(min, max)| self.runs.add(&self.spec, rows.heap, leaf_no, n, &min, &max));
+        let in_run = ascending.is_some_and(|(min, max)| {
+            self.runs.add(&self.spec, rows.heap, leaf_no, n, &min, &max)
+                || self.make_way(rows, n, &min, &max) && self.runs.add(&self.spec, rows.heap, leaf_no, n, &min, &max)
+        });
         // A row that came in by the hash was counted before it looked at the runs: either it saw this run, or it is
         // counted now and found below.
         if in_run && self.hashed.load(Ordering::SeqCst) == 0 {
@@ -267,6 +273,18 @@ impl UniqueIndex {
             }
         }
         Ok(())
+    }
+
+    /// Dissolves the runs that stand in the way of one of `n` rows with keys from `min` to `max`, if they are much
+    /// shorter: a few rows with keys far apart must not send a whole load into the hash.
+    fn make_way(&self, rows: Rows<'_>, n: usize, min: &RunKey, max: &RunKey) -> bool {
+        let in_the_way = self.runs.overlapping(&self.spec, rows.heap, min, max, SHORT_RUNS_MAX + 1);
+        let short = in_the_way.iter().map(|r| r.1).sum::<usize>() * 4 <= n;
+        if in_the_way.len() > SHORT_RUNS_MAX || !short {
+            return false;
+        }
+        in_the_way.iter().for_each(|r| self.dissolve_run(rows, r.0));
+        true
     }
 
     /// Whether `other` came with the running load of `txn` from a later piece of its input than `row_id`.

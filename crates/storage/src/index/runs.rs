@@ -211,6 +211,30 @@ impl Runs {
         true
     }
 
+    /// Leaves and lengths of the first runs, at most `max`, that have keys from `min` to `max_key`.
+    pub fn overlapping(
+        &self,
+        spec: &KeySpec,
+        heap: &Heap,
+        min: &RunKey,
+        max_key: &RunKey,
+        max: usize,
+    ) -> Vec<(u64, usize)> {
+        let runs = self.0.read();
+        let first = runs.partition_point(|r| r.min < *min).saturating_sub(1);
+        let greatest = |run: &Run| {
+            let state = heap.slot(run.leaf_no)?.read();
+            key_at(spec, state.leaf()?, run.rows.load(Memory::Acquire) as usize - 1)
+        };
+        runs[first..]
+            .iter()
+            .take_while(|r| r.min <= *max_key)
+            .filter(|r| greatest(r).is_none_or(|g| g >= *min))
+            .take(max)
+            .map(|r| (r.leaf_no, r.rows.load(Memory::Acquire) as usize))
+            .collect()
+    }
+
     /// Takes the leaf's run away, if it has one.
     pub fn remove(&self, leaf_no: u64) {
         self.0.write().retain(|r| r.leaf_no != leaf_no);
