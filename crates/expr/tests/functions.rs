@@ -311,6 +311,10 @@ fn casts_and_warnings() {
     assert_eq!(show(&sum), ("7".into(), vec![1292]));
     let third = build::arith(expr::ArithOp::Div, i(1), i(3), &session()).expect("builds");
     assert_eq!(show(&third).0, "0.3333");
+    let negated = build::neg(third.clone()).expect("builds");
+    assert_eq!(show(&negated).0, "-0.3333");
+    let negated = build::arith(expr::ArithOp::Mul, negated, i(3), &session()).expect("builds");
+    assert_eq!(show(&negated).0, "-1.0000");
     let percent = build::arith(expr::ArithOp::Mul, third, i(100), &session()).expect("builds");
     assert_eq!(show(&percent).0, "33.3333");
     let more = build::arith(expr::ArithOp::Add, percent, d("0.5"), &session()).expect("builds");

@@ -95,6 +95,11 @@ fn unrounded(e: Expr, session: &SessionInfo) -> Expr {
             let kind = ExprKind::Arith { op: ArithOp::Div, left, right };
             Expr::new(kind, SqlType::Decimal { precision, scale: full }, e.nullable)
         }
+        (ExprKind::Neg(inner), SqlType::Decimal { .. }) => {
+            let inner = unrounded(*inner, session);
+            let ty = inner.ty;
+            Expr::new(ExprKind::Neg(inner.into()), ty, e.nullable)
+        }
         (kind, ty) => Expr { kind, ty, nullable: e.nullable },
     }
 }
