@@ -26,6 +26,8 @@ impl Session {
         }
         let def = self.insertable(&i.table)?;
         let columns = self.insert_columns(&def, i.columns.as_deref())?;
+        // In strict mode a fault in a value, such as 1/0, is an error in statements that change data.
+        self.warnings().set_raise(self.sql_mode().strict);
         let (txn, savepoint) = self.begin_change()?;
         let result = match &i.source {
             InsertSource::Values(rows) => self.insert_values(&def, &columns, rows, i.columns.is_some(), txn),
