@@ -6,7 +6,7 @@
 
 use super::column_set::ColumnSet;
 use super::context::Context;
-use super::properties::column_equality;
+use super::properties::{column_equality, covered, keys};
 use super::tree::{as_column, expr_columns, fresh_name_below, map_children, output_set, take};
 use expr::{AggCall, AggFunc, ColumnId, Expr, ExprKind};
 use plan::logical::{Logical, LogicalJoinKind};
@@ -22,6 +22,13 @@ struct Dependency {
 pub fn reduce_groups(mut node: Logical, cx: &mut Context) -> Result<Logical> {
     map_children(&mut node, &mut |c| reduce_groups(c, cx))?;
     let Logical::Aggregate { mut input, groups, aggregates, rollup: false } = node else { return Ok(node) };
+    if aggregates.is_empty() && !groups.is_empty() {
+        // Rows that are distinct already need no groups.
+        let plain: ColumnSet = groups.iter().filter_map(|g| as_column(&g.1)).collect();
+        if covered(&keys(&input), &plain) {
+            return Ok(Logical::Project { input, exprs: groups });
+        }
+    }
     let mut columns: Vec<ColumnId> = groups.iter().filter_map(|g| as_column(&g.1)).collect();
     let mut dependencies = vec![];
     if columns.len() > 1 && columns.len() == groups.len() {
@@ -117,7 +124,7 @@ fn collect(node: &Logical, into: &mut Vec<Dependency>) {
     match node {
         Logical::Get { .. } => {
             let all = output_set(node);
-            for k in super::properties::keys(node) {
+            for k in keys(node) {
                 into.push(Dependency { from: k, to: all.clone() });
             }
         }
