@@ -106,7 +106,6 @@ fn statements_and_their_answers() {
 }
 
 #[test]
-#[ignore = "LOAD DATA answers 1235"]
 fn a_local_file_is_loaded() {
     let server = TestServer::start();
     let mut conn = server.connect();
