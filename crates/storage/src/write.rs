@@ -71,9 +71,9 @@ impl Table {
             }
         } else {
             let hashes = self.hash_rows(columns, 0..rows);
+            let hash = |index: usize, row: usize| hashes[index][row];
             for row in 0..rows {
-                let hash = |i: usize| hashes[i][row];
-                match self.insert_hashed(txn, columns, row, hash)? {
+                match self.insert_hashed(txn, columns, row, |index| hash(index, row))? {
                     Ok(id) => ids.push(id),
                     Err(duplicate) => return Err(duplicate.error()),
                 }
