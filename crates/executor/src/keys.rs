@@ -86,7 +86,7 @@ impl KeyLayout {
     }
 
     /// The same columns as byte keys, whatever they could be packed into.
-    pub fn as_bytes(mut self) -> KeyLayout {
+    pub fn into_bytes(mut self) -> KeyLayout {
         self.form = KeyForm::Bytes;
         self
     }

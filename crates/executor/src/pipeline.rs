@@ -144,13 +144,12 @@ pub fn run_pipeline<'a>(run: &Run<'a>, node: u32, source: &'a dyn Source, down: 
     })
 }
 
+/// One thread's part of a job: its number, and whether another thread has failed.
+pub type Part<'f> = dyn Fn(usize, &dyn Fn() -> bool) -> Result<()> + Sync + 'f;
+
 /// Runs `f(worker, failed)` on `workers` threads and answers the first error. A panic is error 1815 and ends nothing but
 /// the statement. `failed()` tells that another thread has failed.
-pub fn parallel(
-    run: &Run<'_>,
-    workers: usize,
-    f: &(dyn Fn(usize, &dyn Fn() -> bool) -> Result<()> + Sync),
-) -> Result<()> {
+pub fn parallel(run: &Run<'_>, workers: usize, f: &Part<'_>) -> Result<()> {
     let failed = AtomicBool::new(false);
     let error: Mutex<Option<Error>> = Mutex::new(None);
     run.ctx.pool.run(workers.saturating_sub(1), &|worker| {

@@ -52,7 +52,7 @@ pub fn run_apply<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Resu
         subplan,
         params,
         programs: Program::all(params.iter().map(|(_, e)| e), &run.eval())?,
-        layout: KeyLayout::new(&params.iter().map(|(_, e)| (binary(e.ty), true)).collect::<Vec<_>>()).as_bytes(),
+        layout: KeyLayout::new(&params.iter().map(|(_, e)| (binary(e.ty), true)).collect::<Vec<_>>()).into_bytes(),
         kind: *kind,
         types: subplan.output.iter().map(|c| c.ty).collect(),
     };

@@ -234,7 +234,7 @@ impl ScanPull<'_> {
     fn filter(&mut self, batch: &mut Batch) -> Result<()> {
         let s = self.source;
         let ctx = s.run.eval();
-        let timed = s.reorder && self.batches % TIME_EVERY == 0;
+        let timed = s.reorder && self.batches.is_multiple_of(TIME_EVERY);
         for &f in &self.order {
             if timed {
                 let since = Instant::now();
@@ -252,7 +252,7 @@ impl ScanPull<'_> {
             }
         }
         self.batches += 1;
-        if s.reorder && self.batches % REORDER_EVERY == 0 {
+        if s.reorder && self.batches.is_multiple_of(REORDER_EVERY) {
             let costs = &self.costs;
             self.order.sort_by(|&a, &b| costs[b].rank().total_cmp(&costs[a].rank()));
             // Old evidence counts half.

@@ -40,6 +40,10 @@ impl KeyArena {
         self.ends.len()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
     pub fn get(&self, i: usize) -> &[u8] {
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
         &self.data[start..self.ends[i]]
@@ -224,7 +228,7 @@ impl Push for SortLocal<'_> {
         let spec = &sink.spec;
         let keys = eval_all(&spec.keys, &batch, &spec.run.eval())?;
         let growth = batch_bytes(&batch) + batch.count() * 48;
-        if self.rows.keys.len() > 0 && !self.memory.try_resize_sparing(self.rows.bytes() + growth, 1) {
+        if !self.rows.keys.is_empty() && !self.memory.try_resize_sparing(self.rows.bytes() + growth, 1) {
             self.spill()?;
         }
         let mut kept: Vec<u16> = Vec::with_capacity(batch.count());
@@ -263,7 +267,7 @@ impl Push for SortLocal<'_> {
 
     fn finish(&mut self) -> Result<()> {
         let sink = self.sink;
-        if self.rows.keys.len() == 0 {
+        if self.rows.keys.is_empty() {
             return Ok(());
         }
         if let Some(top) = sink.spec.top

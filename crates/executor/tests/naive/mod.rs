@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use types::{Decimal, Error, I256, Result, SqlType, Value};
 
 type Row = Vec<Value>;
+/// Whether two rows match; None: UNKNOWN.
+type Truth<'t> = dyn Fn(&Naive<'_>, &Row, &Row) -> Result<Option<bool>> + 't;
 
 pub struct Naive<'a> {
     world: &'a World,
@@ -294,7 +296,7 @@ impl<'a> Naive<'a> {
         r: &[Row],
         (lw, rw): (usize, usize),
         project: &[usize],
-        truth: &dyn Fn(&Naive<'_>, &Row, &Row) -> Result<Option<bool>>,
+        truth: &Truth<'_>,
     ) -> Result<Vec<Row>> {
         let mut out: Vec<Row> = Vec::new();
         let mut matched_right = vec![false; r.len()];

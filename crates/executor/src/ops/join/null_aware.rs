@@ -81,7 +81,7 @@ impl NullFacts {
 
     fn encoder(spec: &JoinSpec<'_>, columns: &[usize]) -> Result<KeyEncoder> {
         let types: Vec<_> = columns.iter().map(|&c| spec.key_types[c]).collect();
-        Ok(KeyEncoder::new(KeyLayout::of_join(&types)?.as_bytes()))
+        Ok(KeyEncoder::new(KeyLayout::of_join(&types)?.into_bytes()))
     }
 
     fn table(&self, spec: &JoinSpec<'_>, m: u64, u: u64) -> Result<Arc<SubTable>> {

@@ -20,6 +20,10 @@ impl Matches {
         self.rows.len()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Each probe position at most once, ascending.
     fn is_at_most_one_each(&self) -> bool {
         self.positions.windows(2).all(|w| w[0] < w[1])

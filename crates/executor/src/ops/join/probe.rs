@@ -74,7 +74,7 @@ impl<'a> ProbeLocal<'a> {
     fn residual(&self, probe: &Batch, m: &mut Matches) -> Result<()> {
         let spec = self.stage.spec;
         let Some(residual) = &spec.residual else { return Ok(()) };
-        if m.len() == 0 {
+        if m.is_empty() {
             return Ok(());
         }
         let batch = residual_batch(spec, &self.stage.table.columns, probe, m);
@@ -135,7 +135,7 @@ impl<'a> ProbeLocal<'a> {
         let right = self.stage.spec.kind == JoinKind::Right;
         self.find(probe, keys, false, &mut |this, m, _| {
             this.residual(probe, m)?;
-            if m.len() == 0 {
+            if m.is_empty() {
                 return Ok(Flow::More);
             }
             if right {
@@ -161,7 +161,7 @@ impl<'a> ProbeLocal<'a> {
             if last {
                 with_unmatched(m, &seen, probe);
             }
-            if m.len() == 0 {
+            if m.is_empty() {
                 return Ok(Flow::More);
             }
             let out = joined(probe, &this.stage.table.columns, m, this.stage.spec.project);

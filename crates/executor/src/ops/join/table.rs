@@ -67,6 +67,9 @@ fn prefetch<T>(v: &[T], i: usize) {
     let _ = (v, i);
 }
 
+/// Lists of (key, row).
+type Lists<K> = Vec<Vec<(K, u32)>>;
+
 pub struct Unchained<K> {
     /// One word a slot, behind a leading 0.
     directory: Vec<u64>,
@@ -88,7 +91,7 @@ impl<K: TableKey> Unchained<K> {
         }
         // Scatter each list by the top bits, then fill each partition's part of directory and entries.
         let partitions = 1usize << PARTITION_BITS;
-        let scattered: Vec<Mutex<Vec<Vec<(K, u32)>>>> = lists.iter().map(|_| Mutex::default()).collect();
+        let scattered: Vec<Mutex<Lists<K>>> = lists.iter().map(|_| Mutex::default()).collect();
         parallel_tasks(run, lists.len(), &|t| {
             let mut out: Vec<Vec<(K, u32)>> =
                 (0..partitions).map(|_| Vec::with_capacity(lists[t].len() / partitions * 9 / 8 + 8)).collect();
@@ -98,7 +101,7 @@ impl<K: TableKey> Unchained<K> {
             *scattered[t].lock().expect("no panic while held") = out;
             Ok(())
         })?;
-        let scattered: Vec<Vec<Vec<(K, u32)>>> =
+        let scattered: Vec<Lists<K>> =
             scattered.into_iter().map(|m| m.into_inner().expect("no panic while held")).collect();
         {
             let slots = (1usize << bits) / partitions;
