@@ -143,7 +143,8 @@ pub(crate) fn over_dictionary(call: &Call, rows: usize, sel: &Selection) -> Resu
     args[k] = Vector::flat(Chunk::new(Values::Str(d.dict.strings.clone()), None));
     let inner = Call { args: &args, ..*call };
     let results = eval(&inner, entries, &Selection::All)?;
-    let codes: Vec<u16> = d.codes.iter().map(|&c| c as u16).collect();
+    // Codes at NULL positions may be anything.
+    let codes: Vec<u16> = d.codes.iter().map(|&c| if (c as usize) < entries { c as u16 } else { 0 }).collect();
     let mut out = results.gather(&codes);
     out.validity = match (out.validity.take(), &chunk.validity) {
         (None, v) => v.clone(),
