@@ -5,14 +5,14 @@ from
     (
         select
             c_custkey,
-            count(o_orderkey)
+            count(o_orderkey) as c_count
         from
             customer left outer join orders on
                 c_custkey = o_custkey
                 and o_comment not like '%special%requests%'
         group by
             c_custkey
-    ) as c_orders (c_custkey, c_count)
+    ) as c_orders
 group by
     c_count
 order by

@@ -73,7 +73,7 @@ class MariaDB:
 
         self.con = pymysql.connect(unix_socket=socket, user="root", local_infile=True, autocommit=True)
         self.cursor = self.con.cursor()
-        self.version = "MariaDB " + self.con.get_server_info()
+        self.version = "MariaDB " + self.con.get_server_info().removeprefix("5.5.5-")
 
     def exec(self, sql):
         self.cursor.execute(sql)
