@@ -15,7 +15,8 @@ use std::sync::Arc;
 use types::{Date, Value};
 
 /// Rows at scale factor 1, and distinct values where they are fewer.
-const TABLES: &[(&str, u64, &[(&str, f64)])] = &[
+type TableShape = (&'static str, u64, &'static [(&'static str, f64)]);
+const TABLES: &[TableShape] = &[
     (
         "lineitem",
         6_001_215,

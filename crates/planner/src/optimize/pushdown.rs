@@ -208,6 +208,7 @@ impl Pusher {
         }
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn push_join(
         &self,
         mut kind: LogicalJoinKind,

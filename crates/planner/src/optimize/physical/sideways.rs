@@ -87,10 +87,10 @@ fn attach(node: &mut PlanNode, c: usize, found: &mut dyn FnMut(&mut PlanNode, us
                 attach(input, *i as usize, found);
             }
         }
-        PlanOp::Window { input, partition_by, .. } => {
-            if c < input.output.len() && partition_by.iter().any(|p| p.kind == ExprKind::Column(c as u32)) {
-                attach(input, c, found);
-            }
+        PlanOp::Window { input, partition_by, .. }
+            if c < input.output.len() && partition_by.iter().any(|p| p.kind == ExprKind::Column(c as u32)) =>
+        {
+            attach(input, c, found);
         }
         PlanOp::SetOp { kind: plan::SetOpKind::UnionAll, inputs } => {
             for i in inputs {
