@@ -232,13 +232,17 @@ impl Pusher {
             dependent,
             straight,
         };
-        let on = match normalize(on) {
+        let three_valued =
+            matches!(kind, LogicalJoinKind::NullAwareAnti | LogicalJoinKind::Mark { null_aware: true, .. });
+        let on = match normalize(on.clone()) {
             Some(on) => on,
+            // Never TRUE: whether it is FALSE or UNKNOWN matters.
+            None if three_valued => on,
             None => match kind {
                 LogicalJoinKind::Inner | LogicalJoinKind::Semi => {
                     return empty(&build(kind, left, right, vec![]));
                 }
-                // Nothing ever matches, save that UNKNOWN is not FALSE.
+                // Nothing ever matches.
                 LogicalJoinKind::Anti => return self.push(left, ps),
                 _ => vec![super::predicates::never()],
             },

@@ -24,15 +24,16 @@ use super::context::Context;
 use super::properties::{can_be_null, equality_is_identity, not_null};
 use super::tree::{
     as_column, collect_columns, compare, conjuncts, expr_columns, filter, free_columns, is_column, is_not_null,
-    is_volatile, join, map_children, output_set, outputs, rename_expr, rename_tree, truth,
+    is_volatile, join, map_children, output_set, outputs, rename_expr, rename_tree, substitute, truth, visit_mut,
 };
+use expr::build::collate;
 use expr::{
     AggCall, AggFunc, CmpOp, ColumnId, Expr, ExprKind, FrameBound, FrameUnits, Truth, WindowCall, WindowFrame,
     WindowFunc,
 };
 use plan::logical::{Logical, LogicalCte, LogicalJoinKind, SetOpKind};
 use std::collections::HashMap;
-use types::{Error, ErrorCode, Result, SqlType, Value};
+use types::{Collation, Error, ErrorCode, Result, SqlType, Value};
 
 type Renames = HashMap<ColumnId, ColumnId>;
 
@@ -175,6 +176,68 @@ fn eliminate(
             return Ok(plain(left, unnest(right, cx)?, on));
         }
     }
+    let (left, right, added) = exact_text(left, right, &f, cx)?;
+    let joined = by_domain(kind, left, right, on, straight, cx)?;
+    if added.is_empty() {
+        return Ok(joined);
+    }
+    let exprs = outputs(&joined).into_iter().filter(|c| !added.contains(*c)).map(|c| (c, cx.columns.expr(c))).collect();
+    Ok(Logical::Project { input: Box::new(joined), exprs })
+}
+
+/// Outer strings whose collation holds different texts equal, where the subquery looks at more than comparisons: the
+/// left side hands them down as bytes in an added column, the subquery reads them back from there.
+fn exact_text(
+    left: Logical,
+    mut right: Logical,
+    f: &ColumnSet,
+    cx: &mut Context,
+) -> Result<(Logical, Logical, ColumnSet)> {
+    let mut added = ColumnSet::new();
+    let mut computed = vec![];
+    let mut read = HashMap::new();
+    for c in f.iter() {
+        let e = cx.columns.expr(c);
+        let SqlType::String { collation, .. } = e.ty else { continue };
+        if equality_is_identity(&e.ty)
+            || collation.charset() != Collation::Utf8mb4_0900Bin.charset()
+            || only_compared(&right, c)
+        {
+            continue;
+        }
+        let exact = collate(e, Collation::Utf8mb4_0900Bin)?;
+        let id = cx.computed("correlated", &exact);
+        added.insert(id);
+        computed.push((id, exact));
+        read.insert(c, collate(cx.columns.expr(id), collation)?);
+    }
+    if added.is_empty() {
+        return Ok((left, right, added));
+    }
+    visit_mut(&mut right, &mut |n| n.exprs_mut().into_iter().for_each(|e| substitute(e, &read)));
+    let mut exprs: Vec<_> = outputs(&left).into_iter().map(|c| (c, cx.columns.expr(c))).collect();
+    exprs.extend(computed);
+    Ok((Logical::Project { input: Box::new(left), exprs }, right, added))
+}
+
+/// Shortcuts 2 and 3 and the general way.
+fn by_domain(
+    kind: LogicalJoinKind,
+    left: Logical,
+    right: Logical,
+    mut on: Vec<Expr>,
+    straight: bool,
+    cx: &mut Context,
+) -> Result<Logical> {
+    let f = free_columns(&right).intersection(&output_set(&left));
+    let plain = |left: Logical, right: Logical, on: Vec<Expr>| Logical::Join {
+        kind,
+        left: Box::new(left),
+        right: Box::new(right),
+        on,
+        dependent: false,
+        straight,
+    };
     let mut domain = Domain::new(&left, &right, &f, cx);
     // 2. A subquery that yields one row whatever happens.
     if matches!(kind, LogicalJoinKind::Inner | LogicalJoinKind::Left | LogicalJoinKind::Single)

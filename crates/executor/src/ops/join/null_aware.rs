@@ -38,6 +38,11 @@ fn null_mask(keys: &[Vector], in_keys: usize, i: usize) -> u64 {
     (0..in_keys).fold(0, |m, k| m | (!keys[k].is_valid(i) as u64) << k)
 }
 
+/// NULL in a correlation column: in nobody's group, unless NULLs are equal there.
+fn matches_nothing(spec: &JoinSpec<'_>, keys: &[Vector], i: usize) -> bool {
+    keys.iter().zip(&spec.key_types).skip(spec.in_keys).any(|(k, (.., null_safe))| !null_safe && !k.is_valid(i))
+}
+
 impl NullFacts {
     pub fn new(spec: &JoinSpec<'_>, batches: &[(&[Vector], &Batch)]) -> Result<NullFacts> {
         if spec.in_keys > 64 {
@@ -50,8 +55,7 @@ impl NullFacts {
             batch.selection.for_each(batch.rows, |i| {
                 let at = row;
                 row += 1;
-                // NULL in a correlation column: in nobody's group.
-                if keys[spec.in_keys..].iter().any(|k| !k.is_valid(i)) {
+                if matches_nothing(spec, keys, i) {
                     return;
                 }
                 let m = null_mask(keys, spec.in_keys, i);
@@ -123,7 +127,7 @@ impl NullFacts {
         // Pending rows by their own NULL columns.
         let mut pending: Vec<(u64, Vec<u16>)> = Vec::new();
         probe.selection.for_each(probe.rows, |i| {
-            if is_true.get(i) || keys[spec.in_keys..].iter().any(|k| !k.is_valid(i)) {
+            if is_true.get(i) || matches_nothing(spec, keys, i) {
                 return;
             }
             let q = null_mask(keys, spec.in_keys, i);
