@@ -169,6 +169,7 @@ impl Session {
     ) -> Result<()> {
         self.start_clock();
         add(&self.db.status().questions, 1);
+        self.begin_statement();
         let keeps_diagnostics = dispatch::keeps_diagnostics(statement);
         if !keeps_diagnostics {
             self.warnings = Warnings::new(self.vars.uint("max_error_count") as usize);

@@ -55,6 +55,13 @@ impl Session {
         self.txn = Some(Transaction { txn, snapshot: None, explicit, read_only, savepoints: Vec::new() });
     }
 
+    /// A statement begins: it sees what the transaction's earlier statements changed.
+    pub(super) fn begin_statement(&self) {
+        if let Some(t) = &self.txn {
+            t.txn.begin_statement();
+        }
+    }
+
     /// The transaction that the running statement writes in; opened if need be. 1792 in a read-only one.
     pub(crate) fn writing(&mut self) -> Result<Arc<Txn>> {
         if self.txn.is_none() {
