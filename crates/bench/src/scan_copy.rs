@@ -85,7 +85,7 @@ pub fn run(args: &ScanCopyArgs) -> Result<u64, Failure> {
         let names: Vec<String> =
             (0..columns).map(|c| format!("c{c} {} NOT NULL", if c < ints { "INT" } else { "BIGINT" })).collect();
         local.run(&format!("CREATE TABLE t ({})", names.join(", ")))?;
-        fill(&local, "t", rows, |row, column| value(row, column))?;
+        fill(&local, "t", rows, value)?;
         let heap: Vec<u32> = (0..rows).flat_map(|r| record(r, ints, longs)).collect();
         let mut buffer = vec![0; words];
         let t = local.table("t");

@@ -7,7 +7,6 @@ use crate::status::GlobalStatus;
 use crate::variables::GlobalVars;
 use catalog::{Catalog, SchemaDef};
 use executor::{MemoryAccountant, WorkerPool};
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use storage::{StorageOptions, Store};
 use types::{Collation, Result};
 
 /// How to open a database. The defaults suit a server with the machine to itself.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Where files go; sessions spill into a folder below it. `None`: the system's folder for temporary files.
     pub dir: Option<PathBuf>,
@@ -28,12 +27,6 @@ pub struct Options {
     pub query_memory_bytes: Option<usize>,
     /// Initial values of system variables: (name, text).
     pub variables: Vec<(String, String)>,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { dir: None, workers: None, leaf_rows: None, query_memory_bytes: None, variables: Vec::new() }
-    }
 }
 
 #[derive(Debug)]
@@ -48,8 +41,6 @@ pub struct Database {
     accounts: Accounts,
     options: Options,
     started: Instant,
-    /// Serializes DDL statements; readers of the catalog never wait for it.
-    ddl: Mutex<()>,
     spill_dir: PathBuf,
 }
 
@@ -85,7 +76,6 @@ impl Database {
             accounts: Accounts::default(),
             options,
             started: Instant::now(),
-            ddl: Mutex::new(()),
             spill_dir,
         };
         for (name, text) in &db.options.variables {
@@ -148,10 +138,6 @@ impl Database {
 
     pub fn uptime_s(&self) -> u64 {
         self.started.elapsed().as_secs()
-    }
-
-    pub(crate) fn ddl_latch(&self) -> &Mutex<()> {
-        &self.ddl
     }
 }
 

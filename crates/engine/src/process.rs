@@ -308,6 +308,24 @@ impl Drop for Entry {
     }
 }
 
+impl std::fmt::Debug for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Process {}", self.id)
+    }
+}
+
+impl std::fmt::Debug for ProcessList {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ProcessList of {}", self.len())
+    }
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Entry of {:?}", self.process)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -349,23 +367,5 @@ mod tests {
         process.begin("Query", b"");
         assert_eq!(process.check_killed(), Err(Error::server_shutdown()));
         assert_eq!(woken.load(Ordering::Relaxed), 3);
-    }
-}
-
-impl std::fmt::Debug for Process {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Process {}", self.id)
-    }
-}
-
-impl std::fmt::Debug for ProcessList {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ProcessList of {}", self.len())
-    }
-}
-
-impl std::fmt::Debug for Entry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Entry of {:?}", self.process)
     }
 }

@@ -296,7 +296,7 @@ fn parse_date(text: &[u8]) -> Option<Date> {
     let exists = sure
         || y > 0 && matches!((m, d), (1..=12, 29 | 30) if m != 2)
         || y > 0 && d == 31 && matches!(m, 1 | 3 | 5 | 7 | 8 | 10 | 12);
-    exists.then(|| Date((y << 9 | m << 5 | d) as i32))
+    exists.then_some(Date((y << 9 | m << 5 | d) as i32))
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ pub fn normalize(def: &VarDef, value: &Value) -> Result<(Box<str>, bool)> {
 
 fn set_from_bits(def: &VarDef, names: &[&str], bits: u64) -> Result<(Box<str>, bool)> {
     if names.len() < 64 && bits >> names.len() != 0 {
-        return Err(Error::wrong_value_for_var(def.name, &bits.to_string()));
+        return Err(Error::wrong_value_for_var(def.name, bits));
     }
     let list: Vec<&str> = names.iter().enumerate().filter(|(i, _)| bits >> i & 1 != 0).map(|(_, n)| *n).collect();
     Ok((list.join(",").into(), false))

@@ -31,10 +31,6 @@ impl<W: Write> Printer<W> {
         Printer { out, layout, columns: columns.to_vec(), held: Vec::new(), widths: None, rows: 0 }
     }
 
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
     pub fn batch(&mut self, batch: &Batch) -> io::Result<()> {
         for at in batch.selection.to_positions(batch.rows) {
             let row: Vec<Option<String>> = batch
