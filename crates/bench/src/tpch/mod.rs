@@ -21,6 +21,7 @@ use rival::Rival;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 #[derive(clap::Args, Debug, Clone)]
@@ -103,7 +104,9 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new() -> Result<Scratch, Failure> {
-        let dir = std::env::temp_dir().join(format!("nextleaf-tpch-{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let nth = COUNT.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("nextleaf-tpch-{}-{nth}", std::process::id()));
         std::fs::create_dir_all(&dir)?;
         Ok(Scratch(dir))
     }
