@@ -12,6 +12,10 @@ use tests::ours::{Config, Ours, configs};
 /// What MariaDB refuses and MySQL answers: rows of subqueries within IN.
 const THEIR_REFUSALS: &[u16] = &[1235];
 
+/// What we refuse and MariaDB answers, declared in COMPAT.md: collations of function results (1267), some correlated NOT IN
+/// under another one (1235). Few queries may meet them.
+const OUR_REFUSALS: &[u16] = &[1235, 1267];
+
 /// Out of range: whether a value that decides nothing is computed at all is each server's own affair.
 const OUT_OF_RANGE: u16 = 1690;
 
@@ -54,7 +58,7 @@ fn random_queries_answer_as_mariadb_does() {
     let first = number("NEXTLEAF_DIFF_SEED", 1);
     let configs = configs();
     let mut faults = Vec::new();
-    let mut both_failed = 0;
+    let (mut both_failed, mut refused) = (0, 0);
     for round in 0..queries.div_ceil(QUERIES_A_SCHEMA) {
         let seed = first + round;
         let config: &Config = &configs[(seed % configs.len() as u64) as usize];
@@ -81,6 +85,10 @@ fn random_queries_answer_as_mariadb_does() {
                     None
                 }
                 (Err((OUT_OF_RANGE, _)), Ok(_)) | (Ok(_), Err((OUT_OF_RANGE, _))) => None,
+                (Err((code, _)), Ok(_)) if OUR_REFUSALS.contains(&code) => {
+                    refused += 1;
+                    None
+                }
                 (Err((code, m)), Ok(_)) => Some(format!("ours: error {code}: {m}")),
                 (Ok(_), Err((code, _))) if THEIR_REFUSALS.contains(&code) => None,
                 (Ok(_), Err((code, m))) => Some(format!("theirs: error {code}: {m}")),
@@ -91,6 +99,7 @@ fn random_queries_answer_as_mariadb_does() {
         }
     }
     assert!(both_failed * 4 < queries, "{both_failed} of {queries} queries failed in both");
+    assert!(refused * 50 < queries, "{refused} of {queries} queries were refused");
     for f in faults.iter().take(25) {
         eprintln!("{f}\n");
     }

@@ -247,6 +247,10 @@ impl Accumulator {
                     Values::I128(v) => {
                         rows.for_valid(chunk, constant, |g, i| sum[g] = sum[g].wrapping_add(I256::from(v[i])));
                     }
+                    // Many groups: most are not in the batch, so that folding all of them would cost more than it saves.
+                    Values::I64(v) if rows.group_count > rows.groups.len() => {
+                        rows.for_valid(chunk, constant, |g, i| sum[g] = sum[g].wrapping_add(I256::from(v[i] as i128)));
+                    }
                     // Carried narrower than the type allows: sum the batch in 128 bits, then fold.
                     _ => {
                         let mut narrow = vec![0i128; rows.group_count];
