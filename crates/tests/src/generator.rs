@@ -329,8 +329,13 @@ impl<'r> Queries<'r> {
             format!("{aggregate}{c})")
         };
         let condition = self.predicate(1);
+        let first = self.one_in(4).then(|| self.scope[before].name.clone());
+        let c = self.column_in(before, self.scope.len(), Kind::Int).expect("tables have integers");
         self.scope.truncate(before);
         self.depth -= 1;
+        if let Some(id) = first {
+            return format!("(SELECT {c} FROM {table} WHERE {condition} ORDER BY {id} LIMIT 1)");
+        }
         format!("(SELECT {value} FROM {table} WHERE {condition})")
     }
 
@@ -341,7 +346,11 @@ impl<'r> Queries<'r> {
         match self.rng.u32(0..9) {
             0 => format!("({} AND {})", self.predicate(depth - 1), self.predicate(depth - 1)),
             1 => format!("({} OR {})", self.predicate(depth - 1), self.predicate(depth - 1)),
-            2 => format!("NOT ({})", self.predicate(depth - 1)),
+            2 => {
+                // MariaDB errs on NOT (NOT (x < ANY ..)) where NULLs take part
+                let p = self.predicate(depth - 1);
+                if p.starts_with("NOT ") { p } else { format!("NOT ({p})") }
+            }
             3 if self.depth < DEPTH_MAX => self.subquery_predicate(),
             4 if self.depth < DEPTH_MAX => self.subquery_predicate(),
             5 => format!(
@@ -388,12 +397,37 @@ impl<'r> Queries<'r> {
         let left = self.column(kind);
         let second = self.column(Kind::Int);
         let before = self.scope.len();
-        let table = self.table();
+        let mut table = self.table();
+        if self.one_in(5) {
+            let second = self.table();
+            let all = self.scope.len();
+            let column =
+                |name: &str, at: usize, scope: &[Column]| format!("{}.{name}", scope[at].name.replace(".id", ""));
+            let (l, r) = (column("i", before, &self.scope), column("b", (before + all) / 2, &self.scope));
+            table = format!("{table} {} {second} ON {l} = {r}", self.pick(&["JOIN", "LEFT JOIN"]));
+        }
         let value = self.column_in(before, self.scope.len(), kind).expect("tables have every kind");
         let value2 = self.column_in(before, self.scope.len(), Kind::Int).expect("tables have integers");
-        let condition = if self.one_in(3) { String::new() } else { format!(" WHERE {}", self.predicate(1)) };
+        let mut condition = if self.one_in(3) { String::new() } else { format!(" WHERE {}", self.predicate(1)) };
+        let shape = self.rng.u32(0..16);
+        if shape == 0 {
+            condition = format!("{condition} GROUP BY {value}, {value2} HAVING COUNT(*) > {}", self.rng.u32(0..2));
+        }
+        let aggregate = (shape == 1).then(|| self.pick(&["MAX", "MIN"]));
+        if shape == 2 && !table.contains(" JOIN ") {
+            let other = self.predicate(0);
+            condition = format!("{condition} UNION SELECT {value} FROM {table} WHERE {other}");
+        }
         self.scope.truncate(before);
         self.depth -= 1;
+        if let Some(f) = aggregate {
+            let not = self.pick(&["", "NOT "]);
+            return format!("{left} {not}IN (SELECT {f}({value}) FROM {table}{condition})");
+        }
+        if condition.contains(" UNION ") {
+            let not = self.pick(&["", "NOT "]);
+            return format!("{left} {not}IN (SELECT {value} FROM {table}{condition})");
+        }
         let not = self.pick(&["", "NOT "]);
         match self.rng.u32(0..6) {
             0 => format!("{not}EXISTS (SELECT 1 FROM {table}{condition})"),
