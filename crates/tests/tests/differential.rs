@@ -34,9 +34,9 @@ fn number(name: &str, default: u64) -> u64 {
 /// DISTINCT may show any.
 fn normalize(rows: Vec<String>, sql: &str) -> Vec<String> {
     let distinct = sql.contains("DISTINCT");
-    let fold = |r: String| if distinct { r.to_lowercase().replace('é', "e") } else { r };
+    let fold = |r: &str| if distinct { r.trim_end().to_lowercase().replace('é', "e") } else { r.to_string() };
     let mut rows: Vec<String> =
-        rows.into_iter().map(|r| fold(r.split('|').map(cell).collect::<Vec<_>>().join("|"))).collect();
+        rows.into_iter().map(|r| r.split('|').map(|c| fold(&cell(c))).collect::<Vec<_>>().join("|")).collect();
     rows.sort();
     rows
 }
