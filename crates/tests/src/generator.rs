@@ -182,7 +182,7 @@ impl<'r> Queries<'r> {
         let shown: Vec<String> = items
             .iter()
             .map(|i| {
-                if keys.contains(i) && (i.ends_with(".s") || i.ends_with(".c")) {
+                if keys.contains(i) && [".s", ".c", ".z"].iter().any(|c| i.ends_with(c)) {
                     format!("CHAR_LENGTH(MIN({i}))")
                 } else {
                     i.clone()
