@@ -414,7 +414,7 @@ fn custom_type(function: Function, args: &[Expr], strings: Collation) -> Result<
             match first {
                 SqlType::Time { .. } => SqlType::Time { fsp },
                 t if t.is_temporal() => SqlType::DateTime { fsp },
-                _ => SqlType::varchar(29, CONNECTION_COLLATION),
+                t => SqlType::varchar(29, t.collation().unwrap_or(CONNECTION_COLLATION)),
             }
         }
         TimestampOf => SqlType::DateTime { fsp: args.iter().map(fsp_of).max().unwrap_or(0) },

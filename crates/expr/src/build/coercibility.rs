@@ -17,9 +17,14 @@ pub fn coercibility(e: &Expr) -> u8 {
         } => 3,
         ExprKind::Column(_) | ExprKind::Subquery(_) | ExprKind::UserVar(_) | ExprKind::SetUserVar { .. } => 2,
         ExprKind::Param(_) => 4,
-        // Casts keep what they convert; numbers printed are as weak as numbers.
-        ExprKind::Cast { explicit: true, .. } => 2,
-        _ => e.children().into_iter().filter(|c| c.ty.is_string()).map(coercibility).min().unwrap_or(4),
+        // Casts keep what they convert. What has its collation from no operand (numbers and dates printed, digests, names)
+        // does not insist on it: it takes that of the column or literal it meets.
+        ExprKind::Cast { explicit: true, expr } if expr.ty.is_string() => 2,
+        ExprKind::Cast { explicit: true, .. } => 3,
+        _ => {
+            let own = e.ty.collation();
+            e.children().into_iter().filter(|c| c.ty.collation() == own).map(coercibility).min().unwrap_or(5)
+        }
     }
 }
 

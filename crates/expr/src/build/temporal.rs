@@ -172,7 +172,10 @@ pub fn date_add(date: Expr, value: Expr, unit: IntervalUnit, subtract: bool) -> 
             (implicit_cast(date, SqlType::DateTime { fsp }), SqlType::DateTime { fsp: fsp.max(fraction) })
         }
         SqlType::Null => (Expr::constant(Value::Null, SqlType::DateTime { fsp: 0 }), SqlType::DateTime { fsp: 0 }),
-        _ => (call::to_string(date), SqlType::varchar(29, super::CONNECTION_COLLATION)),
+        ty => {
+            let collation = ty.collation().unwrap_or(super::CONNECTION_COLLATION);
+            (call::to_string(date), SqlType::varchar(29, collation))
+        }
     };
     let function = if subtract { Function::DateSub(unit) } else { Function::DateAdd(unit) };
     Ok(Expr::new(ExprKind::Call { function, args: vec![date, value] }, ty, true))
