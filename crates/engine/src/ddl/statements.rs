@@ -216,7 +216,7 @@ impl Session {
             self.warn(Error::warn_using_other_handler("InnoDB", name).into_warning(WarningLevel::Warning));
         }
         let source = body.query.as_deref().map(|q| self.bind_source(q)).transpose()?;
-        let extra = source.as_ref().map(|s| s.columns(options.collation)).transpose()?.unwrap_or_default();
+        let extra = source.as_ref().map(|s| s.columns()).transpose()?.unwrap_or_default();
         let def = define::table(self, id, schema, name, body, &options, extra)?;
         Ok((def, source))
     }

@@ -21,13 +21,13 @@ impl BoundSource {
     }
 
     /// Columns of CREATE TABLE ... SELECT: a base table's column keeps its attributes, but for AUTO_INCREMENT and keys.
-    pub fn columns(&self, table_collation: Collation) -> Result<Vec<ColumnDef>> {
+    pub fn columns(&self) -> Result<Vec<ColumnDef>> {
         self.columns
             .iter()
             .map(|(name, ty, nullable, origin)| {
                 let plain = ColumnDef {
                     name: name.clone(),
-                    ty: storable(*ty, table_collation),
+                    ty: storable(*ty),
                     nullable: *nullable,
                     default: DefaultValue::None,
                     auto_increment: false,
@@ -55,7 +55,7 @@ impl BoundSource {
 }
 
 /// The column type for an expression's type.
-fn storable(ty: SqlType, table_collation: Collation) -> SqlType {
+fn storable(ty: SqlType) -> SqlType {
     match ty {
         SqlType::Null => SqlType::String { kind: types::StringKind::Char, len: 0, collation: Collation::Binary },
         SqlType::Bool => SqlType::INT,
@@ -66,7 +66,6 @@ fn storable(ty: SqlType, table_collation: Collation) -> SqlType {
                 k => k,
             };
             let len = if kind == types::StringKind::LongText { u32::MAX } else { len };
-            let _ = table_collation;
             SqlType::String { kind, len, collation }
         }
         other => other,

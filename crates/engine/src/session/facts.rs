@@ -232,7 +232,7 @@ impl Session {
             span: Span::default(),
         };
         let source = self.bind_source(&query)?;
-        source.columns(Collation::default())
+        source.columns()
     }
 
     /// ANALYZE TABLE: makes the statistics anew.
