@@ -354,11 +354,15 @@ impl Leaf {
         (c.txn.id() == txn.id() && c.statement == txn.statement()).then_some(c.piece)
     }
 
-    /// Drops a row that the running load brought: it never was.
-    pub fn kill(&mut self, slot: usize) {
-        debug_assert!(self.creator.is_some() && self.live.get(slot));
-        self.live.set(slot, false);
-        self.live_count -= 1;
+    /// Drops a row that the running load brought: it never was. False: another thread of the load was faster.
+    pub fn kill(&mut self, slot: usize) -> bool {
+        debug_assert!(self.creator.is_some());
+        let live = self.live.get(slot);
+        if live {
+            self.live.set(slot, false);
+            self.live_count -= 1;
+        }
+        live
     }
 
     /// Takes back the newest record of `slot`; returns it.

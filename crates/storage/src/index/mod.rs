@@ -258,10 +258,11 @@ impl UniqueIndex {
                     Conflict::Duplicate(other) if ignore => {
                         let later = if self.comes_later(txn, rows, other, row_id) { other } else { row_id };
                         let (leaf_no, slot) = rows.split(later);
-                        if let Some(leaf) = rows.heap.slot(leaf_no).expect("it was just found").write().leaf_mut() {
-                            leaf.kill(slot);
+                        // The shard's latch does not keep out a thread that drops the same row for another index.
+                        let mut state = rows.heap.slot(leaf_no).expect("it was just found").write();
+                        if state.leaf_mut().is_some_and(|leaf| leaf.kill(slot)) {
+                            dropped.push((later, Error::dup_entry(self.spec.text(key), &self.spec.name)));
                         }
-                        dropped.push((later, Error::dup_entry(self.spec.text(key), &self.spec.name)));
                         // If it was the other one, the next round finds the key free.
                     }
                     Conflict::Duplicate(_) => return Err(Error::dup_entry(self.spec.text(key), &self.spec.name)),
