@@ -201,6 +201,10 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
+    pub fn at(snapshot: Snapshot) -> Runner {
+        Runner { snapshot }
+    }
+
     pub fn run(
         self,
         session: &Session,

@@ -108,6 +108,11 @@ impl Leaf {
         self.versions.as_ref()?.head(slot as u16)
     }
 
+    /// The newest record of the row's chain.
+    pub fn newest(&self, slot: usize) -> Option<&Undo> {
+        self.head(slot).map(|h| &**h)
+    }
+
     fn creator_is_seen(&self, snapshot: &Snapshot) -> bool {
         self.creator.as_ref().is_none_or(|c| snapshot.sees(&c.txn, c.statement))
     }

@@ -42,6 +42,7 @@
 
 mod bulk;
 mod check;
+mod current;
 mod dict;
 mod fetch;
 mod heap;
@@ -57,6 +58,7 @@ mod undo;
 mod write;
 
 pub use bulk::{BulkAppender, BulkDone, ColumnBuilder};
+pub use current::Found;
 pub use fetch::Fetched;
 pub use scan::{LeafView, Zone};
 pub use store::{StorageOptions, Store};

@@ -1,11 +1,20 @@
-//! Statements that add rows.
+//! Statements that change rows.
 //!
-//! - [`writer`]: values to chunks of the table's types, AUTO_INCREMENT, defaults, and into storage in batches.
+//! - [`table_writer`]: the one way into a table's rows, which keeps what the definition promises of them.
+//! - [`convert`]: values into the types of columns.
+//! - [`writer`]: rows of values to chunks: AUTO_INCREMENT, defaults, batches.
 //! - [`insert`]: INSERT ... VALUES and INSERT ... SELECT.
 //! - [`source`]: a query as the source of rows (also CREATE TABLE ... SELECT).
+//! - [`targets`]: finding and locking the rows that UPDATE and DELETE change.
+//! - [`update`], [`delete`]: the statements.
 
+mod convert;
+mod delete;
 mod insert;
 pub mod source;
+mod table_writer;
+mod targets;
+mod update;
 mod writer;
 
-pub(crate) use writer::{now, stored_form, zero_of};
+pub(crate) use convert::{now, stored_form, zero_of};

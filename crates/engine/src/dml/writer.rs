@@ -6,13 +6,12 @@
 //! A row that cannot be stored fails with the error of its first bad column in strict mode; else the value is adjusted
 //! and a warning says so (MySQL manual, "Server SQL Modes").
 
+use super::convert::{Converter, now, zero_of};
 use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::Params;
 use std::sync::Arc;
 use storage::{Table, Txn};
-use types::temporal::TimeZone;
-use types::value::{ConvertMode, convert_for_column};
 use types::{Error, Result, SqlType, Value, WarningLevel};
 use vector::{BATCH_ROWS_MAX, Chunk, ChunkBuilder};
 
@@ -33,7 +32,7 @@ pub(crate) struct RowWriter<'s> {
     defaults: Vec<Option<Value>>,
     builders: Vec<ChunkBuilder>,
     auto_column: Option<usize>,
-    zone: TimeZone,
+    converter: Converter<'s>,
     /// Rows given so far, for messages.
     row_number: u64,
     rows_written: u64,
@@ -58,7 +57,7 @@ impl<'s> RowWriter<'s> {
             defaults: vec![None; def.columns.len()],
             builders: Vec::new(),
             auto_column: def.columns.iter().position(|c| c.auto_increment),
-            zone: session.time_zone(),
+            converter: Converter::new(session, def, false),
             row_number: 0,
             rows_written: 0,
             first_generated: None,
@@ -95,26 +94,9 @@ impl<'s> RowWriter<'s> {
     fn convert(&self, i: usize, value: &Value, ty: &SqlType) -> Result<Value> {
         let c = &self.def.columns[i];
         if value.is_null() {
-            if c.nullable || c.auto_increment {
-                return Ok(Value::Null);
-            }
-            return Err(Error::bad_null(&c.name));
+            return if c.nullable || c.auto_increment { Ok(Value::Null) } else { Err(Error::bad_null(&c.name)) };
         }
-        let mode = self.session.convert_mode(&self.zone);
-        let value = stored_form(value, ty, &self.zone);
-        let (v, warning) = convert_for_column(&value, &c.ty, &c.name, self.row_number, &mode)?;
-        if let Some(w) = warning {
-            self.session.warn(w);
-        }
-        if c.unsigned && is_negative(&v) {
-            let e = Error::warn_data_out_of_range(&c.name, self.row_number);
-            if mode.strict {
-                return Err(e);
-            }
-            self.session.warn(e.into_warning(WarningLevel::Warning));
-            return Ok(zero_of(&c.ty));
-        }
-        Ok(v)
+        self.converter.convert(i, value, ty, self.row_number)
     }
 
     fn default(&mut self, i: usize) -> Result<Value> {
@@ -172,9 +154,9 @@ impl<'s> RowWriter<'s> {
         // Of `step` consecutive values exactly one is offset modulo step.
         let first = self.table.reserve_auto_increment(step);
         let n = first + (offset + step - first % step) % step;
-        let c = &self.def.columns[i];
-        let mode = ConvertMode { strict: true, ..self.session.convert_mode(&self.zone) };
-        let (v, _) = convert_for_column(&Value::UInt(n), &c.ty, &c.name, self.row_number, &mode)
+        let v = self
+            .converter
+            .convert_exactly(i, &Value::UInt(n), self.row_number)
             .map_err(|_| Error::autoinc_read_failed())?;
         self.first_generated.get_or_insert(n);
         Ok(v)
@@ -211,56 +193,4 @@ pub(crate) struct Written {
     pub rows: u64,
     pub first_generated: Option<u64>,
     pub id_shown: u64,
-}
-
-/// CURRENT_TIMESTAMP as a value of the column's type.
-pub(crate) fn now(session: &Session, ty: &SqlType) -> Value {
-    let us = session.now_us();
-    match ty {
-        SqlType::Timestamp { fsp } => {
-            let unit = 10i64.pow(6 - *fsp as u32);
-            Value::Timestamp(types::Timestamp(us / unit * unit))
-        }
-        SqlType::DateTime { fsp } => {
-            let unit = 10i64.pow(6 - *fsp as u32);
-            Value::DateTime(session.local_datetime(us / unit * unit))
-        }
-        _ => Value::Null,
-    }
-}
-
-/// The implicit default of a type: what a NOT NULL column without DEFAULT gets outside strict mode.
-pub(crate) fn zero_of(ty: &SqlType) -> Value {
-    match ty {
-        SqlType::Null => Value::Null,
-        SqlType::Int { unsigned: true, .. } => Value::UInt(0),
-        SqlType::Int { .. } | SqlType::Bool | SqlType::Year => Value::Int(0),
-        SqlType::Decimal { scale, .. } => {
-            Value::Decimal(types::Decimal { unscaled: Default::default(), scale: *scale })
-        }
-        SqlType::Float => Value::Float(0.0),
-        SqlType::Double => Value::Double(0.0),
-        SqlType::String { .. } => Value::Bytes(Box::default()),
-        SqlType::Date => Value::Date(Default::default()),
-        SqlType::Time { .. } => Value::Time(Default::default()),
-        SqlType::DateTime { .. } => Value::DateTime(Default::default()),
-        SqlType::Timestamp { .. } => Value::Timestamp(Default::default()),
-    }
-}
-
-fn is_negative(v: &Value) -> bool {
-    match v {
-        Value::Decimal(d) => d.unscaled.hi < 0,
-        Value::Float(v) => *v < 0.0,
-        Value::Double(v) => *v < 0.0,
-        _ => false,
-    }
-}
-
-/// A TIMESTAMP value as it is stored becomes the DATETIME that expressions see; others stay.
-pub(crate) fn stored_form(value: &Value, ty: &SqlType, zone: &TimeZone) -> Value {
-    match (value, ty) {
-        (Value::Timestamp(t), _) => Value::DateTime(zone.to_datetime(*t)),
-        _ => value.clone(),
-    }
 }

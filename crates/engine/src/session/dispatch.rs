@@ -134,8 +134,8 @@ impl Session {
             | AlterTable(_)
             | CreateIndex(_)
             | DropIndex(_) => self.ddl(statement, text, more, sink),
-            Update(_) => Err(Error::not_supported("UPDATE")),
-            Delete(_) => Err(Error::not_supported("DELETE")),
+            Update(u) => self.update(u, more, sink),
+            Delete(d) => self.delete(d, more, sink),
             Call(_) => Err(Error::not_supported("CALL")),
             Handler(_) => Err(Error::not_supported("HANDLER")),
             Help(_) => Err(Error::not_supported("HELP")),

@@ -53,6 +53,8 @@ pub struct Session {
     last_insert_id: u64,
     row_count: i64,
     found_rows: u64,
+    /// CLIENT_FOUND_ROWS: UPDATE reports the rows it matched, not those it changed.
+    reports_found_rows: bool,
     /// Microseconds since 1970 at which the running statement began.
     statement_time_us: i64,
     txn: Option<Transaction>,
@@ -88,6 +90,7 @@ impl Session {
             last_insert_id: 0,
             row_count: 0,
             found_rows: 0,
+            reports_found_rows: false,
             statement_time_us: 0,
             txn: None,
             schema_changed: false,
@@ -112,6 +115,15 @@ impl Session {
     /// The current database.
     pub fn current_database(&self) -> Option<&str> {
         self.database.as_deref()
+    }
+
+    /// What the client's CLIENT_FOUND_ROWS flag asks for.
+    pub fn set_reports_found_rows(&mut self, on: bool) {
+        self.reports_found_rows = on;
+    }
+
+    pub(crate) fn reports_found_rows(&self) -> bool {
+        self.reports_found_rows
     }
 
     pub fn vars(&self) -> &SessionVars {

@@ -271,7 +271,7 @@ pub static DEFS: &[VarDef] = &[
     var("sql_notes", Both, Bool, "ON", Real),
     var("sql_quote_show_create", Both, Bool, "ON", Accepted),
     var("sql_require_primary_key", Both, Bool, "OFF", Real),
-    var("sql_safe_updates", Both, Bool, "OFF", Accepted),
+    var("sql_safe_updates", Both, Bool, "OFF", Real),
     var("sql_select_limit", Both, Int { min: 0, max: U64 }, "18446744073709551615", Real),
     var("sql_warnings", Both, Bool, "OFF", Accepted),
     var("ssl_ca", Global, Text, "ca.pem", ReadOnly),

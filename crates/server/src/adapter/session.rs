@@ -31,6 +31,7 @@ impl EngineSession {
 
 fn open_session(db: &Arc<Database>, client: &Client) -> Result<Session> {
     let mut session = db.session_of(client.process.clone(), &client.user, &client.host.name());
+    session.set_reports_found_rows(client.capabilities.has(Capabilities::FOUND_ROWS));
     set_names(&mut session, client.collation_id);
     if let Some(name) = &client.database {
         session.use_database(name)?;

@@ -1,0 +1,149 @@
+//! Values into the types of columns.
+//!
+//! A value that does not fit its column is an error in strict mode; else, and with IGNORE, it is adjusted and a warning
+//! says so (MySQL manual, "Server SQL Modes", "The IGNORE Keyword").
+
+use crate::session::Session;
+use catalog::TableDef;
+use std::sync::Arc;
+use types::temporal::{TemporalMode, TimeZone};
+use types::value::{ConvertMode, convert_for_column};
+use types::{Date, Error, Result, SqlType, Value, WarningLevel};
+use vector::{Chunk, ChunkBuilder, Vector};
+
+/// Fits values to the columns of one table, for one statement.
+pub(crate) struct Converter<'s> {
+    session: &'s Session,
+    def: Arc<TableDef>,
+    zone: TimeZone,
+    temporal: TemporalMode,
+    today: Date,
+    strict: bool,
+}
+
+impl<'s> Converter<'s> {
+    /// `ignore`: the statement says IGNORE, so faults are warnings.
+    pub fn new(session: &'s Session, def: &Arc<TableDef>, ignore: bool) -> Converter<'s> {
+        let zone = session.time_zone();
+        let mode = session.convert_mode(&zone);
+        let (temporal, today, strict) = (mode.temporal, mode.today, mode.strict && !ignore);
+        Converter { session, def: def.clone(), zone, temporal, today, strict }
+    }
+
+    fn mode(&self) -> ConvertMode<'_> {
+        ConvertMode { strict: self.strict, temporal: self.temporal, zone: &self.zone, today: self.today }
+    }
+
+    /// `value` as column `idx` stores it. NULL stays NULL: whether the column takes it is [`Converter::null`]'s to say.
+    pub fn convert(&self, idx: usize, value: &Value, ty: &SqlType, row: u64) -> Result<Value> {
+        if value.is_null() {
+            return Ok(Value::Null);
+        }
+        let c = &self.def.columns[idx];
+        let value = stored_form(value, ty, &self.zone);
+        let (v, warning) = convert_for_column(&value, &c.ty, &c.name, row, &self.mode())?;
+        if let Some(w) = warning {
+            self.session.warn(w);
+        }
+        if c.unsigned && is_negative(&v) {
+            self.fault(Error::warn_data_out_of_range(&c.name, row))?;
+            return Ok(zero_of(&c.ty));
+        }
+        Ok(v)
+    }
+
+    /// Like [`Converter::convert`], for a value that the server made and that has to fit.
+    pub fn convert_exactly(&self, idx: usize, value: &Value, row: u64) -> Result<Value> {
+        let c = &self.def.columns[idx];
+        Ok(convert_for_column(value, &c.ty, &c.name, row, &ConvertMode { strict: true, ..self.mode() })?.0)
+    }
+
+    /// What becomes of NULL in a column that takes none: error 1048, or the type's zero with a warning.
+    pub fn null(&self, idx: usize) -> Result<Value> {
+        let c = &self.def.columns[idx];
+        self.fault(Error::bad_null(&c.name))?;
+        Ok(zero_of(&c.ty))
+    }
+
+    /// An error in strict mode, else a warning.
+    pub fn fault(&self, e: Error) -> Result<()> {
+        if self.strict {
+            return Err(e);
+        }
+        self.session.warn(e.into_warning(WarningLevel::Warning));
+        Ok(())
+    }
+
+    /// The values of a query's output as column `idx` stores them. `first_row`: number of the first one, for messages.
+    pub fn column(&self, idx: usize, values: &Vector, ty: &SqlType, rows: usize, first_row: u64) -> Result<Arc<Chunk>> {
+        let c = &self.def.columns[idx];
+        let (chunk, _) = values.chunk();
+        let same = *ty == c.ty && matches!(ty, SqlType::Int { .. } | SqlType::Double) && !c.unsigned
+            || *ty == c.ty && ty.is_unsigned() && matches!(ty, SqlType::Int { .. });
+        if same && (c.nullable || !chunk.has_nulls()) && chunk.values.phys() == ty.phys() {
+            return Ok(values.flatten(rows));
+        }
+        let mut out = ChunkBuilder::new(c.ty.phys(), rows);
+        for i in 0..rows {
+            let value = values.value(i, ty);
+            let value = match self.convert(idx, &value, ty, first_row + i as u64)? {
+                Value::Null if !c.nullable => self.null(idx)?,
+                v => v,
+            };
+            out.push(&value);
+        }
+        Ok(Arc::new(out.finish()))
+    }
+}
+
+/// CURRENT_TIMESTAMP as a value of the column's type.
+pub(crate) fn now(session: &Session, ty: &SqlType) -> Value {
+    let us = session.now_us();
+    match ty {
+        SqlType::Timestamp { fsp } => {
+            let unit = 10i64.pow(6 - *fsp as u32);
+            Value::Timestamp(types::Timestamp(us / unit * unit))
+        }
+        SqlType::DateTime { fsp } => {
+            let unit = 10i64.pow(6 - *fsp as u32);
+            Value::DateTime(session.local_datetime(us / unit * unit))
+        }
+        _ => Value::Null,
+    }
+}
+
+/// The implicit default of a type: what a NOT NULL column without DEFAULT gets outside strict mode.
+pub(crate) fn zero_of(ty: &SqlType) -> Value {
+    match ty {
+        SqlType::Null => Value::Null,
+        SqlType::Int { unsigned: true, .. } => Value::UInt(0),
+        SqlType::Int { .. } | SqlType::Bool | SqlType::Year => Value::Int(0),
+        SqlType::Decimal { scale, .. } => {
+            Value::Decimal(types::Decimal { unscaled: Default::default(), scale: *scale })
+        }
+        SqlType::Float => Value::Float(0.0),
+        SqlType::Double => Value::Double(0.0),
+        SqlType::String { .. } => Value::Bytes(Box::default()),
+        SqlType::Date => Value::Date(Default::default()),
+        SqlType::Time { .. } => Value::Time(Default::default()),
+        SqlType::DateTime { .. } => Value::DateTime(Default::default()),
+        SqlType::Timestamp { .. } => Value::Timestamp(Default::default()),
+    }
+}
+
+fn is_negative(v: &Value) -> bool {
+    match v {
+        Value::Decimal(d) => d.unscaled.hi < 0,
+        Value::Float(v) => *v < 0.0,
+        Value::Double(v) => *v < 0.0,
+        _ => false,
+    }
+}
+
+/// A TIMESTAMP value as it is stored becomes the DATETIME that expressions see; others stay.
+pub(crate) fn stored_form(value: &Value, ty: &SqlType, zone: &TimeZone) -> Value {
+    match (value, ty) {
+        (Value::Timestamp(t), _) => Value::DateTime(zone.to_datetime(*t)),
+        _ => value.clone(),
+    }
+}

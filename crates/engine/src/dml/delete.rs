@@ -1,0 +1,59 @@
+//! DELETE from one table or from tables of a join.
+
+use super::table_writer::TableWriter;
+use super::targets::{may_repeat_rows, row_ids};
+use crate::session::Session;
+use crate::sink::ResultSink;
+use crate::status::add;
+use parser::ast;
+use plan::Plan;
+use planner::bind::{Binder, DmlTarget};
+use std::collections::HashSet;
+use std::sync::Arc;
+use storage::Txn;
+use types::{Error, Result};
+
+impl Session {
+    pub(crate) fn delete(&mut self, d: &ast::Delete, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        add(&self.db().status().com_delete, 1);
+        if !d.returning.is_empty() {
+            return Err(Error::not_supported("DELETE ... RETURNING"));
+        }
+        let (plan, targets) = self.plan_delete(d)?;
+        self.warnings().set_raise(self.sql_mode().strict && !d.ignore);
+        let (txn, savepoint) = self.begin_change()?;
+        let result = self.run_delete(&plan, &targets, d.ignore, &txn);
+        let deleted = self.end_change(savepoint, result)?;
+        add(&self.db().status().innodb_rows_deleted, deleted);
+        add(&self.db().status().handler_delete, deleted);
+        self.send_ok(deleted, String::new(), more, sink)
+    }
+
+    fn plan_delete(&self, d: &ast::Delete) -> Result<(Plan, Vec<DmlTarget>)> {
+        let bound = {
+            let info = self.info();
+            Binder::new(self, &info, self).bind_delete(d)?
+        };
+        self.check_changeable(&bound.targets)?;
+        let plan = self.optimize(bound.query)?;
+        self.check_safe_update(&plan, &bound.targets, d.limit.is_some())?;
+        Ok((plan, bound.targets))
+    }
+
+    fn run_delete(&self, plan: &Plan, targets: &[DmlTarget], ignore: bool, txn: &Arc<Txn>) -> Result<u64> {
+        let found = self.find_rows(plan, targets, txn)?;
+        let joined = may_repeat_rows(&plan.root);
+        let mut deleted = 0;
+        for target in targets {
+            let mut writer = TableWriter::new(self, &target.table, txn.clone(), ignore)?;
+            let mut seen = HashSet::new();
+            for batch in &found {
+                self.check_killed()?;
+                let mut ids: Vec<u64> = row_ids(batch, target.row_id).into_iter().flatten().collect();
+                ids.retain(|id| !joined || seen.insert(*id));
+                deleted += writer.delete(&ids)?;
+            }
+        }
+        Ok(deleted)
+    }
+}

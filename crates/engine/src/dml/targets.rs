@@ -1,0 +1,102 @@
+//! Finding the rows that UPDATE and DELETE change.
+//!
+//! ```text
+//!   current snapshot ─▶ run the query ─▶ row ids and values, kept ─▶ lock each row ─▶ as the snapshot sees it? ─▶ change
+//!          ▲                                                                              │ no
+//!          └───────────────────────── again, keeping the locks ◀──────────────────────────┘
+//! ```
+//! Changes act on newest versions, whatever the transaction's own snapshot is (MySQL manual, "Consistent Nonlocking
+//! Reads"). A row that another transaction changed between search and lock is searched for anew with everything else: so
+//! all rows of a statement are chosen, and their new values computed, from one state of the database, no update is lost,
+//! and a condition that came to hold while the statement waited counts. Each round leaves more rows locked than the one
+//! before, so in the end nobody can interfere.
+//!
+//! All of it is kept before the first row is changed: a statement never meets its own changes.
+
+use crate::query::Runner;
+use crate::session::Session;
+use catalog::TableEngine;
+use plan::{Plan, PlanNode, PlanOp};
+use planner::bind::DmlTarget;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use storage::{Found, LockWait, Snapshot, Table, Txn};
+use types::{Error, Result};
+use vector::{Batch, Values};
+
+impl Session {
+    /// 1044 for the server's own tables.
+    pub(super) fn check_changeable(&self, targets: &[DmlTarget]) -> Result<()> {
+        match targets.iter().find(|t| t.table.engine == TableEngine::Virtual) {
+            Some(t) => Err(Error::dbaccess_denied(self.user().0, self.user().1, &t.table.schema)),
+            None => Ok(()),
+        }
+    }
+
+    /// 1175 under sql_safe_updates: a table that changes would be read from one end to the other.
+    pub(super) fn check_safe_update(&self, plan: &Plan, targets: &[DmlTarget], limited: bool) -> Result<()> {
+        let scanned = |n: &PlanNode| match &n.op {
+            PlanOp::Scan { table, .. } => targets.iter().any(|t| t.table.id == table.id),
+            _ => false,
+        };
+        if self.vars().on("sql_safe_updates") && !limited && any_node(&plan.root, &scanned) {
+            return Err(Error::update_without_key_in_safe_mode(""));
+        }
+        Ok(())
+    }
+
+    /// What the query puts out, every position selected, once all target rows are locked.
+    pub(super) fn find_rows(&self, plan: &Plan, targets: &[DmlTarget], txn: &Arc<Txn>) -> Result<Vec<Batch>> {
+        let store = self.db().store();
+        let tables: Vec<(usize, Arc<Table>)> =
+            targets.iter().map(|t| Ok((t.row_id, store.expect_table(&t.table)?))).collect::<Result<_>>()?;
+        let warned = self.warnings().take();
+        loop {
+            self.check_killed()?;
+            self.warnings().take();
+            warned.iter().for_each(|w| self.warnings().push(w.clone()));
+            let snapshot = store.txns().snapshot_of(txn);
+            let mut batches = Vec::new();
+            Runner::at(snapshot.clone()).run(self, plan, None, &mut |batch| {
+                batches.push(batch.compact());
+                Ok(ControlFlow::Continue(()))
+            })?;
+            if lock_all(&batches, &tables, txn, &snapshot)? {
+                return Ok(batches);
+            }
+        }
+    }
+}
+
+/// Whether some operator of the plan is such.
+fn any_node(node: &PlanNode, is: &impl Fn(&PlanNode) -> bool) -> bool {
+    is(node) || node.inputs().into_iter().any(|n| any_node(n, is))
+}
+
+/// Whether a row of a table may come out of the query more than once.
+pub(super) fn may_repeat_rows(node: &PlanNode) -> bool {
+    any_node(node, &|n| {
+        matches!(n.op, PlanOp::HashJoin { .. } | PlanOp::NestedLoopJoin { .. } | PlanOp::Apply { .. })
+    })
+}
+
+/// Locks the rows; says whether all of them are as the snapshot sees them.
+fn lock_all(batches: &[Batch], tables: &[(usize, Arc<Table>)], txn: &Arc<Txn>, snapshot: &Snapshot) -> Result<bool> {
+    let mut as_seen = true;
+    for batch in batches {
+        for (column, table) in tables {
+            for row_id in row_ids(batch, *column).into_iter().flatten() {
+                as_seen &= table.lock_as_seen(txn, row_id, LockWait::Wait, snapshot)? == Found::AsSeen;
+            }
+        }
+    }
+    Ok(as_seen)
+}
+
+/// The row ids in a column of the query's output; `None` where an outer join found no row.
+pub(super) fn row_ids(batch: &Batch, column: usize) -> Vec<Option<u64>> {
+    let (chunk, constant) = batch.columns[column].chunk();
+    let Values::U64(ids) = &chunk.values else { panic!("row ids are BIGINT UNSIGNED") };
+    let at = |i: usize| if constant { 0 } else { i };
+    (0..batch.rows).map(|i| chunk.is_valid(at(i)).then(|| ids[at(i)])).collect()
+}

@@ -1,0 +1,179 @@
+//! UPDATE of one table or of a join.
+
+use super::convert::Converter;
+use super::table_writer::TableWriter;
+use super::targets::{may_repeat_rows, row_ids};
+use crate::session::Session;
+use crate::sink::ResultSink;
+use crate::status::add;
+use catalog::DefaultValue;
+use parser::ast;
+use plan::Plan;
+use planner::bind::{Binder, BoundAssignment, BoundUpdate, DmlTarget, NewValue};
+use std::collections::HashSet;
+use std::sync::Arc;
+use storage::Txn;
+use types::{Error, Result, SqlType};
+use vector::{BATCH_ROWS_MAX, Batch, Chunk, Vector};
+
+/// What an UPDATE did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Updated {
+    pub matched: u64,
+    pub changed: u64,
+}
+
+/// A planned UPDATE.
+struct UpdatePlan {
+    plan: Plan,
+    targets: Vec<DmlTarget>,
+    assignments: Vec<BoundAssignment>,
+    /// Types of the query's output.
+    types: Vec<SqlType>,
+}
+
+impl Session {
+    pub(crate) fn update(&mut self, u: &ast::Update, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        add(&self.db().status().com_update, 1);
+        let plan = self.plan_update(u)?;
+        self.warnings().set_raise(self.sql_mode().strict && !u.ignore);
+        let (txn, savepoint) = self.begin_change()?;
+        let result = self.run_update(&plan, u.ignore, &txn);
+        let done = self.end_change(savepoint, result)?;
+        add(&self.db().status().innodb_rows_updated, done.changed);
+        add(&self.db().status().handler_update, done.changed);
+        let info = format!(
+            "Rows matched: {}  Changed: {}  Warnings: {}",
+            done.matched,
+            done.changed,
+            self.warnings().count()
+        );
+        let affected = if self.reports_found_rows() { done.matched } else { done.changed };
+        self.send_ok(affected, info, more, sink)
+    }
+
+    fn plan_update(&self, u: &ast::Update) -> Result<UpdatePlan> {
+        let BoundUpdate { query, targets, assignments } = {
+            let info = self.info();
+            Binder::new(self, &info, self).bind_update(u)?
+        };
+        self.check_changeable(&targets)?;
+        let types = query.output.iter().map(|(id, _)| query.columns.get(*id).ty).collect();
+        let plan = self.optimize(query)?;
+        self.check_safe_update(&plan, &targets, u.limit.is_some())?;
+        Ok(UpdatePlan { plan, targets, assignments, types })
+    }
+
+    fn run_update(&self, u: &UpdatePlan, ignore: bool, txn: &Arc<Txn>) -> Result<Updated> {
+        let found = self.find_rows(&u.plan, &u.targets, txn)?;
+        let joined = may_repeat_rows(&u.plan.root);
+        let mut done = Updated::default();
+        for target in 0..u.targets.len() {
+            let mut one = TargetUpdate::new(self, u, target, ignore, txn)?;
+            let mut seen = HashSet::new();
+            for batch in &found {
+                self.check_killed()?;
+                let ids = row_ids(batch, u.targets[target].row_id);
+                // A row that several rows of the join lead to is updated once, by the first.
+                let mut fresh = |id: &Option<u64>| id.is_some_and(|id| !joined || seen.insert(id));
+                let positions: Vec<u16> = (0..ids.len()).filter(|&i| fresh(&ids[i])).map(|i| i as u16).collect();
+                let ids: Vec<u64> = positions.iter().filter_map(|&i| ids[i as usize]).collect();
+                one.apply(batch, &positions, &ids, &mut done)?;
+            }
+        }
+        Ok(done)
+    }
+}
+
+/// The update of one of the statement's tables.
+struct TargetUpdate<'s, 'u> {
+    converter: Converter<'s>,
+    writer: TableWriter<'s>,
+    plan: &'u UpdatePlan,
+    /// Columns assigned, each once, with their last assignment.
+    columns: Vec<usize>,
+    values: Vec<NewValue>,
+    defaults: Vec<Option<Chunk>>,
+}
+
+impl<'s, 'u> TargetUpdate<'s, 'u> {
+    fn new(
+        session: &'s Session,
+        plan: &'u UpdatePlan,
+        target: usize,
+        ignore: bool,
+        txn: &Arc<Txn>,
+    ) -> Result<TargetUpdate<'s, 'u>> {
+        let def = &plan.targets[target].table;
+        let (mut columns, mut values): (Vec<usize>, Vec<NewValue>) = Default::default();
+        for a in plan.assignments.iter().filter(|a| a.target == target) {
+            match columns.iter().position(|c| *c == a.column_idx) {
+                Some(i) => values[i] = a.value,
+                None => {
+                    columns.push(a.column_idx);
+                    values.push(a.value);
+                }
+            }
+        }
+        let converter = Converter::new(session, def, ignore);
+        let defaults = columns
+            .iter()
+            .zip(&values)
+            .map(|(&c, v)| match v {
+                NewValue::Default => session.default_chunk(def, c, &converter).map(Some),
+                NewValue::Output(_) => Ok(None),
+            })
+            .collect::<Result<_>>()?;
+        let writer = TableWriter::new(session, def, txn.clone(), ignore)?;
+        Ok(TargetUpdate { converter, writer, plan, columns, values, defaults })
+    }
+
+    /// Updates the rows at `positions` of the batch, whose ids are `ids`.
+    fn apply(&mut self, batch: &Batch, positions: &[u16], ids: &[u64], done: &mut Updated) -> Result<()> {
+        debug_assert!(batch.rows <= BATCH_ROWS_MAX);
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let first_row = done.matched + 1;
+        done.matched += ids.len() as u64;
+        let mut chunks = Vec::with_capacity(self.columns.len());
+        for ((&column, value), default) in self.columns.iter().zip(&self.values).zip(&self.defaults) {
+            chunks.push(match (value, default) {
+                (NewValue::Output(p), _) => {
+                    let all = positions.len() == batch.rows;
+                    let given = &batch.columns[*p];
+                    let given: Vector = if all { given.clone() } else { given.gather(positions) };
+                    self.converter.column(column, &given, &self.plan.types[*p], ids.len(), first_row)?
+                }
+                (NewValue::Default, Some(one)) => Arc::new(one.gather(&vec![0; ids.len()])),
+                (NewValue::Default, None) => return Err(Error::internal("defaults are made beforehand")),
+            });
+        }
+        done.changed += self.writer.update(ids, &self.columns, &chunks)?;
+        Ok(())
+    }
+}
+
+impl Session {
+    /// `SET column = DEFAULT`: one value for all rows.
+    fn default_chunk(&self, def: &Arc<catalog::TableDef>, idx: usize, converter: &Converter<'_>) -> Result<Chunk> {
+        let c = &def.columns[idx];
+        let value = match &c.default {
+            DefaultValue::Value(v) => v.clone(),
+            DefaultValue::CurrentTimestamp => super::now(self, &c.ty),
+            DefaultValue::Expr { expr, .. } => {
+                let info = self.info();
+                let params = expr::Params::default();
+                let v = expr::eval::eval_const(expr, &self.eval_context(&info, &params))?;
+                converter.convert(idx, &v, &expr.ty, 1)?
+            }
+            DefaultValue::None if c.nullable => types::Value::Null,
+            DefaultValue::None => {
+                converter.fault(Error::no_default_for_field(&c.name))?;
+                super::zero_of(&c.ty)
+            }
+        };
+        let value = if value.is_null() && !c.nullable { converter.null(idx)? } else { value };
+        Ok(Chunk::single(c.ty.phys(), &value))
+    }
+}
