@@ -75,9 +75,7 @@ fn any_node(node: &PlanNode, is: &impl Fn(&PlanNode) -> bool) -> bool {
 
 /// Whether a row of a table may come out of the query more than once.
 pub(super) fn may_repeat_rows(node: &PlanNode) -> bool {
-    any_node(node, &|n| {
-        matches!(n.op, PlanOp::HashJoin { .. } | PlanOp::NestedLoopJoin { .. } | PlanOp::Apply { .. })
-    })
+    any_node(node, &|n| matches!(n.op, PlanOp::HashJoin { .. } | PlanOp::NestedLoopJoin { .. } | PlanOp::Apply { .. }))
 }
 
 /// Locks the rows; says whether all of them are as the snapshot sees them.

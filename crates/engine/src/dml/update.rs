@@ -42,12 +42,8 @@ impl Session {
         let done = self.end_change(savepoint, result)?;
         add(&self.db().status().innodb_rows_updated, done.changed);
         add(&self.db().status().handler_update, done.changed);
-        let info = format!(
-            "Rows matched: {}  Changed: {}  Warnings: {}",
-            done.matched,
-            done.changed,
-            self.warnings().count()
-        );
+        let info =
+            format!("Rows matched: {}  Changed: {}  Warnings: {}", done.matched, done.changed, self.warnings().count());
         let affected = if self.reports_found_rows() { done.matched } else { done.changed };
         self.send_ok(affected, info, more, sink)
     }
