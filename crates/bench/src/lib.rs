@@ -4,7 +4,8 @@
 //!   run(Args) ─┬─ tpch          22 queries over generated data, beside other systems; answers compared
 //!              ├─ scan-copy     reading rows where they lie, against copying each into a record buffer
 //!              ├─ leaf-locate   row position → leaf: division, shift, next leaf
-//!              └─ filter        what one row costs a filter scan
+//!              ├─ filter        what one row costs a filter scan
+//!              └─ sysbench      short transactions, beside MariaDB
 //! ```
 //! Invariants: every experiment prints the machine it ran on, its noise (least, median, most) and a hash of its result,
 //! and runs in miniature as a test. What is compared with an alternative is measured in the same run.
@@ -13,7 +14,11 @@ mod filter;
 mod leaf_locate;
 mod local;
 mod machine;
+mod page;
 mod scan_copy;
+mod scratch;
+mod servers;
+mod sysbench;
 mod table;
 pub mod tpch;
 
@@ -36,6 +41,8 @@ pub enum Experiment {
     LeafLocate(leaf_locate::LeafLocateArgs),
     /// What one row costs a filter scan
     Filter(filter::FilterArgs),
+    /// Debian's sysbench against a server of our own and, in turns, MariaDB
+    Sysbench(sysbench::SysbenchArgs),
 }
 
 /// Runs an experiment; prints its table to standard output and failures to standard error.
@@ -46,6 +53,7 @@ pub fn run(args: &Args) -> ExitCode {
         Experiment::ScanCopy(a) => scan_copy::run(a).map(|_| true),
         Experiment::LeafLocate(a) => leaf_locate::run(a).map(|_| true),
         Experiment::Filter(a) => filter::run(a).map(|_| true),
+        Experiment::Sysbench(a) => sysbench::run(a),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -16,12 +16,12 @@ pub use rival::RivalKind;
 
 use crate::local::{Answer, Local};
 use crate::machine::{self, Hash, Times};
+use crate::scratch::Scratch;
 use crate::{Failure, table};
 use rival::Rival;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 #[derive(clap::Args, Debug, Clone)]
@@ -97,25 +97,6 @@ pub struct Report {
     /// "Nextleaf", then the rivals.
     pub systems: Vec<String>,
     pub outcomes: Vec<Outcome>,
-}
-
-/// A folder for temporary files, removed when dropped.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Result<Scratch, Failure> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let nth = COUNT.fetch_add(1, Ordering::Relaxed);
-        let dir = std::env::temp_dir().join(format!("nextleaf-tpch-{}-{nth}", std::process::id()));
-        std::fs::create_dir_all(&dir)?;
-        Ok(Scratch(dir))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Whether the lines of the specification's text form end with a separator here, as `dbgen` writes them.
@@ -286,7 +267,7 @@ fn measure(args: &TpchArgs) -> Result<Report, Failure> {
         facts.push(format!("max_query_memory {bytes}"));
     }
     let scratch = Scratch::new()?;
-    let (mut rivals, started) = start_rivals(args, &scratch.0, threads)?;
+    let (mut rivals, started) = start_rivals(args, scratch.path(), threads)?;
     for fact in &started {
         println!("{fact}");
     }

@@ -7,15 +7,13 @@ use super::schema;
 use crate::Failure;
 use crate::local::{Answer, Kind};
 use crate::machine::Times;
+use crate::servers;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const DRIVER: &str = include_str!("rival.py");
-
-/// How long a private server may take to come up or go down.
-const SERVER_WAIT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum RivalKind {
@@ -70,61 +68,24 @@ fn unescape(field: &str) -> Option<String> {
     Some(out)
 }
 
-fn start_mariadb(dir: &Path) -> Result<Child, Failure> {
-    let (data, socket) = (dir.join("mariadb"), dir.join("mariadb.sock"));
-    // Either program refuses to run as root unless told so.
-    let user = is_root().then_some("--user=root");
-    let made = Command::new("mariadb-install-db")
-        .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"])
-        .args(user)
-        .arg(format!("--datadir={}", data.display()))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .map_err(|e| format!("mariadb-install-db: {e} (scripts/install-rivals.sh installs it)"))?;
-    if !made.success() {
-        return Err("mariadb-install-db failed".into());
-    }
-    let server = ["/usr/sbin/mariadbd", "/usr/local/sbin/mariadbd"].into_iter().find(|p| Path::new(p).exists());
-    let log = std::fs::File::create(dir.join("mariadb.log"))?;
-    let mut child = Command::new(server.unwrap_or("mariadbd"))
-        .args(["--no-defaults", "--skip-networking", "--innodb-buffer-pool-size=4G", "--innodb-log-file-size=1G"])
-        .args(["--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--skip-log-bin"])
-        .args(["--tmp-table-size=1G", "--max-heap-table-size=1G", "--join-buffer-size=64M", "--sort-buffer-size=64M"])
-        .args(user)
-        .arg(format!("--datadir={}", data.display()))
-        .arg(format!("--socket={}", socket.display()))
-        .arg(format!("--pid-file={}", dir.join("mariadb.pid").display()))
-        .stdout(Stdio::null())
-        .stderr(log)
-        .spawn()
-        .map_err(|e| format!("mariadbd: {e} (scripts/install-rivals.sh installs it)"))?;
-    let started = Instant::now();
-    while !socket.exists() {
-        if let Some(status) = child.try_wait()? {
-            let log = std::fs::read_to_string(dir.join("mariadb.log")).unwrap_or_default();
-            return Err(format!("mariadbd ended ({status}): {}", log.lines().last().unwrap_or("")).into());
-        }
-        if started.elapsed() > SERVER_WAIT {
-            let _ = child.kill();
-            return Err("mariadbd does not come up".into());
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    Ok(child)
-}
-
-fn is_root() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    status.lines().any(|l| l.strip_prefix("Uid:").is_some_and(|u| u.split_whitespace().next() == Some("0")))
-}
+/// Settings for long queries over tables just loaded.
+const MARIADB_OPTIONS: [&str; 8] = [
+    "--innodb-buffer-pool-size=4G",
+    "--innodb-log-file-size=1G",
+    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-doublewrite=0",
+    "--tmp-table-size=1G",
+    "--max-heap-table-size=1G",
+    "--join-buffer-size=64M",
+    "--sort-buffer-size=64M",
+];
 
 impl Rival {
     /// Starts a rival whose files go under `dir`.
     pub fn start(kind: RivalKind, dir: &Path, threads: usize) -> Result<Rival, Failure> {
         let server = match kind {
             RivalKind::Duckdb => None,
-            RivalKind::Mariadb => Some(start_mariadb(dir)?),
+            RivalKind::Mariadb => Some(servers::start_mariadb(dir, &MARIADB_OPTIONS.map(str::to_owned))?.0),
         };
         let mut driver = Command::new("python3");
         driver.args(["-c", DRIVER]);

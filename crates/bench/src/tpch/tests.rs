@@ -41,7 +41,7 @@ fn all_queries_answer_and_agree() {
 #[test]
 fn generated_text_loads_as_the_generated_rows() {
     let dir = Scratch::new().expect("a temporary folder");
-    let tbl = dir.0.join("tbl");
+    let tbl = dir.path().join("tbl");
     run(&TpchArgs { write_tbl: Some(tbl.clone()), ..args() }).expect("files are written");
     let generated = measure(&TpchArgs { queries: vec![1, 6], ..args() }).expect("it runs");
     let loaded = measure(&TpchArgs { queries: vec![1, 6], tbl: Some(tbl), ..args() }).expect("it runs");
