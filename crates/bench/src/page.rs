@@ -50,8 +50,7 @@ pub fn short(v: f64) -> String {
 fn plot(bars: &Bars) -> String {
     let height_of = |g: &(String, Vec<f64>)| BAR * g.1.len() as f64 + 9.0;
     let height: f64 = bars.groups.iter().map(height_of).sum::<f64>() + 10.0;
-    let mut svg =
-        format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">", escape(&bars.title));
+    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">", escape(&bars.title));
     let mut y = 5.0;
     for group in &bars.groups {
         let most = group.1.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max).max(f64::MIN_POSITIVE);

@@ -207,17 +207,25 @@ impl<'a> Exchange<'a> {
 
     /// Begins with the proof that came with the login, and the plugin it was made for.
     pub fn begin(&mut self, client_plugin: Option<&[u8]>, proof: &[u8]) -> Step {
-        // nothing to prove, so do not insist on a plugin which the client may not have
-        if !self.account.has_password() && is_no_password(proof) {
-            return Step::Accept(None);
-        }
         let client_plugin = client_plugin.map_or(Some(Plugin::NativePassword), Plugin::from_name);
+        // Nothing to prove, so any plugin will do that the client has. A stand-in, which MariaDB's library sends while
+        // another thread loads the plugin that we named, cannot end an exchange: it waits to be told which to use.
+        if !self.account.has_password() && is_no_password(proof) {
+            return match client_plugin {
+                Some(_) => Step::Accept(None),
+                None => self.switch_to(Plugin::NativePassword),
+            };
+        }
         if client_plugin == Some(self.account.plugin) {
             return self.prove(proof);
         }
+        self.switch_to(self.account.plugin)
+    }
+
+    fn switch_to(&mut self, plugin: Plugin) -> Step {
         self.state = State::Switched;
         let mut payload = vec![AUTH_SWITCH];
-        payload.extend_from_slice(self.account.plugin.name().as_bytes());
+        payload.extend_from_slice(plugin.name().as_bytes());
         payload.push(0);
         payload.extend_from_slice(self.nonce);
         payload.push(0);
@@ -428,6 +436,11 @@ mod tests {
         assert_eq!(begin(NATIVE, b""), Step::Accept(None));
         assert_eq!(begin(SHA2, b"\0"), Step::Accept(None));
         assert_eq!(begin(SHA2, &sha2_proof(b"x")), DENIED);
+        let Step::Ask(switch) = begin(Some(b"dummy_fallback_auth"), b"") else { panic!("it waits for a plugin") };
+        assert!(switch.starts_with(b"\xfemysql_native_password\0"));
+        let mut exchange = Exchange::new(&account, &NONCE, false, &cache, &ToyRsa);
+        exchange.begin(Some(b"dummy_fallback_auth"), b"");
+        assert_eq!(exchange.resume(b""), Step::Accept(None));
     }
 
     #[test]

@@ -17,9 +17,8 @@ impl Usage {
     pub fn of(pid: u32) -> Option<Usage> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-        let resident_kb = status.lines().find_map(|l| {
-            l.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse::<u64>().ok()
-        });
+        let resident_kb =
+            status.lines().find_map(|l| l.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse::<u64>().ok());
         Some(Usage { cpu: cpu(&stat)?, resident_bytes: resident_kb.unwrap_or(0) * 1024 })
     }
 

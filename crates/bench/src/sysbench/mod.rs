@@ -173,7 +173,18 @@ fn measure_cell(
 }
 
 const HEAD: [&str; 12] = [
-    "test", "threads", "tps", "least", "most", "p95 ms", "cpu us/q", "MariaDB tps", "p95 ms", "cpu us/q", "ratio", "goal",
+    "test",
+    "threads",
+    "tps",
+    "least",
+    "most",
+    "p95 ms",
+    "cpu us/q",
+    "MariaDB tps",
+    "p95 ms",
+    "cpu us/q",
+    "ratio",
+    "goal",
 ];
 
 fn row(cell: &Cell, durability: u8) -> Vec<String> {
