@@ -1,6 +1,7 @@
 //! An open database: what all its sessions share.
 
 use crate::accounts::Accounts;
+use crate::prepared::PreparedSlot;
 use crate::process::{Process, ProcessList};
 use crate::session::Session;
 use crate::status::GlobalStatus;
@@ -10,6 +11,7 @@ use executor::{MemoryAccountant, WorkerPool};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use storage::{StorageOptions, Store};
 use types::{Collation, Result};
@@ -39,6 +41,8 @@ pub struct Database {
     status: GlobalStatus,
     processes: Arc<ProcessList>,
     accounts: Accounts,
+    /// Prepared statements of all sessions.
+    prepared_count: Arc<AtomicU64>,
     options: Options,
     started: Instant,
     spill_dir: PathBuf,
@@ -74,6 +78,7 @@ impl Database {
             status: GlobalStatus::default(),
             processes: Arc::new(ProcessList::new()),
             accounts: Accounts::default(),
+            prepared_count: Arc::default(),
             options,
             started: Instant::now(),
             spill_dir,
@@ -134,6 +139,16 @@ impl Database {
 
     pub fn spill_dir(&self) -> &Path {
         &self.spill_dir
+    }
+
+    /// Room for one more prepared statement; error 1461 at max_prepared_stmt_count.
+    pub(crate) fn take_prepared_slot(&self) -> Result<PreparedSlot> {
+        PreparedSlot::take(&self.prepared_count, self.variables.int("max_prepared_stmt_count") as u64)
+    }
+
+    /// Prepared statements of all sessions.
+    pub fn prepared_count(&self) -> u64 {
+        self.prepared_count.load(Ordering::Relaxed)
     }
 
     pub fn uptime_s(&self) -> u64 {

@@ -3,6 +3,7 @@
 //! ```text
 //!  text ─ parser ─▶ Statement ─ session::dispatch ─┬─ query: bind, optimize, execute ─▶ ResultSink
 //!                                                  ├─ dml, load: rows into storage under a transaction
+//!  prepared statements ─ prepared ─────────────────▶┤
 //!                                                  ├─ ddl: new definitions into the catalog
 //!                                                  └─ show, set, ...: answers from the session itself
 //! ```
@@ -16,6 +17,7 @@ mod ddl;
 mod dml;
 mod information_schema;
 mod load;
+mod prepared;
 mod process;
 mod query;
 mod rows;
@@ -27,6 +29,7 @@ mod variables;
 
 pub use accounts::{Account, Accounts, AuthPlugin};
 pub use database::{Database, Options};
+pub use prepared::PreparedInfo;
 pub use process::{Entry, Kill, Process, ProcessInfo, ProcessList};
 pub use session::Session;
 pub use sink::{ColumnMeta, EndInfo, OkInfo, ResultSink, StatusFlags};

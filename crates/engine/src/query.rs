@@ -2,7 +2,7 @@
 
 mod explain;
 mod into;
-mod meta;
+pub(crate) mod meta;
 mod timestamps;
 
 use crate::session::Session;
@@ -63,9 +63,14 @@ impl Session {
         sink.end_rows(&self.end_info(more))
     }
 
+    /// A binder of this session, which knows the values of the running statement's parameters.
+    pub(crate) fn binder<'a>(&'a self, info: &'a expr::SessionInfo) -> Binder<'a> {
+        Binder::new(self, info, self).with_params(self.params())
+    }
+
     pub(crate) fn bind_query(&self, query: &ast::Query) -> Result<LogicalQuery> {
         let info = self.info();
-        Binder::new(self, &info, self).bind_query(query)
+        self.binder(&info).bind_query(query)
     }
 
     pub(crate) fn optimize(&self, logical: LogicalQuery) -> Result<Plan> {
@@ -163,7 +168,7 @@ impl Session {
     pub(crate) fn eval_scalar(&mut self, e: &ast::Expr) -> Result<(Value, SqlType)> {
         let logical = {
             let info = self.info();
-            Binder::new(self, &info, self).bind_scalar_exprs([e])?
+            self.binder(&info).bind_scalar_exprs([e])?
         };
         let mut rows = self.collect(logical, 1)?;
         let mut row = rows.pop().ok_or_else(|| Error::internal("an expression yielded no row"))?;
@@ -172,7 +177,7 @@ impl Session {
 
     pub(crate) fn bind_constant_expr(&self, e: &ast::Expr) -> Result<expr::Expr> {
         let info = self.info();
-        Binder::new(self, &info, self).bind_constant_expr(e)
+        self.binder(&info).bind_constant_expr(e)
     }
 
     /// The value of an expression without subqueries and columns.

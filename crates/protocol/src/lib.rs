@@ -22,6 +22,7 @@
 //! Source: the MySQL source documentation, "Client/Server Protocol".
 
 pub mod auth;
+mod binary_row;
 mod bytes;
 mod caps;
 mod column;
@@ -32,7 +33,9 @@ mod handshake;
 mod packet;
 mod response;
 mod row;
+pub mod statement;
 
+pub use binary_row::BinaryRow;
 pub use bytes::{Cursor, Malformed, put_lenenc_bytes, put_lenenc_int};
 pub use caps::{Capabilities, StatusFlags};
 pub use column::{Column, ColumnFlags, ColumnType, column_count, column_definition, field_list_definition, wire_type};

@@ -7,7 +7,6 @@ use crate::status::add;
 use catalog::{TableDef, TableEngine};
 use expr::Params;
 use parser::ast::{self, ExprKind, Insert, InsertSource};
-use planner::bind::Binder;
 use std::sync::Arc;
 use types::{Error, Result, SqlType, Value};
 
@@ -94,7 +93,7 @@ impl Session {
         let info = self.info();
         let params = Params::default();
         let ctx = self.eval_context(&info, &params);
-        let binder = Binder::new(self, &info, self);
+        let binder = self.binder(&info);
         let all_default = rows.first().is_some_and(|r| r.is_empty()) && (!listed || columns.is_empty());
         let columns = if all_default { &[] } else { columns };
         let mut w = RowWriter::new(self, def, txn, columns)?;

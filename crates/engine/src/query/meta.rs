@@ -4,7 +4,7 @@ use crate::sink::ColumnMeta;
 use catalog::IndexKind;
 use plan::logical::LogicalQuery;
 
-pub(super) fn columns(query: &LogicalQuery) -> Vec<ColumnMeta> {
+pub(crate) fn columns(query: &LogicalQuery) -> Vec<ColumnMeta> {
     query
         .output
         .iter()

@@ -51,7 +51,7 @@ fn commits_first(s: &Statement) -> bool {
 }
 
 impl Session {
-    pub(super) fn dispatch(
+    pub(crate) fn dispatch(
         &mut self,
         statement: &Statement,
         text: &[u8],
@@ -139,7 +139,9 @@ impl Session {
             Call(_) => Err(Error::not_supported("CALL")),
             Handler(_) => Err(Error::not_supported("HANDLER")),
             Help(_) => Err(Error::not_supported("HELP")),
-            Prepare { .. } | Execute { .. } | Deallocate(_) => Err(Error::not_supported("prepared statements")),
+            Prepare { name, source } => self.sql_prepare(name, source, more, sink),
+            Execute { name, using } => self.sql_execute(name, using, more, sink),
+            Deallocate(name) => self.sql_deallocate(name, more, sink),
             GetDiagnostics(_) => Err(Error::not_supported("GET DIAGNOSTICS")),
             Signal(_) => Err(Error::not_supported("SIGNAL")),
             Xa(_) => Err(Error::not_supported("XA")),

@@ -21,6 +21,7 @@ mod txn;
 mod users;
 
 use crate::database::Database;
+use crate::prepared::PreparedStatements;
 use crate::process::{Entry, Process};
 use crate::sink::{EndInfo, OkInfo, ResultSink, StatusFlags};
 use crate::status::add;
@@ -28,7 +29,7 @@ use crate::variables::SessionVars;
 use expr::{SqlMode, UserVars, Warnings};
 use parser::ParseOptions;
 use std::sync::Arc;
-use types::{Error, Result, Warning, WarningLevel};
+use types::{Error, Result, SqlType, Value, Warning, WarningLevel};
 
 pub(crate) use txn::Transaction;
 
@@ -58,6 +59,9 @@ pub struct Session {
     /// Microseconds since 1970 at which the running statement began.
     statement_time_us: i64,
     txn: Option<Transaction>,
+    prepared: PreparedStatements,
+    /// Values of the running statement's parameters.
+    params: Arc<[(Value, SqlType)]>,
     /// Set by USE, for session tracking.
     schema_changed: bool,
 }
@@ -93,6 +97,8 @@ impl Session {
             reports_found_rows: false,
             statement_time_us: 0,
             txn: None,
+            prepared: PreparedStatements::default(),
+            params: Arc::default(),
             schema_changed: false,
         };
         session.start_clock();
@@ -130,6 +136,35 @@ impl Session {
         &self.vars
     }
 
+    /// Values of the running statement's `?` parameters; none for a statement that came as text.
+    pub(crate) fn params(&self) -> &[(Value, SqlType)] {
+        &self.params
+    }
+
+    pub(crate) fn set_params(&mut self, params: Arc<[(Value, SqlType)]>) {
+        self.params = params;
+    }
+
+    pub(crate) fn prepared(&self) -> &PreparedStatements {
+        &self.prepared
+    }
+
+    pub(crate) fn prepared_mut(&mut self) -> &mut PreparedStatements {
+        &mut self.prepared
+    }
+
+    /// Makes another schema the current one, without telling anybody; returns the one that was.
+    pub(crate) fn swap_database(&mut self, name: Option<Box<str>>) -> Option<Box<str>> {
+        std::mem::replace(&mut self.database, name)
+    }
+
+    /// The diagnostics area starts anew.
+    pub(crate) fn begin_diagnostics(&mut self) {
+        self.warnings = Warnings::new(self.vars.uint("max_error_count") as usize);
+        self.diagnostics.clear();
+        self.diagnostics_count = 0;
+    }
+
     /// Answers `text`, one or more statements; each sends its result to `sink`. On an error the rest is not run.
     /// `multi`: more than one statement is allowed (CLIENT_MULTI_STATEMENTS); else a second one is error 1064.
     pub fn execute(&mut self, text: &[u8], multi: bool, sink: &mut dyn ResultSink) -> Result<()> {
@@ -164,7 +199,7 @@ impl Session {
         }
     }
 
-    fn failed_to_parse(&mut self, e: Error) -> Error {
+    pub(crate) fn failed_to_parse(&mut self, e: Error) -> Error {
         self.warnings.take();
         self.diagnostics = vec![Warning { level: WarningLevel::Error, code: e.code(), message: e.message().into() }];
         self.diagnostics_count = 1;
@@ -172,7 +207,7 @@ impl Session {
         e
     }
 
-    fn execute_one(
+    pub(crate) fn execute_one(
         &mut self,
         statement: &parser::ast::Statement,
         text: &[u8],
@@ -214,7 +249,7 @@ impl Session {
         self.statement_time_us
     }
 
-    fn parse_options(&self) -> ParseOptions {
+    pub(crate) fn parse_options(&self) -> ParseOptions {
         ParseOptions {
             ansi_quotes: self.sql_mode.ansi_quotes,
             pipes_as_concat: self.sql_mode.pipes_as_concat,
@@ -290,6 +325,7 @@ impl Session {
     /// COM_RESET_CONNECTION: everything but the user and the connection as at the start.
     pub fn reset(&mut self) {
         self.rollback_quietly();
+        self.prepared.clear();
         self.vars = SessionVars::new(self.db.variables());
         self.sql_mode = set::parse_sql_mode(self.vars.text("sql_mode"));
         self.user_vars.clear();

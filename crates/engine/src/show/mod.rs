@@ -8,7 +8,6 @@ use crate::session::Session;
 use crate::sink::ResultSink;
 use expr::Params;
 use parser::ast::{Show, ShowFilter, ShowWhat};
-use planner::bind::Binder;
 use types::collation::LikePattern;
 use types::{Collation, Error, Result, Value};
 
@@ -66,7 +65,7 @@ impl Session {
             ShowFilter::Where(condition) => {
                 let info = self.info();
                 let table = rows.table_def(catalog::TableId(u64::MAX), "", "");
-                let bound = Binder::new(self, &info, self).bind_table_expr(condition, &table)?;
+                let bound = self.binder(&info).bind_table_expr(condition, &table)?;
                 let bound = expr::build::truth(bound)?;
                 let params = Params::default();
                 let ctx = self.eval_context(&info, &params);

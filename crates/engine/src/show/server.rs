@@ -27,6 +27,7 @@ impl Session {
         let mut all: Vec<(String, String)> =
             db.status().all().into_iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
         all.push(("Uptime".into(), db.uptime_s().to_string()));
+        all.push(("Prepared_stmt_count".into(), db.prepared_count().to_string()));
         all.push(("Threads_connected".into(), db.processes().len().to_string()));
         let running = db.processes().infos().iter().filter(|p| p.command == "Query").count();
         all.push(("Threads_running".into(), running.to_string()));

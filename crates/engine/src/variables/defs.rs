@@ -203,7 +203,7 @@ pub static DEFS: &[VarDef] = &[
     var("max_join_size", Both, Int { min: 1, max: U64 }, "18446744073709551615", Accepted),
     var("max_length_for_sort_data", Both, Int { min: 4, max: 8388608 }, "4096", Accepted),
     var("max_points_in_geometry", Both, Int { min: 3, max: 1048576 }, "65536", Accepted),
-    var("max_prepared_stmt_count", Global, Int { min: 0, max: 4194304 }, "16382", Accepted),
+    var("max_prepared_stmt_count", Global, Int { min: 0, max: 4194304 }, "16382", Real),
     var("max_query_memory", Both, Int { min: 1048576, max: U64 }, "0", Real),
     var("max_seeks_for_key", Both, Int { min: 1, max: U64 }, "18446744073709551615", Accepted),
     var("max_sort_length", Both, Int { min: 4, max: 8388608 }, "1024", Accepted),

@@ -41,7 +41,7 @@ impl<'a> Bind<'a, '_, '_> {
             }
             ParamInfo::Types(types) => {
                 self.shared.param_count = self.shared.param_count.max(n + 1);
-                let text = || build::string_type(255, build::CONNECTION_COLLATION);
+                let text = || build::string_type(255, self.shared.session.collation_connection);
                 let ty = types.get(n as usize).copied().unwrap_or_else(text);
                 Ok(Expr::new(ExprKind::Param(n), ty, true))
             }

@@ -3,13 +3,16 @@
 //! ```text
 //!   net::Backend  <- backend  accounts, login
 //!   net::Session  <- session  commands; KILL in both directions
-//!   net::Reply    <- sink     answers: columns, text_rows
+//!                    statements  parameter types, long data, cursors of prepared statements
+//!   net::Reply    <- sink     answers: columns, text_rows, binary_rows
 //! ```
 
 mod backend;
+mod binary_rows;
 mod columns;
 mod session;
 mod sink;
+mod statements;
 mod text_rows;
 
 pub use backend::EngineBackend;

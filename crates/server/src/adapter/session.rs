@@ -5,23 +5,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Database, Session};
+use protocol::statement::{Param, execute};
 use protocol::{Capabilities, OkPacket, StatusFlags};
-use types::Result;
+use types::{Collation, Error, Result, SqlType, Value};
 
 use super::columns::column;
-use super::sink::{ColumnsOnly, WireSink, status};
+use super::sink::{ColumnsOnly, RowForm, WireSink, status};
+use super::statements::{Statement, Statements};
 use crate::net::{self, Client, DEFAULT_COLLATION_ID, Limits, Reply};
 
 pub(super) struct EngineSession {
     db: Arc<Database>,
     session: Session,
     client: Client,
+    statements: Statements,
+    params: Vec<Param>,
 }
 
 impl EngineSession {
     pub(super) fn open(db: Arc<Database>, client: Client) -> Result<EngineSession> {
         let session = open_session(&db, &client)?;
-        Ok(EngineSession { db, session, client })
+        Ok(EngineSession { db, session, client, statements: Statements::new(), params: Vec::new() })
     }
 
     fn seconds(&self, name: &str) -> Duration {
@@ -71,8 +75,77 @@ impl net::Session for EngineSession {
 
     fn query(&mut self, sql: &[u8], reply: &mut Reply<'_>) -> Result<()> {
         let multi_statements = reply.multi_statements();
-        let mut sink = WireSink::new(reply, self.status());
+        let mut sink = WireSink::new(reply, self.status(), RowForm::Text);
         self.session.execute(sql, multi_statements, &mut sink)
+    }
+
+    fn prepare(&mut self, sql: &[u8], reply: &mut Reply<'_>) -> Result<()> {
+        let prepared = self.session.prepare(sql)?;
+        let columns: Vec<_> = prepared.columns.iter().map(|meta| column(meta, DEFAULT_COLLATION_ID)).collect();
+        let warnings = u16::try_from(prepared.warnings).unwrap_or(u16::MAX);
+        self.statements.insert(prepared.id, Statement::default());
+        reply.prepared(prepared.id, prepared.param_count, &columns, warnings, self.status())
+    }
+
+    fn execute_statement(&mut self, id: u32, arguments: &[u8], reply: &mut Reply<'_>) -> Result<()> {
+        const COMMAND: &str = "mysqld_stmt_execute";
+        let param_count = self.session.prepared_param_count(id, COMMAND)?.into();
+        let status = self.status();
+        let collation = self.session.connection_collation();
+        let statement = self.statements.entry(id).or_default();
+        statement.cursor = None;
+        statement.take_fault()?;
+        let mut types = std::mem::take(&mut statement.types);
+        let long_data = |i| statement.long_data(i);
+        let decoded = execute(arguments, param_count, &mut types, long_data, collation, &mut self.params);
+        statement.types = types;
+        statement.forget_long_data();
+        let header = decoded.map_err(|_| Error::wrong_arguments(COMMAND))?;
+        check_text(&self.params)?;
+        let form = if header.cursor { RowForm::Cursor(&mut statement.cursor) } else { RowForm::Binary };
+        let mut sink = WireSink::new(reply, status, form);
+        let result = self.session.execute_prepared(id, std::mem::take(&mut self.params), &mut sink);
+        if result.is_err() {
+            statement.cursor = None;
+        }
+        result
+    }
+
+    fn fetch(&mut self, id: u32, rows: u32, reply: &mut Reply<'_>) -> Result<()> {
+        self.session.count_fetch();
+        self.session.prepared_param_count(id, "mysqld_stmt_fetch")?;
+        let status = self.status();
+        let statement = self.statements.get_mut(&id);
+        let statement = statement.ok_or_else(|| Error::stmt_has_no_open_cursor(id))?;
+        let cursor = statement.cursor.as_mut().ok_or_else(|| Error::stmt_has_no_open_cursor(id))?;
+        reply.fetched()?;
+        for _ in 0..rows {
+            let Some(row) = cursor.next_row() else { break };
+            reply.payload(|out| out.extend_from_slice(row))?;
+        }
+        let mut status = status | StatusFlags::CURSOR_EXISTS;
+        if cursor.is_at_end() {
+            status |= StatusFlags::LAST_ROW_SENT;
+            statement.cursor = None;
+        }
+        reply.end(&OkPacket { status, ..OkPacket::default() })
+    }
+
+    fn send_long_data(&mut self, id: u32, parameter: u16, data: &[u8]) {
+        let Ok(param_count) = self.session.prepared_param_count(id, "mysqld_stmt_send_long_data") else { return };
+        let len_max = self.limits().packet_len_max;
+        self.statements.entry(id).or_default().add_long_data(parameter, param_count, data, len_max);
+    }
+
+    fn reset_statement(&mut self, id: u32) -> Result<()> {
+        self.session.prepared_param_count(id, "mysqld_stmt_reset")?;
+        self.statements.entry(id).or_default().reset();
+        Ok(())
+    }
+
+    fn close_statement(&mut self, id: u32) {
+        self.statements.remove(&id);
+        self.session.close_prepared(id);
     }
 
     fn use_database(&mut self, name: &[u8]) -> Result<()> {
@@ -98,6 +171,7 @@ impl net::Session for EngineSession {
 
     fn reset(&mut self) -> Result<()> {
         self.session.reset();
+        self.statements.clear();
         set_names(&mut self.session, self.client.collation_id);
         Ok(())
     }
@@ -105,8 +179,22 @@ impl net::Session for EngineSession {
     fn change_user(&mut self, client: Client) -> Result<()> {
         self.session = open_session(&self.db, &client)?;
         self.client = client;
+        self.statements.clear();
         Ok(())
     }
+}
+
+/// Text parameters are text, as string literals have to be: error 1300.
+fn check_text(params: &[Param]) -> Result<()> {
+    for (value, ty) in params {
+        if let (Value::Bytes(bytes), SqlType::String { collation, .. }) = (value, ty)
+            && *collation != Collation::Binary
+            && std::str::from_utf8(bytes).is_err()
+        {
+            return Err(Error::invalid_character_string("utf8mb4", bytes.escape_ascii()));
+        }
+    }
+    Ok(())
 }
 
 /// LIKE with `%`, `_` and `\`, ASCII letters in either case. Linear in pattern times text.

@@ -7,7 +7,9 @@ use protocol::{OkPacket, SessionChange, StatusFlags};
 use types::{Error, Result};
 use vector::Batch;
 
+use super::binary_rows::BinaryRows;
 use super::columns::{column, format};
+use super::statements::Cursor;
 use super::text_rows::TextRows;
 use crate::net::{DEFAULT_COLLATION_ID, Reply};
 
@@ -33,35 +35,70 @@ fn warning_count(warnings: u64) -> u16 {
     u16::try_from(warnings).unwrap_or(u16::MAX)
 }
 
-/// Writes answers as text result sets.
-pub(super) struct WireSink<'a, 'b> {
-    reply: &'a mut Reply<'b>,
-    status: StatusFlags,
-    rows: Option<TextRows>,
+/// How rows travel.
+pub(super) enum RowForm<'c> {
+    /// COM_QUERY
+    Text,
+    /// COM_STMT_EXECUTE
+    Binary,
+    /// COM_STMT_EXECUTE with a cursor: the rows wait there to be fetched.
+    Cursor(&'c mut Option<Cursor>),
 }
 
-impl<'a, 'b> WireSink<'a, 'b> {
-    pub(super) fn new(reply: &'a mut Reply<'b>, status: StatusFlags) -> WireSink<'a, 'b> {
-        WireSink { reply, status, rows: None }
+enum Rows {
+    Text(TextRows),
+    Binary(BinaryRows),
+}
+
+/// Writes answers as result sets.
+pub(super) struct WireSink<'a, 'b, 'c> {
+    reply: &'a mut Reply<'b>,
+    status: StatusFlags,
+    form: RowForm<'c>,
+    rows: Option<Rows>,
+}
+
+impl<'a, 'b, 'c> WireSink<'a, 'b, 'c> {
+    pub(super) fn new(reply: &'a mut Reply<'b>, status: StatusFlags, form: RowForm<'c>) -> WireSink<'a, 'b, 'c> {
+        WireSink { reply, status, form, rows: None }
     }
 }
 
-impl ResultSink for WireSink<'_, '_> {
+impl ResultSink for WireSink<'_, '_, '_> {
     fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
         let definitions: Vec<_> = columns.iter().map(|meta| column(meta, DEFAULT_COLLATION_ID)).collect();
-        self.reply.columns(&definitions, 0, self.status)?;
-        self.rows = Some(TextRows::new(columns.iter().map(format).collect()));
-        Ok(())
+        let formats = columns.iter().map(format).collect();
+        self.rows = Some(match &mut self.form {
+            RowForm::Text => Rows::Text(TextRows::new(formats)),
+            RowForm::Binary => Rows::Binary(BinaryRows::new(formats)),
+            RowForm::Cursor(cursor) => {
+                **cursor = Some(Cursor::default());
+                self.reply.cursor_columns(&definitions)?;
+                self.rows = Some(Rows::Binary(BinaryRows::new(formats)));
+                return Ok(());
+            }
+        });
+        self.reply.columns(&definitions, 0, self.status)
     }
 
     fn batch(&mut self, batch: &Batch) -> Result<()> {
-        let rows = self.rows.as_ref().ok_or_else(|| Error::internal("rows before their columns"))?;
-        rows.write(batch, |values| self.reply.row(values))
+        match (&self.rows, &mut self.form) {
+            (Some(Rows::Text(rows)), _) => rows.write(batch, |values| self.reply.row(values)),
+            (Some(Rows::Binary(rows)), RowForm::Cursor(Some(cursor))) => rows.write(batch, |write| {
+                cursor.push(write);
+                Ok(())
+            }),
+            (Some(Rows::Binary(rows)), _) => rows.write(batch, |write| self.reply.payload(write)),
+            (None, _) => Err(Error::internal("rows before their columns")),
+        }
     }
 
     fn end_rows(&mut self, end: &EndInfo) -> Result<()> {
         self.rows = None;
         self.status = status(end.status);
+        if matches!(self.form, RowForm::Cursor(_)) {
+            self.status |= StatusFlags::CURSOR_EXISTS;
+        }
         let warnings = warning_count(end.warnings);
         self.reply.end(&OkPacket { warnings, status: self.status, ..OkPacket::default() })
     }

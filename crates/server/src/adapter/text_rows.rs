@@ -19,14 +19,14 @@ pub struct Format {
 }
 
 /// One column of a batch, resolved.
-struct Column<'a> {
-    validity: Option<&'a Bitmap>,
+pub(super) struct Column<'a> {
+    pub(super) validity: Option<&'a Bitmap>,
     /// All rows are row 0.
-    constant: bool,
-    cells: Cells<'a>,
+    pub(super) constant: bool,
+    pub(super) cells: Cells<'a>,
 }
 
-enum Cells<'a> {
+pub(super) enum Cells<'a> {
     I8(&'a [i8]),
     U8(&'a [u8]),
     I16(&'a [i16]),
@@ -81,7 +81,7 @@ impl TextRows {
     }
 }
 
-fn resolve<'a>(vector: &'a Vector, format: &Format) -> Column<'a> {
+pub(super) fn resolve<'a>(vector: &'a Vector, format: &Format) -> Column<'a> {
     let (chunk, constant) = vector.chunk();
     let cells = match (&format.sql_type, &chunk.values) {
         (SqlType::Decimal { scale, .. }, Values::I64(v)) => Cells::Decimal64(v, *scale),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use protocol::auth::Account;
 use protocol::{Capabilities, StatusFlags};
-use types::Result;
+use types::{Error, Result};
 
 use super::{ClientHost, Process, Reply};
 
@@ -76,6 +76,32 @@ pub trait Session: Send {
     /// [`Reply::ok`] or with [`Reply::columns`], rows and [`Reply::end`]; all answers but the last bear
     /// [`StatusFlags::MORE_RESULTS`]. An error ends the run and is answered by the caller.
     fn query(&mut self, sql: &[u8], reply: &mut Reply<'_>) -> Result<()>;
+
+    /// COM_STMT_PREPARE: answers with [`Reply::prepared`].
+    fn prepare(&mut self, _sql: &[u8], _reply: &mut Reply<'_>) -> Result<()> {
+        Err(Error::unsupported_ps())
+    }
+
+    /// COM_STMT_EXECUTE, with what follows the statement's id. Answers as [`Session::query`], with binary rows.
+    fn execute_statement(&mut self, _statement: u32, _arguments: &[u8], _reply: &mut Reply<'_>) -> Result<()> {
+        Err(Error::unsupported_ps())
+    }
+
+    /// COM_STMT_FETCH: answers with [`Reply::fetched`], rows and [`Reply::end`].
+    fn fetch(&mut self, _statement: u32, _rows: u32, _reply: &mut Reply<'_>) -> Result<()> {
+        Err(Error::unsupported_ps())
+    }
+
+    /// COM_STMT_SEND_LONG_DATA, which is not answered.
+    fn send_long_data(&mut self, _statement: u32, _parameter: u16, _data: &[u8]) {}
+
+    /// COM_STMT_RESET
+    fn reset_statement(&mut self, _statement: u32) -> Result<()> {
+        Err(Error::unsupported_ps())
+    }
+
+    /// COM_STMT_CLOSE, which is not answered.
+    fn close_statement(&mut self, _statement: u32) {}
 
     /// COM_INIT_DB
     fn use_database(&mut self, name: &[u8]) -> Result<()>;

@@ -181,14 +181,31 @@ impl Connection<'_> {
                 self.eof()
             }
             Command::ChangeUser(_) => return Done::ChangeUser,
-            Command::StmtPrepare(_)
-            | Command::StmtExecute { .. }
-            | Command::StmtReset { .. }
-            | Command::StmtFetch { .. } => Err(Error::new(
-                ErrorCode::UNSUPPORTED_PS,
-                "This version of Nextleaf doesn't yet support the prepared statement protocol",
-            )),
-            Command::StmtSendLongData { .. } | Command::StmtClose { .. } | Command::Quit => Ok(()),
+            Command::StmtPrepare(sql) => {
+                let mut reply = Reply::new(&mut self.wire, reader.buffered(), false);
+                session.prepare(sql, &mut reply)
+            }
+            Command::StmtExecute { statement, arguments } => {
+                let mut reply = Reply::new(&mut self.wire, reader.buffered(), false);
+                let result = session.execute_statement(statement, arguments, &mut reply);
+                let done = reply.is_done();
+                *further = reply.further.take();
+                result.and_then(|()| if done { Ok(()) } else { Err(Error::internal("a statement without an answer")) })
+            }
+            Command::StmtFetch { statement, rows } => {
+                let mut reply = Reply::new(&mut self.wire, reader.buffered(), false);
+                session.fetch(statement, rows, &mut reply)
+            }
+            Command::StmtReset { statement } => session.reset_statement(statement).and_then(|()| self.ok()),
+            Command::StmtSendLongData { statement, parameter, data } => {
+                session.send_long_data(statement, parameter, data);
+                Ok(())
+            }
+            Command::StmtClose { statement } => {
+                session.close_statement(statement);
+                Ok(())
+            }
+            Command::Quit => Ok(()),
             Command::Debug => Err(Error::not_supported("COM_DEBUG")),
             Command::Refused(name) => Err(Error::not_supported(name)),
             Command::Unknown(_) => Err(Error::unknown_com()),

@@ -12,9 +12,12 @@
 use std::io;
 
 use protocol::{Capabilities, Column, OkPacket, PacketReader, StatusFlags, TextRow};
-use types::{Error, Result};
+use types::{Collation, Error, Result, SqlType};
 
 use super::wire::{ReadError, Wire};
+
+/// Id of the collation `binary`.
+const BINARY_COLLATION_ID: u16 = 63;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -87,6 +90,65 @@ impl<'a> Reply<'a> {
         write(&mut TextRow::new(payload));
         self.wire.out.finish();
         self.wire.flush_if_long()
+    }
+
+    /// One row, whose payload `write` appends.
+    #[inline]
+    pub fn payload(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        debug_assert_eq!(self.state, State::Rows);
+        self.wire.out.packet(write);
+        self.wire.flush_if_long()
+    }
+
+    /// Begins a result set whose rows are fetched later: its end follows at once, which is why no EOF stands in between.
+    pub fn cursor_columns(&mut self, columns: &[Column<'_>]) -> Result<()> {
+        self.expect(State::Open)?;
+        self.wire.out.packet(|out| protocol::column_count(out, columns.len()));
+        for column in columns {
+            self.wire.out.packet(|out| protocol::column_definition(out, column));
+            self.wire.flush_if_long()?;
+        }
+        self.state = State::Rows;
+        Ok(())
+    }
+
+    /// Answers COM_STMT_PREPARE. Parameters are described alike, as their types are not known.
+    pub fn prepared(
+        &mut self,
+        statement: u32,
+        param_count: u16,
+        columns: &[Column<'_>],
+        warnings: u16,
+        status: StatusFlags,
+    ) -> Result<()> {
+        self.expect(State::Open)?;
+        let column_count = u16::try_from(columns.len()).unwrap_or(u16::MAX);
+        self.wire.out.packet(|out| protocol::statement::prepared(out, statement, column_count, param_count, warnings));
+        let param = Column::of_type("?", &SqlType::varchar(0, Collation::Binary), BINARY_COLLATION_ID);
+        for _ in 0..param_count {
+            self.wire.out.packet(|out| protocol::column_definition(out, &param));
+            self.wire.flush_if_long()?;
+        }
+        let eof = !self.wire.capabilities.has(Capabilities::DEPRECATE_EOF);
+        if param_count > 0 && eof {
+            self.wire.out.packet(|out| protocol::eof(out, 0, status));
+        }
+        for column in columns {
+            self.wire.out.packet(|out| protocol::column_definition(out, column));
+            self.wire.flush_if_long()?;
+        }
+        if !columns.is_empty() && eof {
+            self.wire.out.packet(|out| protocol::eof(out, 0, status));
+        }
+        self.state = State::Done;
+        Ok(())
+    }
+
+    /// Begins the answer to COM_STMT_FETCH: rows without their columns.
+    pub fn fetched(&mut self) -> Result<()> {
+        self.expect(State::Open)?;
+        self.state = State::Rows;
+        Ok(())
     }
 
     /// Ends a result set.

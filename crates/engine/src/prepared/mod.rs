@@ -1,0 +1,180 @@
+//! Prepared statements: COM_STMT_PREPARE and its like, and SQL's PREPARE, EXECUTE, DEALLOCATE PREPARE.
+//!
+//! ```text
+//!   prepare ─▶ Prepared { syntax tree, number of parameters, schema } ─ execute(values) ─▶ dispatch, as for text
+//! ```
+//! A statement is kept as its syntax tree. Each execution binds it anew against the catalog as it then is, with the
+//! parameters' values as constants, so that tables may change between executions and `LIMIT ?` works; what repeats often
+//! is served by a cached plan instead.
+//!
+//! - [`registry`]: the statements of a session, by number and by name.
+//! - [`sql`]: PREPARE, EXECUTE, DEALLOCATE PREPARE.
+//!
+//! Invariants
+//! 1. A statement runs in the schema that was current when it was prepared, whatever is current when it is executed.
+//! 2. `Prepared_stmt_count` counts the statements of all sessions; it never exceeds max_prepared_stmt_count.
+//!
+//! Source: MySQL manual, "Prepared Statements" and "SQL Syntax Permitted in Prepared Statements".
+
+mod registry;
+mod sql;
+
+use crate::query::meta;
+use crate::session::Session;
+use crate::sink::{ColumnMeta, ResultSink};
+use crate::status::add;
+use parser::ast::{Insert, Statement};
+use planner::bind::Binder;
+use std::sync::Arc;
+use types::{Collation, Error, Result, SqlType, Value};
+
+use registry::Prepared;
+pub(crate) use registry::{PreparedSlot, PreparedStatements};
+
+/// Most `?` that a statement may have: clients are told their number in two bytes.
+const PARAMS_MAX: u32 = u16::MAX as u32;
+
+/// What a client is told of a statement that it has prepared.
+#[derive(Clone, Debug)]
+pub struct PreparedInfo {
+    pub id: u32,
+    pub param_count: u16,
+    /// Columns of its result, as far as they are known before its parameters are; empty if it has none.
+    pub columns: Vec<ColumnMeta>,
+    pub warnings: u64,
+}
+
+impl Session {
+    /// COM_STMT_PREPARE.
+    pub fn prepare(&mut self, text: &[u8]) -> Result<PreparedInfo> {
+        add(&self.db().status().com_stmt_prepare, 1);
+        self.begin_diagnostics();
+        let result = self.prepare_statement(text);
+        let (statement, columns) = result.map_err(|e| self.failed_to_parse(e))?;
+        let param_count = statement.param_count as u16;
+        let id = self.prepared_mut().add(statement);
+        Ok(PreparedInfo { id, param_count, columns, warnings: self.warnings().count() })
+    }
+
+    /// The number of parameters of a prepared statement. `command` names who asks, for error 1243.
+    pub fn prepared_param_count(&self, id: u32, command: &str) -> Result<u16> {
+        let statement = self.prepared().get(id).ok_or_else(|| Error::unknown_stmt_handler(id, command))?;
+        Ok(statement.param_count as u16)
+    }
+
+    /// COM_STMT_EXECUTE.
+    pub fn execute_prepared(
+        &mut self,
+        id: u32,
+        params: Vec<(Value, SqlType)>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        add(&self.db().status().com_stmt_execute, 1);
+        let statement = self.prepared().get(id).cloned();
+        let statement = statement.ok_or_else(|| Error::unknown_stmt_handler(id, "mysqld_stmt_execute"))?;
+        if params.len() != statement.param_count as usize {
+            return Err(Error::wrong_arguments("mysqld_stmt_execute"));
+        }
+        self.with_statement(&statement, params, |s| s.execute_one(&statement.statement, &statement.text, false, sink))
+    }
+
+    /// The collation of string literals and text parameters.
+    pub fn connection_collation(&self) -> Collation {
+        Collation::from_name(self.vars().text("collation_connection")).unwrap_or_default()
+    }
+
+    /// Counts a COM_STMT_FETCH.
+    pub fn count_fetch(&self) {
+        add(&self.db().status().com_stmt_fetch, 1);
+    }
+
+    /// COM_STMT_CLOSE; nothing happens if there is no such statement.
+    pub fn close_prepared(&mut self, id: u32) {
+        add(&self.db().status().com_stmt_close, 1);
+        self.prepared_mut().remove(id);
+    }
+
+    /// Runs `f` with the statement's parameters and schema in force.
+    fn with_statement<R>(
+        &mut self,
+        statement: &Prepared,
+        params: Vec<(Value, SqlType)>,
+        f: impl FnOnce(&mut Session) -> R,
+    ) -> R {
+        let elsewhere = self.current_database() != statement.schema.as_deref();
+        let current = elsewhere.then(|| self.swap_database(statement.schema.clone()));
+        self.set_params(params.into());
+        let result = f(self);
+        self.set_params(Arc::default());
+        if let Some(current) = current {
+            // unless the statement itself dropped the schema that the client is in
+            let still_there = current.as_deref().is_none_or(|name| self.canonical_schema(name).is_some());
+            self.swap_database(current.filter(|_| still_there));
+        }
+        result
+    }
+
+    fn prepare_statement(&mut self, text: &[u8]) -> Result<(Prepared, Vec<ColumnMeta>)> {
+        let parsed = parser::parse_single(text, &self.parse_options())?;
+        check_preparable(&parsed.statement)?;
+        if parsed.param_count > PARAMS_MAX {
+            return Err(Error::ps_many_param());
+        }
+        let columns = self.describe_statement(&parsed.statement)?;
+        let slot = self.db().take_prepared_slot()?;
+        let statement = Prepared {
+            text: text[parsed.start..parsed.end].into(),
+            statement: parsed.statement,
+            param_count: parsed.param_count,
+            schema: self.current_database().map(Into::into),
+            _slot: slot,
+        };
+        Ok((statement, columns))
+    }
+
+    /// Finds the faults that can be found before the parameters are known; the columns of a query's result.
+    fn describe_statement(&self, statement: &Statement) -> Result<Vec<ColumnMeta>> {
+        let info = self.info();
+        match statement {
+            Statement::Query(query) if query.into.is_none() => {
+                let logical = Binder::new(self, &info, self).with_param_types(&[]).bind_query(query)?;
+                Ok(meta::columns(&logical))
+            }
+            Statement::Insert(insert) => self.describe_insert(insert),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn describe_insert(&self, insert: &Insert) -> Result<Vec<ColumnMeta>> {
+        self.insertable(&insert.table)?;
+        Ok(Vec::new())
+    }
+}
+
+/// 1295 for statements that MySQL does not let clients prepare.
+fn check_preparable(statement: &Statement) -> Result<()> {
+    use Statement::*;
+    let refused = matches!(
+        statement,
+        Prepare { .. }
+            | Execute { .. }
+            | Deallocate(_)
+            | Begin(_)
+            | Savepoint(_)
+            | RollbackTo(_)
+            | ReleaseSavepoint(_)
+            | Use(_)
+            | LoadData(_)
+            | LockTables(_)
+            | UnlockTables
+            | LockInstance
+            | UnlockInstance
+            | Handler(_)
+            | Help(_)
+            | GetDiagnostics(_)
+            | Signal(_)
+            | Xa(_)
+            | Restart
+    );
+    if refused { Err(Error::unsupported_ps()) } else { Ok(()) }
+}

@@ -1,0 +1,57 @@
+//! PREPARE, EXECUTE and DEALLOCATE PREPARE.
+
+use crate::session::Session;
+use crate::sink::ResultSink;
+use crate::status::add;
+use parser::ast::{Ident, PrepareSource};
+use types::{Error, Result, SqlType, Value};
+
+impl Session {
+    pub(crate) fn sql_prepare(
+        &mut self,
+        name: &Ident,
+        source: &PrepareSource,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        add(&self.db().status().com_prepare_sql, 1);
+        // a statement of that name goes even if the new one is faulty
+        self.prepared_mut().remove_named(name.as_str());
+        let text = match source {
+            PrepareSource::Text(text) => text.clone(),
+            PrepareSource::UserVar(var) => match self.user_vars().get(var.as_str()) {
+                Some((value, _)) if !value.is_null() => value.to_text().unwrap_or_default().into(),
+                _ => b"NULL".as_slice().into(),
+            },
+        };
+        let (statement, _) = self.prepare_statement(&text)?;
+        self.prepared_mut().add_named(name.as_str(), statement);
+        self.send_ok(0, "Statement prepared".into(), more, sink)
+    }
+
+    pub(crate) fn sql_execute(
+        &mut self,
+        name: &Ident,
+        using: &[Ident],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        add(&self.db().status().com_execute_sql, 1);
+        let statement = self.prepared().named(name.as_str()).cloned();
+        let statement = statement.ok_or_else(|| Error::unknown_stmt_handler(name.as_str(), "EXECUTE"))?;
+        if using.len() != statement.param_count as usize {
+            return Err(Error::wrong_arguments("EXECUTE"));
+        }
+        let value = |var: &Ident| self.user_vars().get(var.as_str()).unwrap_or((Value::Null, SqlType::Null));
+        let params = using.iter().map(value).collect();
+        self.with_statement(&statement, params, |s| s.dispatch(&statement.statement, &statement.text, more, sink))
+    }
+
+    pub(crate) fn sql_deallocate(&mut self, name: &Ident, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        add(&self.db().status().com_dealloc_sql, 1);
+        if !self.prepared_mut().remove_named(name.as_str()) {
+            return Err(Error::unknown_stmt_handler(name.as_str(), "DEALLOCATE PREPARE"));
+        }
+        self.send_ok(0, String::new(), more, sink)
+    }
+}

@@ -1,0 +1,135 @@
+//! What the network keeps of a connection's prepared statements: the types of their parameters, long data that came
+//! ahead of an execution, open cursors. The statements themselves are the session's.
+//!
+//! ```text
+//!   prepared ─ SEND_LONG_DATA* ─▶ with long data ─ EXECUTE ─▶ prepared
+//!            ─ EXECUTE with a cursor ─▶ open cursor ─ FETCH* ─▶ (last row sent) prepared
+//!   RESET: long data and cursor go. CLOSE: all goes.
+//! ```
+//! A cursor holds its rows as they will be sent, so the tables may change while the client fetches, as in MySQL, where a
+//! cursor is a temporary table.
+
+use std::collections::HashMap;
+
+use protocol::statement::ParamType;
+use types::{Error, Result};
+
+/// One prepared statement.
+#[derive(Default)]
+pub(super) struct Statement {
+    /// Of the last execution.
+    pub(super) types: Vec<ParamType>,
+    long_data: Vec<(u16, Vec<u8>)>,
+    /// What went wrong with long data, which has no answer of its own: the next execution tells.
+    fault: Option<Error>,
+    pub(super) cursor: Option<Cursor>,
+}
+
+impl Statement {
+    /// COM_STMT_SEND_LONG_DATA: `len_max` bytes a parameter at most.
+    pub(super) fn add_long_data(&mut self, parameter: u16, param_count: u16, data: &[u8], len_max: usize) {
+        if parameter >= param_count {
+            self.fault = Some(Error::wrong_arguments("mysqld_stmt_send_long_data"));
+            return;
+        }
+        let at = self.long_data.iter().position(|(p, _)| *p == parameter).unwrap_or_else(|| {
+            self.long_data.push((parameter, Vec::new()));
+            self.long_data.len() - 1
+        });
+        let bytes = &mut self.long_data[at].1;
+        if bytes.len() + data.len() > len_max {
+            self.fault = Some(Error::new(
+                types::ErrorCode::UNKNOWN,
+                "Parameter of prepared statement which is set through mysql_send_long_data() is longer than 'max_allowed_packet' bytes",
+            ));
+            return;
+        }
+        bytes.extend_from_slice(data);
+    }
+
+    pub(super) fn long_data(&self, parameter: usize) -> Option<&[u8]> {
+        self.long_data.iter().find(|(p, _)| usize::from(*p) == parameter).map(|(_, bytes)| &bytes[..])
+    }
+
+    pub(super) fn take_fault(&mut self) -> Result<()> {
+        self.fault.take().map_or(Ok(()), Err)
+    }
+
+    /// An execution has taken the long data.
+    pub(super) fn forget_long_data(&mut self) {
+        self.long_data.clear();
+    }
+
+    /// COM_STMT_RESET
+    pub(super) fn reset(&mut self) {
+        self.long_data.clear();
+        self.fault = None;
+        self.cursor = None;
+    }
+}
+
+pub(super) type Statements = HashMap<u32, Statement>;
+
+/// Rows that wait to be fetched.
+#[derive(Default)]
+pub(super) struct Cursor {
+    /// Payloads, each behind its length.
+    rows: Vec<u8>,
+    at: usize,
+}
+
+const LEN_BYTES: usize = 4;
+
+impl Cursor {
+    pub(super) fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.rows.len();
+        self.rows.extend_from_slice(&[0; LEN_BYTES]);
+        write(&mut self.rows);
+        let len = (self.rows.len() - start - LEN_BYTES) as u32;
+        self.rows[start..start + LEN_BYTES].copy_from_slice(&len.to_le_bytes());
+    }
+
+    /// The next row's payload.
+    pub(super) fn next_row(&mut self) -> Option<&[u8]> {
+        let len: [u8; LEN_BYTES] = self.rows.get(self.at..self.at + LEN_BYTES)?.try_into().ok()?;
+        let start = self.at + LEN_BYTES;
+        self.at = start + u32::from_le_bytes(len) as usize;
+        Some(&self.rows[start..self.at])
+    }
+
+    pub(super) fn is_at_end(&self) -> bool {
+        self.at == self.rows.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_gives_its_rows_once() {
+        let mut cursor = Cursor::default();
+        cursor.push(|out| out.extend_from_slice(b"one"));
+        cursor.push(|_| {});
+        assert_eq!(cursor.next_row(), Some(&b"one"[..]));
+        assert!(!cursor.is_at_end());
+        assert_eq!(cursor.next_row(), Some(&b""[..]));
+        assert!(cursor.is_at_end());
+        assert_eq!(cursor.next_row(), None);
+    }
+
+    #[test]
+    fn long_data_is_collected() {
+        let mut statement = Statement::default();
+        statement.add_long_data(1, 2, b"ab", 4);
+        statement.add_long_data(1, 2, b"cd", 4);
+        assert_eq!(statement.long_data(1), Some(&b"abcd"[..]));
+        assert_eq!(statement.long_data(0), None);
+        assert!(statement.take_fault().is_ok());
+        statement.add_long_data(1, 2, b"e", 4);
+        assert!(statement.take_fault().is_err());
+        statement.add_long_data(2, 2, b"", 4);
+        assert_eq!(statement.take_fault().map_err(|e| e.code().0), Err(1210));
+        assert!(statement.take_fault().is_ok());
+    }
+}
