@@ -4,10 +4,12 @@
 //! each name once and keeps the Arc, so it sees one version of every table throughout.
 
 pub mod catalog;
+pub mod constraint;
 pub mod statistics;
 pub mod table;
 
 pub use catalog::{Catalog, CatalogReader, Relation, SchemaDef};
+pub use constraint::{CheckConstraint, FkAction, ForeignKey, Generated};
 pub use statistics::{ColumnStats, Statistics, TableStats};
 pub use table::{
     ColumnDef, DefaultValue, IndexAlgorithm, IndexDef, IndexKind, IndexPart, TableDef, TableEngine, TableId, ViewDef,

@@ -1,5 +1,6 @@
 //! Tables, columns, indexes, views.
 
+use crate::constraint::{CheckConstraint, ForeignKey, Generated};
 use expr::Expr;
 use types::{Collation, SqlType, Value};
 
@@ -37,6 +38,7 @@ pub struct ColumnDef {
     /// FLOAT(m,d) / DOUBLE(m,d)
     pub float_digits: Option<(u8, u8)>,
     pub invisible: bool,
+    pub generated: Option<Generated>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -98,6 +100,8 @@ pub struct TableDef {
     pub columns: Vec<ColumnDef>,
     /// The primary key first, if there is one; then unique keys, then others, each in order of definition.
     pub indexes: Vec<IndexDef>,
+    pub checks: Vec<CheckConstraint>,
+    pub foreign_keys: Vec<ForeignKey>,
     pub engine: TableEngine,
     pub collation: Collation,
     pub comment: Box<str>,

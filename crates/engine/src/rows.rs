@@ -100,9 +100,12 @@ pub fn virtual_table(id: TableId, schema: &str, name: &str, columns: &[(impl AsR
                 display_width: None,
                 float_digits: None,
                 invisible: false,
+                generated: None,
             })
             .collect(),
         indexes: Vec::new(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         engine: TableEngine::Virtual,
         collation: Collation::Utf8mb4GeneralCi,
         comment: "".into(),

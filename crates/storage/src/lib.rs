@@ -17,9 +17,10 @@
 //! # use vector::Chunk;
 //! # let column = ColumnDef { name: "a".into(), ty: SqlType::INT, nullable: true, default: DefaultValue::None,
 //! #     auto_increment: false, on_update_current_timestamp: false, comment: "".into(), unsigned: false,
-//! #     zerofill: false, display_width: None, float_digits: None, invisible: false };
+//! #     zerofill: false, display_width: None, float_digits: None, invisible: false,
+//! #     generated: None };
 //! # let def = Arc::new(TableDef { id: TableId(1), schema: "test".into(), name: "t".into(), columns: vec![column],
-//! #     indexes: vec![], engine: TableEngine::InnoDb, collation: Collation::Utf8mb4_0900AiCi, comment: "".into(),
+//! #     indexes: vec![], checks: vec![], foreign_keys: vec![], engine: TableEngine::InnoDb, collation: Collation::Utf8mb4_0900AiCi, comment: "".into(),
 //! #     options: vec![], created_at: 0, temporary: false });
 //! let store = storage::Store::default();
 //! let table = store.create_table(def);

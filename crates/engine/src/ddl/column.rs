@@ -48,6 +48,7 @@ pub fn define(def: &ast::ColumnDef, table_collation: Collation) -> Result<Define
             display_width: typed.display_width.take(),
             float_digits: typed.float_digits,
             invisible: false,
+            generated: None,
         },
         primary: false,
         unique: serial,

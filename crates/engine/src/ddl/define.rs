@@ -150,6 +150,8 @@ pub fn table(
         name: name.into(),
         columns,
         indexes,
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         engine: options.engine,
         collation: options.collation,
         comment: options.comment.clone(),

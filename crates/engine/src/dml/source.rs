@@ -38,6 +38,7 @@ impl BoundSource {
                     display_width: None,
                     float_digits: None,
                     invisible: false,
+                    generated: None,
                 };
                 Ok(match origin {
                     Some(o) => ColumnDef {

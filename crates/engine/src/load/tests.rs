@@ -27,6 +27,7 @@ fn column(name: &str, ty: SqlType) -> ColumnDef {
         display_width: None,
         float_digits: None,
         invisible: false,
+        generated: None,
     }
 }
 
@@ -50,6 +51,8 @@ fn table(columns: Vec<ColumnDef>, key: &[usize]) -> (Store, Arc<Table>) {
         name: "t".into(),
         columns,
         indexes,
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         engine: TableEngine::InnoDb,
         collation: Collation::Utf8mb4_0900AiCi,
         comment: "".into(),

@@ -58,6 +58,7 @@ impl MemTable {
                 display_width: None,
                 float_digits: None,
                 invisible: false,
+                generated: None,
             })
             .collect();
         let def = Arc::new(TableDef {
@@ -66,6 +67,8 @@ impl MemTable {
             name: format!("t{id}").into(),
             columns,
             indexes: vec![],
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
             engine: TableEngine::InnoDb,
             collation: Collation::Utf8mb4_0900AiCi,
             comment: "".into(),

@@ -119,6 +119,7 @@ pub fn table(id: u64, schema: &str, name: &str, text: &str) -> TableDef {
             display_width: None,
             float_digits: None,
             invisible: words.contains(&"invisible"),
+            generated: None,
         });
     }
     TableDef {
@@ -127,6 +128,8 @@ pub fn table(id: u64, schema: &str, name: &str, text: &str) -> TableDef {
         name: name.into(),
         columns,
         indexes,
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         engine: TableEngine::InnoDb,
         collation: Collation::Utf8mb4_0900AiCi,
         comment: "".into(),

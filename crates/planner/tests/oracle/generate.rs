@@ -64,6 +64,7 @@ impl Generator {
                     display_width: None,
                     float_digits: None,
                     invisible: false,
+                    generated: None,
                 })
                 .collect();
             let indexes = if t < 2 {
@@ -84,6 +85,8 @@ impl Generator {
                 name: format!("t{t}").into(),
                 columns,
                 indexes,
+                checks: Vec::new(),
+                foreign_keys: Vec::new(),
                 engine: TableEngine::InnoDb,
                 collation: Collation::Utf8mb4_0900AiCi,
                 comment: "".into(),

@@ -21,6 +21,7 @@ pub fn column(name: &str, ty: SqlType, nullable: bool) -> ColumnDef {
         display_width: None,
         float_digits: None,
         invisible: false,
+        generated: None,
     }
 }
 
@@ -42,6 +43,8 @@ pub fn def(id: u64, columns: Vec<ColumnDef>, indexes: Vec<IndexDef>) -> Arc<Tabl
         name: "t".into(),
         columns,
         indexes,
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         engine: TableEngine::InnoDb,
         collation: Collation::Utf8mb4_0900AiCi,
         comment: "".into(),
