@@ -405,8 +405,15 @@ impl BulkAppender {
         table.add_rows(rows as u64);
         self.rows_total += rows as u64;
         let mut dropped = Vec::new();
-        for index in &table.unique {
-            index.enter_leaf(&table.txns, &self.txn, table.rows(), leaf_no, self.ignore_duplicates, &mut dropped)?;
+        // Taken after the leaf is there: a build that began before is told of it, a later one reads it.
+        let set = table.indexes();
+        for (_, index) in set.maintained() {
+            index.add_pending(leaf_no);
+        }
+        for (i, index) in set.unique.iter().enumerate() {
+            let dissolved = |leaf_no, n| table.run_dissolved(&set, i, leaf_no, n);
+            let ignore = self.ignore_duplicates;
+            index.enter_leaf(&table.txns, &self.txn, table.rows(), leaf_no, ignore, &mut dropped, &dissolved)?;
         }
         if !dropped.is_empty() {
             table.forget_dropped(&dropped);

@@ -21,7 +21,7 @@ impl Table {
             }
             let keys: Vec<usize> = (0..self.types().len()).collect();
             let Some(view) = self.scan_leaf(leaf_no, &keys, &snapshot) else { continue };
-            for (i, index) in self.unique.iter().enumerate() {
+            for (i, index) in self.indexes().unique.iter().enumerate() {
                 let chunks: Vec<&Chunk> = index.spec.columns.iter().map(|&c| &*view.columns[c]).collect();
                 let found = self.get_many(i, &chunks, view.rows, &snapshot);
                 view.selection.for_each(view.rows, |row| {
@@ -32,6 +32,7 @@ impl Table {
                 });
             }
         }
+        self.check_ordered(&mut faults);
         if live != self.row_count() {
             faults.push(format!("{live} rows live, {} counted", self.row_count()));
         }

@@ -109,7 +109,7 @@ impl Table {
     /// The row that `snapshot` sees under each key of a unique index (`index`: its position in the definition), `None`
     /// where there is none. `keys`: one chunk a key part, of the column's physical type; NULL finds nothing.
     pub fn get_many(&self, index: usize, keys: &[&Chunk], rows: usize, snapshot: &Snapshot) -> Vec<Option<u64>> {
-        self.unique[index].get_many(keys, rows, snapshot, self.rows())
+        self.indexes().unique[index].get_many(keys, rows, snapshot, self.rows())
     }
 
     /// The row that `snapshot` sees under the key at `row` of the chunks.

@@ -13,7 +13,7 @@
 //! (Evicted leaves will add `Cold` and `Loading` beside `Resident`.)
 
 use crate::leaf::Leaf;
-use crate::sync::{AtomicU64, Ordering, Rank, ReadGuard, RwLock, WriteGuard};
+use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, Rank, ReadGuard, RwLock, WriteGuard};
 use std::sync::OnceLock;
 
 const FANOUT_BITS: u32 = 7;
@@ -55,11 +55,12 @@ impl LeafState {
 #[repr(align(64))]
 pub struct LeafSlot {
     latch: RwLock<LeafState>,
+    keys: Mutex<()>,
 }
 
 impl Default for LeafSlot {
     fn default() -> LeafSlot {
-        LeafSlot { latch: RwLock::new(Rank::Leaf, LeafState::Vacant) }
+        LeafSlot { latch: RwLock::new(Rank::Leaf, LeafState::Vacant), keys: Mutex::new(Rank::LeafKeys, ()) }
     }
 }
 
@@ -72,6 +73,12 @@ impl LeafSlot {
     #[inline]
     pub fn write(&self) -> WriteGuard<'_, LeafState> {
         self.latch.write()
+    }
+
+    /// The key latch: whoever brings keys of the leaf's rows into ordered indexes, or takes them out, holds it.
+    #[inline]
+    pub fn lock_keys(&self) -> MutexGuard<'_, ()> {
+        self.keys.lock()
     }
 }
 

@@ -284,6 +284,41 @@ impl Leaf {
         false
     }
 
+    /// Calls `f` with the chunk and position of every column of each version, newest first, until it answers true; says
+    /// whether it did. The second argument: the columns of which the record that ended the version has the values.
+    pub fn each_version<'a>(
+        &'a self,
+        slot: usize,
+        mut f: impl FnMut(&dyn Fn(usize) -> (&'a Chunk, usize), Option<&[u16]>) -> bool,
+    ) -> bool {
+        let mut chain = if slot < self.rows { self.head(slot).map(|h| &**h) } else { return false };
+        if !self.live.get(slot) && chain.is_none() {
+            return false;
+        }
+        if f(&|c| (&self.columns[c], slot), None) {
+            return true;
+        }
+        let mut undone: Vec<(&[u16], &[Chunk], usize)> = Vec::new();
+        while let Some(undo) = chain {
+            if let UndoKind::Update { columns, before, at } = &undo.kind {
+                undone.push((columns, before, *at as usize));
+                let value = |c: usize| {
+                    for (columns, before, at) in undone.iter().rev() {
+                        if let Some(i) = columns.iter().position(|w| *w as usize == c) {
+                            return (&before[i], *at);
+                        }
+                    }
+                    (&*self.columns[c], slot)
+                };
+                if f(&value, Some(columns)) {
+                    return true;
+                }
+            }
+            chain = undo.next.as_deref();
+        }
+        false
+    }
+
     fn versions_mut(&mut self) -> &mut Versions {
         self.versions.get_or_insert_default()
     }

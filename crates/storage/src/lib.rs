@@ -1,9 +1,10 @@
-//! Where rows live: leaves in heaps, versions, transactions, unique indexes, statistics.
+//! Where rows live: leaves in heaps, versions, transactions, indexes, statistics.
 //!
 //! ```text
 //!   Store ── Table ── Heap ── LeafSlot ── Leaf ── Arc<Chunk> a column, newest version in place
 //!     │        │                            └──── Versions: before-images of rows changed lately
-//!     │        └── UniqueIndex: sorted runs + hash of row ids
+//!     │        ├── UniqueIndex: sorted runs + hash of row ids
+//!     │        └── OrderedIndex: a tree of (key, row id), built at its first use
 //!     └── TxnManager: Txn, Snapshot, commit order, waits, garbage
 //! ```
 //! A reader takes a [`Snapshot`], walks leaf numbers, and gets of each leaf the Arcs of the columns it wants and the
@@ -49,6 +50,7 @@ mod fetch;
 mod heap;
 mod index;
 mod leaf;
+mod ordered;
 mod scan;
 mod stats;
 mod store;
@@ -61,6 +63,9 @@ mod write;
 pub use bulk::{BulkAppender, BulkDone, ColumnBuilder};
 pub use current::Found;
 pub use fetch::Fetched;
+pub use index::cursor::{Candidates, IndexCursor, KeyRange};
+pub use index::encode::KeyEncoder;
+pub use ordered::{IndexEncoder, IndexRows};
 pub use scan::{LeafView, Zone};
 pub use store::{StorageOptions, Store};
 pub use table::Table;

@@ -187,11 +187,12 @@ impl Table {
                 });
             }
         }
+        let set = self.indexes();
         let stats = |c: usize| {
             let def = &self.def().columns[c];
             let phys = self.types()[c];
             let int = |v: i64| int_value(phys, v, &def.ty);
-            let is_key = self.unique.iter().any(|i| *i.spec.columns == [c]) && !def.nullable;
+            let is_key = set.unique.iter().any(|i| *i.spec.columns == [c]) && !def.nullable;
             let distinct = if is_key { rows as f64 } else { self.stats.distinct[c].estimate() };
             let range = bounds[c].flatten();
             ColumnStats {

@@ -63,16 +63,26 @@ pub use imp::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, O
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Rank {
+    /// The building of an ordered index. Held for long, by who builds or waits for the index.
+    IndexBuild,
     /// The map from table ids to tables.
     Store,
     /// A shard of a hash index. A row insert holds one a unique index, in index order.
     IndexShard,
     /// Where a table appends rows one by one.
     Tail,
+    /// Keys of a leaf's rows in ordered indexes: see `index::ordered`.
+    LeafKeys,
     /// The directory of sorted runs of an index. A row insert may hold one a unique index, in index order.
     IndexRuns,
     /// One leaf.
     Leaf,
+    /// Which indexes a table has.
+    IndexSet,
+    /// What an ordered index has yet to take in.
+    IndexLog,
+    /// An ordered index's tree.
+    IndexTree,
     /// A table's shared dictionaries.
     Dictionary,
     /// A transaction's list of what it changed.

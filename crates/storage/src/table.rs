@@ -1,4 +1,4 @@
-//! A table: its heap of leaves, its unique indexes, its counters.
+//! A table: its heap of leaves, its indexes, its counters.
 //!
 //! What can be done with it is spread over the modules by concern: reading in [`crate::scan`] and [`crate::fetch`],
 //! writing in [`crate::write`], loading in [`crate::bulk`], estimates in [`crate::stats`]. This one holds what they
@@ -9,8 +9,9 @@
 
 use crate::dict::SharedDict;
 use crate::heap::{Heap, LeafSlot, LeafState};
-use crate::index::key::KeySpec;
-use crate::index::{ROW_IDS_MAX, Rows, UniqueIndex};
+use crate::index::ordered::OrderedIndex;
+use crate::index::set::{IndexCell, IndexSet};
+use crate::index::{ROW_IDS_MAX, Rows};
 use crate::leaf::Leaf;
 use crate::stats::StatsState;
 use crate::sync::{AtomicU64, Mutex, Ordering, Rank};
@@ -36,8 +37,7 @@ pub struct Table {
     shift: u32,
     pub(crate) heap: Heap,
     pub(crate) tail: Mutex<Tail>,
-    /// One for each unique index of the definition, in its order (they come first there).
-    pub(crate) unique: Box<[UniqueIndex]>,
+    pub(crate) indexes: IndexCell,
     pub(crate) txns: Arc<TxnManager>,
     /// One for each string column.
     pub(crate) dicts: Box<[Option<SharedDict>]>,
@@ -77,13 +77,12 @@ fn leaf_shift(def: &TableDef, leaf_rows: Option<usize>) -> u32 {
 
 impl Table {
     pub fn new(def: Arc<TableDef>, txns: Arc<TxnManager>, leaf_rows: Option<usize>) -> Arc<Table> {
-        let unique = def.indexes.iter().take_while(|i| i.is_unique()).map(|i| UniqueIndex::new(KeySpec::new(&def, i)));
         let types: Box<[PhysType]> = def.columns.iter().map(|c| c.ty.phys()).collect();
         Arc::new(Table {
             shift: leaf_shift(&def, leaf_rows),
             heap: Heap::default(),
             tail: Mutex::new(Rank::Tail, Tail::default()),
-            unique: unique.collect(),
+            indexes: IndexCell::new(IndexSet::new(def.clone())),
             txns,
             dicts: types.iter().map(|t| (*t == PhysType::Str).then(SharedDict::new)).collect(),
             stats: StatsState::new(types.len()),
@@ -210,16 +209,16 @@ impl Table {
         if !self.slot(leaf_no).read().leaf().is_some_and(Leaf::is_dead) {
             return;
         }
-        for index in &self.unique {
+        for index in self.indexes().unique.iter() {
             index.remove_run(leaf_no);
         }
         *self.slot(leaf_no).write() = LeafState::Vacant;
         tail.free.push(leaf_no);
     }
 
-    /// The indexes that one of `columns` is part of.
-    pub(crate) fn indexes_on<'a>(&'a self, columns: &'a [usize]) -> impl Iterator<Item = &'a UniqueIndex> {
-        self.unique.iter().filter(|i| i.spec.columns.iter().any(|c| columns.contains(c)))
+    /// The indexes that the table has now.
+    pub(crate) fn indexes(&self) -> Arc<IndexSet> {
+        self.indexes.get()
     }
 
     /// Collects the leaf's versions if many have gathered. No latch may be held.
@@ -235,58 +234,94 @@ impl Table {
             .filter_map(|n| self.heap.slot(n))
             .map(|s| size_of::<LeafSlot>() + s.read().leaf().map_or(0, Leaf::bytes_allocated))
             .sum();
-        let indexes: usize = self.unique.iter().map(UniqueIndex::bytes_allocated).sum();
+        let indexes = self.index_bytes();
         let dicts: usize = self.dicts.iter().flatten().map(SharedDict::bytes_allocated).sum();
         leaves + indexes + dicts + size_of::<Table>()
     }
 
-    /// Bytes held by the unique indexes.
+    /// Bytes held by the indexes.
     pub fn index_bytes(&self) -> usize {
-        self.unique.iter().map(UniqueIndex::bytes_allocated).sum()
+        let set = self.indexes();
+        let unique: usize = set.unique.iter().map(|i| i.bytes_allocated()).sum();
+        unique + set.ordered.iter().flatten().map(|o| o.bytes_allocated()).sum::<usize>()
     }
 
-    /// (index position, hash) of the keys that the version in place has.
-    fn keys_in_place(&self, leaf: &Leaf, slot: usize, out: &mut Vec<(usize, u64)>) {
-        for (i, index) in self.unique.iter().enumerate() {
-            out.extend(index.spec.hash_one(&|c| (leaf.column(c), slot)).map(|h| (i, h)));
+    /// The keys of the version in place.
+    fn keys_in_place(set: &IndexSet, leaf: &Leaf, slot: usize, out: &mut RowKeys) {
+        let at = |c: usize| (&**leaf.column(c), slot);
+        for (i, index) in set.unique.iter().enumerate() {
+            out.unique.extend(index.spec.hash_one(&at).map(|h| (i, h)));
+        }
+        for (i, index) in set.maintained() {
+            let mut key = Vec::new();
+            index.encoder.encode_row(&at, &mut key);
+            out.ordered.push((i, key));
         }
     }
 
-    fn keys_before(&self, columns: &[u16], before: &[Chunk], at: usize, out: &mut Vec<(usize, u64)>) {
+    /// The keys of a version whose end is told by an update's record: those of the indexes that the record has all
+    /// columns of.
+    fn keys_before(set: &IndexSet, columns: &[u16], before: &[Chunk], at: usize, out: &mut RowKeys) {
         let find = |c: usize| columns.iter().position(|w| *w as usize == c);
-        for (i, index) in self.unique.iter().enumerate() {
-            if index.spec.columns.iter().all(|&c| find(c).is_some()) {
-                let key = index.spec.hash_one(&|c| (&before[find(c).expect("all are there")], at));
-                out.extend(key.map(|h| (i, h)));
-            }
+        let value = |c: usize| (&before[find(c).expect("all are there")], at);
+        let has_all = |c: &[usize]| c.iter().all(|&c| find(c).is_some());
+        for (i, index) in set.unique.iter().enumerate().filter(|(_, i)| has_all(&i.spec.columns)) {
+            out.unique.extend(index.spec.hash_one(&value).map(|h| (i, h)));
+        }
+        for (i, index) in set.maintained().filter(|(_, o)| has_all(o.encoder.columns())) {
+            let mut key = Vec::new();
+            index.encoder.encode_row(&value, &mut key);
+            out.ordered.push((i, key));
         }
     }
 
     /// Rows that a load has dropped leave the indexes.
     pub(crate) fn forget_dropped(&self, dropped: &[(u64, Error)]) {
+        let set = self.indexes();
         for &(row_id, _) in dropped {
-            let mut keys = Vec::new();
-            self.rows().with(row_id, |leaf, slot| self.keys_in_place(leaf, slot, &mut keys));
-            self.remove_unused(&keys, row_id);
+            let mut keys = RowKeys::default();
+            self.rows().with(row_id, |leaf, slot| Self::keys_in_place(&set, leaf, slot, &mut keys));
+            self.remove_unused(&set, &keys, row_id);
         }
         self.remove_rows(dropped.len() as u64);
     }
 
-    fn remove_unused(&self, keys: &[(usize, u64)], row_id: u64) {
-        for &(i, hash) in keys {
-            self.unique[i].remove_unused(hash, row_id, self.rows());
+    /// Takes away the row's entries for these keys, where no version has them any more.
+    fn remove_unused(&self, set: &IndexSet, keys: &RowKeys, row_id: u64) {
+        for &(i, hash) in &keys.unique {
+            set.unique[i].remove_unused(hash, row_id, self.rows());
+        }
+        if keys.ordered.is_empty() {
+            return;
+        }
+        let _keys = self.slot(self.split(row_id).0).lock_keys();
+        for (i, key) in &keys.ordered {
+            if let Some(index) = &set.ordered[*i] {
+                index.forget(key, row_id, || self.has_version_with(index, key, row_id));
+            }
         }
     }
 
+    /// Whether a version of the row that somebody may see or bring back has this key.
+    pub(crate) fn has_version_with(&self, index: &OrderedIndex, key: &[u8], row_id: u64) -> bool {
+        let mut scratch = Vec::new();
+        let found = self
+            .rows()
+            .with(row_id, |leaf, slot| leaf.each_version(slot, |at, _| index.encoder.has_key(at, key, &mut scratch)));
+        found == Some(true)
+    }
+
     fn undo_row(&self, leaf_no: u64, slot: usize) {
-        let mut keys = Vec::new();
-        let undone = {
+        let mut keys = RowKeys::default();
+        let (undone, set) = {
             let mut state = self.slot(leaf_no).write();
+            // Under the latch: see `index::ordered`, invariant 3.
+            let set = self.indexes();
             let Some(leaf) = state.leaf_mut() else { return };
             if slot < leaf.rows() {
-                self.keys_in_place(leaf, slot, &mut keys);
+                Self::keys_in_place(&set, leaf, slot, &mut keys);
             }
-            leaf.undo(slot)
+            (leaf.undo(slot), set)
         };
         match undone {
             Some(UndoKind::Insert) => self.remove_rows(1),
@@ -294,30 +329,39 @@ impl Table {
             Some(UndoKind::Update { .. }) => {}
             Some(UndoKind::Lock) | None => return,
         }
-        self.remove_unused(&keys, self.row_id(leaf_no, slot));
+        self.remove_unused(&set, &keys, self.row_id(leaf_no, slot));
     }
 
     fn undo_leaf(&self, leaf_no: u64) {
         let mut keys = Vec::new();
-        for index in &self.unique {
-            index.remove_run(leaf_no);
-        }
-        {
+        let set = {
             let mut state = self.slot(leaf_no).write();
+            let set = self.indexes();
             let Some(leaf) = state.leaf() else { return };
             for slot in 0..leaf.rows() {
-                let mut of_row = Vec::new();
-                self.keys_in_place(leaf, slot, &mut of_row);
+                let mut of_row = RowKeys::default();
+                Self::keys_in_place(&set, leaf, slot, &mut of_row);
                 keys.push(of_row);
             }
             self.remove_rows(leaf.live_count() as u64);
             *state = LeafState::Vacant;
+            set
+        };
+        for index in set.unique.iter() {
+            index.remove_run(leaf_no);
         }
         for (slot, of_row) in keys.iter().enumerate() {
-            self.remove_unused(of_row, self.row_id(leaf_no, slot));
+            self.remove_unused(&set, of_row, self.row_id(leaf_no, slot));
         }
         self.tail.lock().free.push(leaf_no);
     }
+}
+
+/// Keys of one version of a row, with the positions of their indexes: hashes in unique indexes, bytes in ordered ones.
+#[derive(Debug, Default)]
+struct RowKeys {
+    unique: Vec<(usize, u64)>,
+    ordered: Vec<(usize, Vec<u8>)>,
 }
 
 impl Versioned for Table {
@@ -330,29 +374,31 @@ impl Versioned for Table {
 
     fn collect(&self, leaf_no: u64, oldest: u64) {
         let mut pruned: Vec<Pruned> = Vec::new();
-        let mut keys: Vec<(u16, Vec<(usize, u64)>)> = Vec::new();
-        let dead = {
+        let mut keys: Vec<(u16, RowKeys)> = Vec::new();
+        let (dead, set) = {
             let mut state = self.slot(leaf_no).write();
+            let set = self.indexes();
             let Some(leaf) = state.leaf_mut() else { return };
             leaf.prune(oldest, &mut pruned);
-            if !self.unique.is_empty() {
+            if !set.ordered.is_empty() {
                 for p in &pruned {
-                    let mut of_row = Vec::new();
+                    let mut of_row = RowKeys::default();
                     match &p.kind {
-                        UndoKind::Delete => self.keys_in_place(leaf, p.slot as usize, &mut of_row),
+                        UndoKind::Delete => Self::keys_in_place(&set, leaf, p.slot as usize, &mut of_row),
                         UndoKind::Update { columns, before, at } => {
-                            self.keys_before(columns, before, *at as usize, &mut of_row)
+                            Self::keys_before(&set, columns, before, *at as usize, &mut of_row)
                         }
                         UndoKind::Insert | UndoKind::Lock => {}
                     }
                     keys.push((p.slot, of_row));
                 }
             }
-            leaf.is_dead()
+            (leaf.is_dead(), set)
         };
         for (slot, of_row) in keys {
-            self.remove_unused(&of_row, self.row_id(leaf_no, slot as usize));
+            self.remove_unused(&set, &of_row, self.row_id(leaf_no, slot as usize));
         }
+        self.look_at_orphans(&set, leaf_no);
         if dead {
             self.release_if_dead(leaf_no);
         }

@@ -10,6 +10,8 @@
 
 use crate::heap::LeafState;
 use crate::index::key::Key;
+use crate::index::ordered::OrderedIndex;
+use crate::index::set::IndexSet;
 use crate::index::{Conflict, ShardGuard, UniqueIndex};
 use crate::leaf::{Leaf, RowState};
 use crate::table::Table;
@@ -62,20 +64,20 @@ impl Table {
     pub fn insert_rows(self: &Arc<Self>, txn: &Arc<Txn>, columns: Columns<'_>, rows: usize) -> Result<Vec<u64>> {
         self.assert_columns(columns, rows);
         let mut ids = Vec::with_capacity(rows);
-        if self.unique.is_empty() {
-            let mut next = 0;
-            while next < rows {
-                let (leaf_no, slots) = self.append(txn, columns, next..rows, |_, _| {})?;
-                next += slots.len();
-                ids.extend(slots.map(|s| self.row_id(leaf_no, s)));
+        while ids.len() < rows {
+            let (set, first) = (self.indexes(), ids.len());
+            if set.unique.is_empty() {
+                if let Some((leaf_no, slots)) = self.append(txn, &set, columns, first..rows, |_, _| 0)? {
+                    ids.extend(slots.map(|s| self.row_id(leaf_no, s)));
+                }
+                continue;
             }
-        } else {
-            let hashes = self.hash_rows(columns, 0..rows);
-            let hash = |index: usize, row: usize| hashes[index][row];
-            for row in 0..rows {
-                match self.insert_hashed(txn, columns, row, |index| hash(index, row))? {
-                    Ok(id) => ids.push(id),
-                    Err(duplicate) => return Err(duplicate.error()),
+            let hashes = Self::hash_rows(&set, columns, first..rows);
+            for row in first..rows {
+                match self.insert_hashed(txn, &set, columns, row, |index| hashes[index][row - first])? {
+                    Some(Ok(id)) => ids.push(id),
+                    Some(Err(duplicate)) => return Err(duplicate.error()),
+                    None => break,
                 }
             }
         }
@@ -92,8 +94,13 @@ impl Table {
         row: usize,
     ) -> Result<std::result::Result<u64, Duplicate>> {
         self.assert_columns(columns, row + 1);
-        let hashes = self.hash_rows(columns, row..row + 1);
-        let inserted = self.insert_hashed(txn, columns, row, |i| hashes[i][0])?;
+        let inserted = loop {
+            let set = self.indexes();
+            let hashes = Self::hash_rows(&set, columns, row..row + 1);
+            if let Some(inserted) = self.insert_hashed(txn, &set, columns, row, |i| hashes[i][0])? {
+                break inserted;
+            }
+        };
         if let Ok(id) = inserted {
             let one: Vec<Chunk> = columns.iter().map(|c| c.gather(&[row as u16])).collect();
             self.inserted(&one.iter().collect::<Vec<_>>(), &[id]);
@@ -106,8 +113,8 @@ impl Table {
         assert!(columns.iter().all(|c| c.len() >= rows), "every column has all rows");
     }
 
-    fn hash_rows(&self, columns: Columns<'_>, rows: Range<usize>) -> Vec<Vec<Option<u64>>> {
-        self.unique.iter().map(|i| i.spec.hash_rows(&Self::part_chunks(i, columns), rows.clone())).collect()
+    fn hash_rows(set: &IndexSet, columns: Columns<'_>, rows: Range<usize>) -> Vec<Vec<Option<u64>>> {
+        set.unique.iter().map(|i| i.spec.hash_rows(&Self::part_chunks(i, columns), rows.clone())).collect()
     }
 
     /// Counters and statistics, after rows came in.
@@ -121,40 +128,46 @@ impl Table {
         }
     }
 
+    /// `None`: the table has other indexes by now, and nothing happened.
     fn insert_hashed(
         self: &Arc<Self>,
         txn: &Arc<Txn>,
+        set: &IndexSet,
         columns: Columns<'_>,
         row: usize,
         hash: impl Fn(usize) -> Option<u64>,
-    ) -> Result<std::result::Result<u64, Duplicate>> {
-        let chunks: Vec<Vec<&Chunk>> = self.unique.iter().map(|i| Self::part_chunks(i, columns)).collect();
+    ) -> Result<Option<std::result::Result<u64, Duplicate>>> {
+        let chunks: Vec<Vec<&Chunk>> = set.unique.iter().map(|i| Self::part_chunks(i, columns)).collect();
         let key = |i: usize| Key { chunks: &chunks[i], row };
-        let mut guards = match self.reserve_keys(txn, |i| hash(i).map(|h| (h, key(i))), None)? {
+        let mut guards = match self.reserve_keys(txn, set, |i| hash(i).map(|h| (h, key(i))), None)? {
             Ok(guards) => guards,
-            Err(duplicate) => return Ok(Err(duplicate)),
+            Err(duplicate) => return Ok(Some(Err(duplicate))),
         };
-        let (leaf_no, slots) = self.append(txn, columns, row..row + 1, |leaf_no, slot| {
+        let appended = self.append(txn, set, columns, row..row + 1, |leaf_no, slot| {
+            let mut in_runs = 0;
             for (i, guard) in guards.iter_mut().enumerate() {
                 if let (Some(guard), Some(hash)) = (guard, hash(i)) {
-                    self.unique[i].enter_appended(guard, hash, key(i), self.rows(), leaf_no, slot);
+                    let in_run = set.unique[i].enter_appended(guard, hash, key(i), self.rows(), leaf_no, slot);
+                    in_runs |= (in_run as u64) << i;
                 }
             }
+            in_runs
         })?;
-        Ok(Ok(self.row_id(leaf_no, slots.start)))
+        Ok(appended.map(|(leaf_no, slots)| Ok(self.row_id(leaf_no, slots.start))))
     }
 
     /// Latches the shards of all keys that a row is about to have and makes sure that nobody has them; waits for
     /// transactions on which that depends. `own`: the row, if it exists already. Keys may be absent (NULL parts).
-    fn reserve_keys<'k>(
+    fn reserve_keys<'k, 's>(
         &self,
         txn: &Txn,
+        set: &'s IndexSet,
         key: impl Fn(usize) -> Option<(u64, Key<'k>)>,
         own: Option<u64>,
-    ) -> Result<std::result::Result<Vec<Option<ShardGuard<'_>>>, Duplicate>> {
+    ) -> Result<std::result::Result<Vec<Option<ShardGuard<'s>>>, Duplicate>> {
         'retry: loop {
-            let mut guards = Vec::with_capacity(self.unique.len());
-            for (i, index) in self.unique.iter().enumerate() {
+            let mut guards = Vec::with_capacity(set.unique.len());
+            for (i, index) in set.unique.iter().enumerate() {
                 let Some((hash, key)) = key(i) else {
                     guards.push(None);
                     continue;
@@ -177,15 +190,17 @@ impl Table {
         }
     }
 
-    /// Appends as many of `rows` as the tail leaf takes; returns the leaf and the slots. `appended` is called under the
-    /// tail latch with the leaf and the first slot, once the rows are in it.
+    /// Appends as many of `rows` as the tail leaf takes; returns the leaf and the slots, or `None` if the table's indexes
+    /// are not `set` any more. `appended` is called under the tail latch with the leaf and the first slot, once the rows
+    /// are in it; it answers in which indexes they joined a run (one bit an index).
     fn append(
         self: &Arc<Self>,
         txn: &Arc<Txn>,
+        set: &IndexSet,
         columns: Columns<'_>,
         rows: Range<usize>,
-        appended: impl FnOnce(u64, usize),
-    ) -> Result<(u64, Range<usize>)> {
+        appended: impl FnOnce(u64, usize) -> u64,
+    ) -> Result<Option<(u64, Range<usize>)>> {
         let mut tail = self.tail.lock();
         let capacity = self.leaf_rows();
         let room = |leaf_no: u64| self.slot(leaf_no).read().leaf().map_or(0, |l| capacity - l.rows());
@@ -198,6 +213,10 @@ impl Table {
                 leaf_no
             }
         };
+        let keys = self.slot(leaf_no).lock_keys();
+        if !self.indexes.is_current(set) {
+            return Ok(None);
+        }
         let slots = {
             let mut state = self.slot(leaf_no).write();
             let leaf = state.leaf_mut().expect("the tail leaf is resident while the tail latch is held");
@@ -205,11 +224,33 @@ impl Table {
             let first = leaf.append(txn, columns, rows.start..rows.start + n, capacity);
             first..first + n
         };
-        appended(leaf_no, slots.start);
+        let in_runs = appended(leaf_no, slots.start);
         drop(tail);
+        for (i, index) in set.maintained() {
+            if !(index.leaves_out_runs && in_runs >> i & 1 == 1) {
+                self.enter_appended(index, columns, rows.start, leaf_no, slots.clone());
+            }
+        }
+        drop(keys);
         self.add_rows(slots.len() as u64);
         self.note(txn, slots.clone().map(|s| Change::Row { leaf_no, slot: s as u16 }));
-        Ok((leaf_no, slots))
+        Ok(Some((leaf_no, slots)))
+    }
+
+    fn enter_appended(
+        &self,
+        index: &OrderedIndex,
+        columns: Columns<'_>,
+        first: usize,
+        leaf_no: u64,
+        slots: Range<usize>,
+    ) {
+        let mut key = Vec::new();
+        for (row, slot) in (first..).zip(slots) {
+            key.clear();
+            index.encoder.encode_row(&|c| (columns[c], row), &mut key);
+            index.enter(&key, self.row_id(leaf_no, slot));
+        }
     }
 
     pub(crate) fn note(self: &Arc<Self>, txn: &Txn, changes: impl IntoIterator<Item = Change>) {
@@ -267,14 +308,25 @@ impl Table {
         at: usize,
     ) -> Result<bool> {
         assert_eq!(columns.len(), values.len());
-        if self.indexes_on(columns).next().is_some() {
-            return self.update_keys(txn, row_id, columns, values, at);
+        loop {
+            let set = self.indexes();
+            if set.has_keys_on(columns) {
+                match self.update_keys(txn, &set, row_id, columns, values, at)? {
+                    Some(done) => return self.updated(row_id, columns, values, at, done),
+                    None => continue,
+                }
+            }
+            let updated = self.with_held(txn, row_id, LockWait::Wait, |leaf, slot| {
+                let current = self.indexes.is_current(&set);
+                if current {
+                    leaf.update(txn, slot, columns, values, at, &[]);
+                }
+                (current, current)
+            })?;
+            if updated != Ok(false) {
+                return self.updated(row_id, columns, values, at, updated.is_ok());
+            }
         }
-        let updated = self.with_held(txn, row_id, LockWait::Wait, |leaf, slot| {
-            leaf.update(txn, slot, columns, values, at, &[]);
-            ((), true)
-        })?;
-        self.updated(row_id, columns, values, at, updated.is_ok())
     }
 
     fn updated(&self, row_id: u64, columns: &[usize], values: Columns<'_>, at: usize, done: bool) -> Result<bool> {
@@ -288,73 +340,60 @@ impl Table {
         Ok(done)
     }
 
-    /// An update that touches columns of unique indexes: the row is held first, then the new keys are reserved.
+    /// An update that touches columns of indexes: the row is held first, then the new keys are reserved. `None`: the
+    /// table has other indexes by now, and nothing happened.
     fn update_keys(
         self: &Arc<Self>,
         txn: &Arc<Txn>,
+        set: &IndexSet,
         row_id: u64,
         columns: &[usize],
         values: Columns<'_>,
         at: usize,
-    ) -> Result<bool> {
+    ) -> Result<Option<bool>> {
         if self.lock_row(txn, row_id, LockWait::Wait)? != RowLock::Locked {
-            return Ok(false);
+            return Ok(Some(false));
         }
         let (leaf_no, slot) = self.split(row_id);
-        // Old and new key of each index; `None`: it stays.
-        let new_keys: Vec<Option<Vec<Chunk>>> = {
+        let NewKeys { unique: new_keys, ordered } = {
             let state = self.slot(leaf_no).read();
-            let leaf = state.leaf().expect("its row is held");
-            self.unique
-                .iter()
-                .map(|index| {
-                    let of = |&c: &usize| match columns.iter().position(|w| *w == c) {
-                        Some(i) => values[i].gather_owned(&[at as u16]),
-                        None => leaf.column(c).gather_owned(&[slot as u16]),
-                    };
-                    let key: Vec<Chunk> = index.spec.columns.iter().map(of).collect();
-                    let refs: Vec<&Chunk> = key.iter().collect();
-                    let stays = refs.iter().all(|c| c.is_valid(0))
-                        && index.spec.equals(&|c| (leaf.column(c), slot), Key { chunks: &refs, row: 0 });
-                    (!stays).then_some(key)
-                })
-                .collect()
+            NewKeys::of(set, state.leaf().expect("its row is held"), slot, columns, values, at)
         };
         let refs: Vec<Option<Vec<&Chunk>>> = new_keys.iter().map(|k| k.as_ref().map(|k| k.iter().collect())).collect();
-        let mut keep = Vec::new();
-        for (index, key) in self.unique.iter().zip(&refs) {
-            if key.is_some() {
-                index.dissolve_run(self.rows(), leaf_no);
-            }
-            if index.spec.columns.iter().any(|c| columns.contains(c)) {
-                keep.extend(index.spec.columns.iter().copied().filter(|c| !keep.contains(c)).collect::<Vec<_>>());
-            }
+        for (i, index) in set.unique.iter().enumerate().filter(|(i, _)| refs[*i].is_some()) {
+            index.dissolve_run(self.rows(), leaf_no, &|leaf_no, n| self.run_dissolved(set, i, leaf_no, n));
         }
-        let hashes: Vec<Option<u64>> = self
+        let hashes: Vec<Option<u64>> = set
             .unique
             .iter()
             .zip(&refs)
             .map(|(index, key)| key.as_ref().and_then(|k| index.spec.hash_rows(k, 0..1)[0]))
             .collect();
         let key = |i: usize| Some((hashes[i]?, Key { chunks: refs[i].as_ref()?, row: 0 }));
-        let mut guards = match self.reserve_keys(txn, key, Some(row_id))? {
+        let mut guards = match self.reserve_keys(txn, set, key, Some(row_id))? {
             Ok(guards) => guards,
             Err(duplicate) => return Err(duplicate.error()),
         };
+        let latch = self.slot(leaf_no).lock_keys();
+        if !self.indexes.is_current(set) {
+            return Ok(None);
+        }
         for (i, guard) in guards.iter_mut().enumerate() {
             if let (Some(guard), Some(hash)) = (guard, hashes[i]) {
-                self.unique[i].enter(guard, hash, row_id);
+                set.unique[i].enter(guard, hash, row_id);
             }
         }
-        let updated = {
+        {
             let mut state = self.slot(leaf_no).write();
             let leaf = state.leaf_mut().expect("its row is held");
-            leaf.update(txn, slot, columns, values, at, &keep);
+            leaf.update(txn, slot, columns, values, at, &set.columns_kept(columns));
             self.note(txn, [Change::Row { leaf_no, slot: slot as u16 }]);
-            true
-        };
-        drop(guards);
-        self.updated(row_id, columns, values, at, updated)
+        }
+        for (i, key) in &ordered {
+            set.ordered[*i].as_ref().expect("it was maintained").enter(key, row_id);
+        }
+        drop((latch, guards));
+        Ok(Some(true))
     }
 
     /// Deletes the row. False: it is gone already.
@@ -368,5 +407,46 @@ impl Table {
             self.collect_if_many(self.split(row_id).0);
         }
         Ok(deleted.is_ok())
+    }
+}
+
+/// The keys that an update gives a row.
+struct NewKeys {
+    /// One for each unique index; `None`: it stays.
+    unique: Vec<Option<Vec<Chunk>>>,
+    /// Those that change, by position of the index.
+    ordered: Vec<(usize, Vec<u8>)>,
+}
+
+impl NewKeys {
+    fn of(set: &IndexSet, leaf: &Leaf, slot: usize, columns: &[usize], values: Columns<'_>, at: usize) -> NewKeys {
+        let place = |c: usize| match columns.iter().position(|w| *w == c) {
+            Some(i) => (values[i], at),
+            None => (&**leaf.column(c), slot),
+        };
+        let unique = set.unique.iter().map(|index| {
+            let of = |&c: &usize| {
+                let (chunk, i) = place(c);
+                chunk.gather_owned(&[i as u16])
+            };
+            let key: Vec<Chunk> = index.spec.columns.iter().map(of).collect();
+            let refs: Vec<&Chunk> = key.iter().collect();
+            let stays = refs.iter().all(|c| c.is_valid(0))
+                && index.spec.equals(&|c| (leaf.column(c), slot), Key { chunks: &refs, row: 0 });
+            (!stays).then_some(key)
+        });
+        let unique = unique.collect();
+        let mut ordered = Vec::new();
+        let mut old = Vec::new();
+        for (i, index) in set.maintained() {
+            if index.encoder.columns().iter().any(|c| columns.contains(c)) {
+                let mut key = Vec::new();
+                index.encoder.encode_row(&place, &mut key);
+                if !index.encoder.has_key(&|c| (leaf.column(c), slot), &key, &mut old) {
+                    ordered.push((i, key));
+                }
+            }
+        }
+        NewKeys { unique, ordered }
     }
 }

@@ -15,13 +15,20 @@
 //!    (Leaves of a bulk load are the exception: first they are made findable, then checked.)
 //! 3. Readers search runs before hash: a row moves from a run to the hash (never back), and is in both meanwhile.
 
+pub mod btree;
+pub mod cursor;
+pub mod encode;
 pub mod key;
+pub mod ordered;
 pub mod runs;
+pub mod set;
 
 use crate::heap::Heap;
 use crate::leaf::{Leaf, RowState};
 use crate::sync::{AtomicUsize, Ordering, Rank, RwLock, WriteGuard};
 use crate::txn::{Snapshot, Txn, TxnManager};
+use cursor::{Candidates, Interval};
+use encode::KeyEncoder;
 use hashbrown::HashTable;
 use key::{Key, KeySpec, RunKey};
 use runs::Runs;
@@ -190,7 +197,8 @@ impl UniqueIndex {
         }
     }
 
-    /// Makes a row just appended to the tail leaf findable: through the leaf's run if it continues it, else by an entry.
+    /// Makes a row just appended to the tail leaf findable: through the leaf's run if it continues it (true), else by an
+    /// entry.
     pub fn enter_appended(
         &self,
         shard: &mut ShardGuard<'_>,
@@ -199,13 +207,14 @@ impl UniqueIndex {
         rows: Rows<'_>,
         leaf_no: u64,
         slot: usize,
-    ) {
+    ) -> bool {
         if let Some(run_key) = self.spec.run_key(key)
             && self.runs.extend(&self.spec, rows.heap, leaf_no, slot, &run_key)
         {
-            return;
+            return true;
         }
         self.enter(shard, hash, rows.row_id(leaf_no, slot));
+        false
     }
 
     /// Makes all rows of a leaf just attached by `txn` findable, and checks them for conflicts. A row whose key exists is
@@ -219,6 +228,7 @@ impl UniqueIndex {
         leaf_no: u64,
         ignore: bool,
         dropped: &mut Vec<(u64, Error)>,
+        dissolved: &dyn Fn(u64, usize),
     ) -> Result<()> {
         let Some((chunks, n, ascending)) = rows.heap.slot(leaf_no).and_then(|slot| {
             let state = slot.read();
@@ -231,7 +241,8 @@ impl UniqueIndex {
         let chunks: Vec<&Chunk> = chunks.iter().map(|c| &**c).collect();
         let in_run = ascending.is_some_and(|(min, max)| {
             self.runs.add(&self.spec, rows.heap, leaf_no, n, &min, &max)
-                || self.make_way(rows, n, &min, &max) && self.runs.add(&self.spec, rows.heap, leaf_no, n, &min, &max)
+                || self.make_way(rows, n, &min, &max, dissolved)
+                    && self.runs.add(&self.spec, rows.heap, leaf_no, n, &min, &max)
         });
         // A row that came in by the hash was counted before it looked at the runs: either it saw this run, or it is
         // counted now and found below.
@@ -278,13 +289,13 @@ impl UniqueIndex {
 
     /// Dissolves the runs that stand in the way of one of `n` rows with keys from `min` to `max`, if they are much
     /// shorter: a few rows with keys far apart must not send a whole load into the hash.
-    fn make_way(&self, rows: Rows<'_>, n: usize, min: &RunKey, max: &RunKey) -> bool {
+    fn make_way(&self, rows: Rows<'_>, n: usize, min: &RunKey, max: &RunKey, dissolved: &dyn Fn(u64, usize)) -> bool {
         let in_the_way = self.runs.overlapping(&self.spec, rows.heap, min, max, SHORT_RUNS_MAX + 1);
         let short = in_the_way.iter().map(|r| r.1).sum::<usize>() * 4 <= n;
         if in_the_way.len() > SHORT_RUNS_MAX || !short {
             return false;
         }
-        in_the_way.iter().for_each(|r| self.dissolve_run(rows, r.0));
+        in_the_way.iter().for_each(|r| self.dissolve_run(rows, r.0, dissolved));
         true
     }
 
@@ -294,8 +305,9 @@ impl UniqueIndex {
         piece(other) > piece(row_id)
     }
 
-    /// Dissolves the leaf's run: its rows enter the hash. To be called before a key in it changes.
-    pub fn dissolve_run(&self, rows: Rows<'_>, leaf_no: u64) {
+    /// Dissolves the leaf's run: its rows enter the hash. To be called before a key in it changes. `dissolved` is called
+    /// with the leaf and the run's length when that is done, and calls [`UniqueIndex::remove_run`].
+    pub fn dissolve_run(&self, rows: Rows<'_>, leaf_no: u64, dissolved: &dyn Fn(u64, usize)) {
         let n = self.runs.freeze(leaf_no);
         if n == 0 {
             return;
@@ -314,10 +326,10 @@ impl UniqueIndex {
                 }
             }
         }
-        self.runs.remove(leaf_no);
+        dissolved(leaf_no, n);
     }
 
-    /// The leaf died or is rolled back: its run goes.
+    /// The leaf died or is rolled back, or its rows are in the hash: its run goes.
     pub fn remove_run(&self, leaf_no: u64) {
         self.runs.remove(leaf_no);
     }
@@ -381,6 +393,36 @@ impl UniqueIndex {
                 out[row] = Some(rows.row_id(leaf_no, slot));
             }
         });
+    }
+
+    /// About how many rows are not in runs.
+    pub fn hashed_rows(&self) -> usize {
+        self.hashed.load(Ordering::Relaxed)
+    }
+
+    /// How many of the leaf's first slots are in its run.
+    pub fn run_rows(&self, rows: Rows<'_>, leaf_no: u64) -> usize {
+        self.runs.rows_in(&self.spec, rows.heap, leaf_no)
+    }
+
+    /// About how many rows of runs have keys in the interval.
+    pub(crate) fn estimate_runs(&self, encoder: &KeyEncoder, rows: Rows<'_>, interval: &Interval) -> u64 {
+        self.runs.estimate(encoder, &self.spec, rows.heap, interval)
+    }
+
+    /// See [`Runs::walk`].
+    #[expect(clippy::too_many_arguments)]
+    pub(crate) fn walk_runs(
+        &self,
+        encoder: &KeyEncoder,
+        rows: Rows<'_>,
+        interval: &Interval,
+        after: Option<(&[u8], u64)>,
+        reverse: bool,
+        max: usize,
+        out: &mut Candidates,
+    ) {
+        self.runs.walk(encoder, &self.spec, rows, interval, after, reverse, max, out);
     }
 
     pub fn bytes_allocated(&self) -> usize {

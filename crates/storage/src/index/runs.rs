@@ -16,6 +16,9 @@
 //! 3. A run is extended under the directory's read latch and the table's tail latch; all else changes under its write
 //!    latch.
 
+use super::Rows;
+use super::cursor::{Candidates, Interval};
+use super::encode::KeyEncoder;
 use super::key::{KeySpec, RunKey};
 use crate::heap::Heap;
 use crate::leaf::Leaf;
@@ -53,6 +56,17 @@ fn find_slot(spec: &KeySpec, leaf: &Leaf, rows: usize, key: &RunKey) -> Option<u
         return find_int(&first.values, rows, guess, key[0]);
     }
     gallop(rows, guess, |slot| key_at(spec, leaf, slot).map_or(Ordering::Greater, |k| k.cmp(key)))
+}
+
+/// The first of the ascending slots `0..rows` whose key is not below `key`.
+fn first_slot(encoder: &KeyEncoder, spec: &KeySpec, leaf: &Leaf, rows: usize, key: &[u8]) -> usize {
+    let (mut lo, mut hi) = (0, rows);
+    while lo < hi {
+        let mid = (lo + hi) / 2;
+        let below = key_at(spec, leaf, mid).is_some_and(|k| encoder.encode_ints(&k)[..] < *key);
+        if below { lo = mid + 1 } else { hi = mid }
+    }
+    lo
 }
 
 /// Where `key` would lie if the leaf's keys were evenly spaced. A binary search from the middle would touch some seven
@@ -233,6 +247,109 @@ impl Runs {
             .take(max)
             .map(|r| (r.leaf_no, r.rows.load(Memory::Acquire) as usize))
             .collect()
+    }
+
+    /// How many of the leaf's first slots are in its run.
+    pub fn rows_in(&self, spec: &KeySpec, heap: &Heap, leaf_no: u64) -> usize {
+        let first = heap.slot(leaf_no).and_then(|s| key_at(spec, s.read().leaf().filter(|l| l.rows() > 0)?, 0));
+        let runs = self.0.read();
+        let found = first.and_then(|min| Self::candidate(&runs, &min));
+        found.filter(|f| f.0 == leaf_no).map_or(0, |f| f.1)
+    }
+
+    /// About how many rows of runs have keys in the interval.
+    pub fn estimate(&self, encoder: &KeyEncoder, spec: &KeySpec, heap: &Heap, interval: &Interval) -> u64 {
+        let runs = self.0.read();
+        let below = |key: &[u8]| -> u64 {
+            let at = runs.partition_point(|r| encoder.encode_ints(&r.min)[..] < *key);
+            let Some(last) = at.checked_sub(1) else { return 0 };
+            let whole: u64 = runs[..last].iter().map(|r| r.rows.load(Memory::Relaxed) as u64).sum();
+            let rows = runs[last].rows.load(Memory::Acquire) as usize;
+            let state = heap.slot(runs[last].leaf_no).map(|s| s.read());
+            let leaf = state.as_ref().and_then(|s| s.leaf());
+            whole + leaf.map_or(0, |l| first_slot(encoder, spec, l, rows.min(l.rows()), key)) as u64
+        };
+        let total = || runs.iter().map(|r| r.rows.load(Memory::Relaxed) as u64).sum();
+        let hi = interval.end.as_ref().map_or_else(total, |e| below(e));
+        hi.saturating_sub(below(&interval.start))
+    }
+
+    /// Appends rows of runs whose keys lie in the interval and behind `after`, in the walk's direction, at most `max`.
+    #[expect(clippy::too_many_arguments)]
+    pub fn walk(
+        &self,
+        encoder: &KeyEncoder,
+        spec: &KeySpec,
+        rows: Rows<'_>,
+        interval: &Interval,
+        after: Option<(&[u8], u64)>,
+        reverse: bool,
+        max: usize,
+        out: &mut Candidates,
+    ) {
+        let runs = self.0.read();
+        let behind = |key: &[u8], row_id: u64| match after {
+            None => true,
+            Some(a) if reverse => (key, row_id) < a,
+            Some(a) => (key, row_id) > a,
+        };
+        // From where on, or below where, the walk goes on; equal keys are looked at once more, for their row ids.
+        let bound: Option<&[u8]> = match (after, reverse) {
+            (Some((key, _)), _) => Some(key),
+            (None, false) => Some(&interval.start),
+            (None, true) => interval.end.as_deref(),
+        };
+        let at = bound.map_or(runs.len(), |b| runs.partition_point(|r| encoder.encode_ints(&r.min)[..] <= *b));
+        let mut key = Vec::new();
+        let mut visit = |run: &Run, from: Option<&[u8]>| -> bool {
+            let Some(slot) = rows.heap.slot(run.leaf_no) else { return true };
+            let state = slot.read();
+            let Some(leaf) = state.leaf() else { return true };
+            let n = (run.rows.load(Memory::Acquire) as usize).min(leaf.rows());
+            let cut = |key: &[u8]| first_slot(encoder, spec, leaf, n, key);
+            let (first, last) = match (from, reverse) {
+                (None, _) => (0, n),
+                (Some(b), false) => (cut(b), n),
+                (Some(b), true) => (0, (cut(b) + 1).min(n)),
+            };
+            for i in 0..last - first {
+                let slot = if reverse { last - 1 - i } else { first + i };
+                if !leaf.is_live(slot) && !leaf.is_versioned(slot) {
+                    continue;
+                }
+                key.clear();
+                encoder.encode_row(&|c| (leaf.column(c), slot), &mut key);
+                let row_id = rows.row_id(run.leaf_no, slot);
+                if !behind(&key, row_id) {
+                    continue;
+                }
+                if !interval.contains(&key) {
+                    // Before the interval in the walk's direction only at its first step; behind it the walk ends.
+                    let ended = if reverse { key < interval.start } else { key >= interval.start };
+                    if ended {
+                        return false;
+                    }
+                    continue;
+                }
+                if out.len() == max {
+                    return false;
+                }
+                out.push(&key, row_id);
+            }
+            true
+        };
+        let start = at.saturating_sub(1);
+        if reverse {
+            let mut next = at;
+            while next > 0 && visit(&runs[next - 1], (next == at).then_some(bound).flatten()) {
+                next -= 1;
+            }
+        } else {
+            let mut next = if bound.is_some() { start } else { 0 };
+            while next < runs.len() && visit(&runs[next], (next == start).then_some(bound).flatten()) {
+                next += 1;
+            }
+        }
     }
 
     /// Takes the leaf's run away, if it has one.

@@ -1,0 +1,214 @@
+//! Ordered indexes: when they exist, and how they keep up with the table.
+//!
+//! ```text
+//!            first use, CREATE INDEX           every leaf was read, what came meanwhile is in
+//!   Cold ───────────────────────────▶ Building ───────────────────────────────────────────────▶ Live
+//!   no tree, nobody maintains it      writers note keys in a log       writers change the tree
+//! ```
+//! An index that nobody reads in order costs nothing: neither loads nor inserts maintain it, and after a start there is
+//! nothing to rebuild. Its first use builds the tree from the heap with several threads.
+//!
+//! Invariants
+//! 1. In a live index there is an entry (key, row id) for every version that some transaction may see or a rollback
+//!    restore, but for rows in leaves that are still *pending* and for rows in sorted runs (where the index leaves
+//!    those out). There may be entries more; whoever reads them compares the row's key.
+//! 2. Whoever gives a row a new key holds the leaf's key latch (`LeafSlot::keys`) from before the version exists until
+//!    the entry does; so does whoever takes an entry away, while he makes sure that no version needs it. So neither can
+//!    overlook the other.
+//! 3. A build turns the state to Building, raises the epoch of the table's indexes, then reads each leaf under its key
+//!    latch. A writer looks at the epoch under the same latch: it was there before the build read the leaf, or it knows
+//!    of the build.
+//! 4. Leaves of a bulk load are not entered row by row: they are pending until somebody reads the index.
+
+use super::btree::Tree;
+use super::encode::KeyEncoder;
+use crate::sync::{AtomicU8, AtomicUsize, Mutex, Ordering, Rank};
+use catalog::{IndexAlgorithm, IndexDef, IndexKind, TableDef, TableEngine};
+use std::sync::OnceLock;
+use types::PhysType;
+
+/// A key as bytes, and a row that has, had or will have it.
+pub type KeyedRow = (Vec<u8>, u64);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum State {
+    Cold,
+    Building,
+    Live,
+}
+
+#[derive(Debug)]
+pub struct OrderedIndex {
+    pub encoder: KeyEncoder,
+    /// Rows in sorted runs of the unique index of the same position have no entries.
+    pub leaves_out_runs: bool,
+    state: AtomicU8,
+    tree: OnceLock<Tree>,
+    /// While building: keys that rows got, or may have lost.
+    log: Mutex<Vec<KeyedRow>>,
+    /// Leaves that a load brought since the build began.
+    pending: Mutex<Vec<u64>>,
+    /// Of these and of those just being brought in.
+    pending_count: AtomicUsize,
+    /// Held by who builds or brings in pending leaves.
+    pub building: Mutex<()>,
+    /// Entries made for versions whose end the index will not be told of: see [`OrderedIndex::add_orphans`].
+    orphans: Mutex<Vec<KeyedRow>>,
+}
+
+impl OrderedIndex {
+    /// `None`: the index has no ordered form.
+    pub fn new(table: &TableDef, index: &IndexDef) -> Option<OrderedIndex> {
+        if matches!(index.kind, IndexKind::FullText | IndexKind::Spatial) {
+            return None;
+        }
+        if table.engine == TableEngine::Memory && index.algorithm == Some(IndexAlgorithm::Hash) {
+            return None;
+        }
+        let encoder = KeyEncoder::new(table, index);
+        let plain_int = |p: &catalog::IndexPart| {
+            let column = &table.columns[p.column_idx];
+            let wide = matches!(
+                column.ty.phys(),
+                PhysType::I128 | PhysType::I256 | PhysType::F32 | PhysType::F64 | PhysType::Str
+            );
+            !wide && !column.nullable && !p.descending
+        };
+        let leaves_out_runs =
+            index.is_unique() && index.parts.len() <= super::key::RUN_PARTS_MAX && index.parts.iter().all(plain_int);
+        Some(OrderedIndex {
+            encoder,
+            leaves_out_runs,
+            state: AtomicU8::new(State::Cold as u8),
+            tree: OnceLock::new(),
+            log: Mutex::new(Rank::IndexLog, Vec::new()),
+            pending: Mutex::new(Rank::IndexLog, Vec::new()),
+            pending_count: AtomicUsize::new(0),
+            building: Mutex::new(Rank::IndexBuild, ()),
+            orphans: Mutex::new(Rank::IndexLog, Vec::new()),
+        })
+    }
+
+    pub fn state(&self) -> State {
+        match self.state.load(Ordering::Acquire) {
+            0 => State::Cold,
+            1 => State::Building,
+            _ => State::Live,
+        }
+    }
+
+    /// Writers have to maintain it.
+    #[inline]
+    pub fn is_maintained(&self) -> bool {
+        self.state.load(Ordering::Acquire) != State::Cold as u8
+    }
+
+    /// The tree, once it is complete.
+    pub fn tree(&self) -> Option<&Tree> {
+        self.tree.get()
+    }
+
+    pub fn begin_build(&self) {
+        self.state.store(State::Building as u8, Ordering::Release);
+    }
+
+    /// Lets readers see the tree, which has all that the leaves held. What came meanwhile is still in the log.
+    pub fn set_tree(&self, tree: Tree) {
+        self.tree.set(tree).expect("one build at a time, and it happens once");
+    }
+
+    /// What was noted since the build began or since the last call; after an empty answer the index is live.
+    pub fn take_log(&self) -> Vec<KeyedRow> {
+        let mut log = self.log.lock();
+        if log.is_empty() {
+            self.state.store(State::Live as u8, Ordering::Release);
+        }
+        std::mem::take(&mut log)
+    }
+
+    /// Notes the key while the index is being built. False: it is live, or cold.
+    fn note(&self, key: &[u8], row_id: u64) -> bool {
+        if self.state() != State::Building {
+            return false;
+        }
+        let mut log = self.log.lock();
+        let building = self.state() == State::Building;
+        if building {
+            log.push((key.to_vec(), row_id));
+        }
+        building
+    }
+
+    /// A row gets this key. The leaf's key latch is held.
+    pub fn enter(&self, key: &[u8], row_id: u64) {
+        if self.is_maintained()
+            && !self.note(key, row_id)
+            && let Some(tree) = self.tree()
+        {
+            tree.insert(key, row_id);
+        }
+    }
+
+    /// The row may have no version with this key any more: `used` looks. The leaf's key latch is held.
+    pub fn forget(&self, key: &[u8], row_id: u64, used: impl FnOnce() -> bool) {
+        if self.is_maintained()
+            && !self.note(key, row_id)
+            && let Some(tree) = self.tree()
+            && !used()
+        {
+            tree.remove(key, row_id);
+        }
+    }
+
+    /// Makes the entry exist just if a version needs it. The leaf's key latch is held.
+    pub fn reconcile(&self, key: &[u8], row_id: u64, used: bool) {
+        if let Some(tree) = self.tree() {
+            if used {
+                tree.insert(key, row_id);
+            } else {
+                tree.remove(key, row_id);
+            }
+        }
+    }
+
+    /// Updates made before the index existed keep before-images of the columns they changed alone: when such a version
+    /// is pruned, its key cannot be told any more. Its entry is remembered here, and looked at whenever versions of the
+    /// leaf are pruned.
+    pub fn add_orphans(&self, orphans: Vec<KeyedRow>) {
+        self.orphans.lock().extend(orphans);
+    }
+
+    pub fn take_orphans(&self, of_leaf: impl Fn(u64) -> bool) -> Vec<KeyedRow> {
+        let mut orphans = self.orphans.lock();
+        if orphans.is_empty() {
+            return Vec::new();
+        }
+        orphans.extract_if(.., |o| of_leaf(o.1)).collect()
+    }
+
+    /// A load has attached this leaf.
+    pub fn add_pending(&self, leaf_no: u64) {
+        let mut pending = self.pending.lock();
+        pending.push(leaf_no);
+        self.pending_count.fetch_add(1, Ordering::Release);
+    }
+
+    pub fn has_pending(&self) -> bool {
+        self.pending_count.load(Ordering::Acquire) > 0
+    }
+
+    pub fn pending(&self) -> Vec<u64> {
+        self.pending.lock().clone()
+    }
+
+    /// The first `n` pending leaves are in.
+    pub fn pending_done(&self, n: usize) {
+        self.pending.lock().drain(..n);
+        self.pending_count.fetch_sub(n, Ordering::Release);
+    }
+
+    pub fn bytes_allocated(&self) -> usize {
+        self.tree().map_or(0, Tree::bytes_allocated)
+    }
+}

@@ -1,0 +1,94 @@
+//! The indexes that a table has at a moment.
+//!
+//! CREATE and DROP INDEX put a new set in place of the old one; builds of ordered indexes raise its epoch. A writer
+//! takes the set, works out keys, and looks at the epoch again under the leaf's latch before it changes anything; if it
+//! has risen, the writer begins anew. So a build that reads the leaf later finds all keys that the writer did not enter.
+
+use super::UniqueIndex;
+use super::key::KeySpec;
+use super::ordered::OrderedIndex;
+use crate::sync::{AtomicU64, Ordering, Rank, RwLock};
+use catalog::TableDef;
+use std::sync::Arc;
+
+#[derive(Clone, Debug)]
+pub struct IndexSet {
+    pub def: Arc<TableDef>,
+    /// The unique indexes, which come first in the definition.
+    pub unique: Arc<[Arc<UniqueIndex>]>,
+    /// The ordered form of each index of the definition, where it has one.
+    pub ordered: Arc<[Option<Arc<OrderedIndex>>]>,
+    pub epoch: u64,
+}
+
+impl IndexSet {
+    pub fn new(def: Arc<TableDef>) -> IndexSet {
+        let unique = def.indexes.iter().take_while(|i| i.is_unique());
+        IndexSet {
+            unique: unique.map(|i| Arc::new(UniqueIndex::new(KeySpec::new(&def, i)))).collect(),
+            ordered: def.indexes.iter().map(|i| OrderedIndex::new(&def, i).map(Arc::new)).collect(),
+            epoch: 0,
+            def,
+        }
+    }
+
+    /// The ordered indexes that writers have to maintain, with their positions.
+    pub fn maintained(&self) -> impl Iterator<Item = (usize, &Arc<OrderedIndex>)> {
+        let all = self.ordered.iter().enumerate();
+        all.filter_map(|(i, o)| Some((i, o.as_ref()?))).filter(|(_, o)| o.is_maintained())
+    }
+
+    /// Whether one of `columns` is part of a key that has to be maintained.
+    pub fn has_keys_on(&self, columns: &[usize]) -> bool {
+        let touches = |c: &[usize]| c.iter().any(|c| columns.contains(c));
+        self.unique.iter().any(|i| touches(&i.spec.columns))
+            || self.maintained().any(|(_, o)| touches(o.encoder.columns()))
+    }
+
+    /// Columns of maintained indexes that one of `columns` is part of: before-images of updates to those carry them.
+    pub fn columns_kept(&self, columns: &[usize]) -> Vec<usize> {
+        let unique = self.unique.iter().map(|i| &i.spec.columns[..]);
+        let mut out = Vec::new();
+        for of_index in unique.chain(self.maintained().map(|(_, o)| o.encoder.columns())) {
+            if of_index.iter().any(|c| columns.contains(c)) {
+                out.extend_from_slice(of_index);
+            }
+        }
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+}
+
+/// Where a table keeps its set.
+#[derive(Debug)]
+pub struct IndexCell {
+    set: RwLock<Arc<IndexSet>>,
+    epoch: AtomicU64,
+}
+
+impl IndexCell {
+    pub fn new(set: IndexSet) -> IndexCell {
+        IndexCell { set: RwLock::new(Rank::IndexSet, Arc::new(set)), epoch: AtomicU64::new(0) }
+    }
+
+    pub fn get(&self) -> Arc<IndexSet> {
+        self.set.read().clone()
+    }
+
+    /// Whether `set` is the one in place.
+    #[inline]
+    pub fn is_current(&self, set: &IndexSet) -> bool {
+        self.epoch.load(Ordering::Acquire) == set.epoch
+    }
+
+    /// Puts a changed set in place, under a higher epoch.
+    pub fn change(&self, f: impl FnOnce(&mut IndexSet)) {
+        let mut set = self.set.write();
+        let mut next = (**set).clone();
+        f(&mut next);
+        next.epoch += 1;
+        self.epoch.store(next.epoch, Ordering::Release);
+        *set = Arc::new(next);
+    }
+}

@@ -1,0 +1,343 @@
+//! Reading tables in the order of an index, and building what that takes.
+//!
+//! ```text
+//!   index_encoder ─▶ KeyRange ─▶ index_cursor ─▶ Candidates ─▶ fetch_candidates ─▶ the rows that the snapshot sees
+//! ```
+//! See [`crate::index::ordered`] for when an ordered index exists and how it keeps up.
+
+use crate::index::btree::Tree;
+use crate::index::cursor::{Candidates, IndexCursor, KeyRange};
+use crate::index::encode::KeyEncoder;
+use crate::index::ordered::{KeyedRow, OrderedIndex, State};
+use crate::index::set::IndexSet;
+use crate::leaf::Leaf;
+use crate::sync::{AtomicU64, Ordering};
+use crate::table::Table;
+use crate::txn::Snapshot;
+use std::sync::Arc;
+use vector::Chunk;
+
+/// Rows found by an ordered index, in its order.
+#[derive(Clone, Debug)]
+pub struct IndexRows {
+    pub row_ids: Vec<u64>,
+    /// One chunk a wanted column, one position a row.
+    pub columns: Vec<Chunk>,
+}
+
+/// Fewer rows than this are not worth a second thread to a build.
+const BUILD_ROWS_PER_THREAD: u64 = 50_000;
+const BUILD_THREADS_MAX: usize = 16;
+
+impl Table {
+    fn ordered(&self, index: usize) -> Option<Arc<OrderedIndex>> {
+        self.indexes().ordered.get(index)?.clone()
+    }
+
+    /// What makes keys of the index at this position of the definition. `None`: the index has no ordered form.
+    pub fn index_encoder(&self, index: usize) -> Option<IndexEncoder> {
+        self.ordered(index).map(IndexEncoder)
+    }
+
+    /// A walk through a range of the index. The first one builds the index. `None`: it has no ordered form.
+    pub fn index_cursor(&self, index: usize, range: &KeyRange, reverse: bool) -> Option<IndexCursor<'_>> {
+        let set = self.indexes();
+        let ordered = set.ordered.get(index)?.clone()?;
+        self.make_live(&set, index, &ordered);
+        let unique = if ordered.leaves_out_runs { set.unique.get(index).cloned() } else { None };
+        Some(IndexCursor::new(ordered, unique, self.rows(), range, reverse))
+    }
+
+    /// About how many entries the range has. Does not build the index: where it does not exist yet, the answer comes
+    /// from the sample of the table's rows.
+    pub fn index_estimate(&self, index: usize, range: &KeyRange) -> u64 {
+        let set = self.indexes();
+        let Some(Some(ordered)) = set.ordered.get(index) else { return 0 };
+        let Some(interval) = range.interval() else { return 0 };
+        let of_runs = match set.unique.get(index) {
+            Some(unique) if ordered.leaves_out_runs => unique.estimate_runs(&ordered.encoder, self.rows(), &interval),
+            _ => 0,
+        };
+        if let Some(tree) = ordered.tree() {
+            return of_runs + tree.estimate(&interval.start, interval.end.as_deref());
+        }
+        if ordered.leaves_out_runs && set.unique[index].hashed_rows() == 0 {
+            return of_runs;
+        }
+        let statistics = self.statistics();
+        let sample = &statistics.sample;
+        let positions = sample.selection.to_positions(sample.rows);
+        let chunk = |c: usize, row: u16| match &sample.columns[c] {
+            vector::Vector::Flat(chunk) => (&**chunk, row as usize),
+            vector::Vector::Const(chunk) => (&**chunk, 0),
+        };
+        let mut key = Vec::new();
+        let hits = positions.iter().filter(|&&row| {
+            key.clear();
+            ordered.encoder.encode_row(&|c| chunk(c, row), &mut key);
+            interval.contains(&key)
+        });
+        let (hits, rows) = (hits.count() as f64, self.row_count() as f64);
+        // Nothing found among n rows: about one in 2n may be there.
+        (hits.max(0.5) / positions.len().max(1) as f64 * rows).ceil() as u64
+    }
+
+    /// The candidates that `snapshot` sees, each once: under the key that its visible version has. In their order.
+    pub fn fetch_candidates(
+        &self,
+        index: usize,
+        candidates: &Candidates,
+        columns: &[usize],
+        snapshot: &Snapshot,
+    ) -> IndexRows {
+        let row_ids = self.visible_candidates(index, candidates, snapshot);
+        let fetched = self.fetch(&row_ids, columns, snapshot);
+        debug_assert!(fetched.seen.is_none(), "a snapshot does not lose rows");
+        IndexRows { row_ids, columns: fetched.columns }
+    }
+
+    /// The row ids of the candidates that `snapshot` sees under their keys, in their order.
+    pub fn visible_candidates(&self, index: usize, candidates: &Candidates, snapshot: &Snapshot) -> Vec<u64> {
+        let Some(ordered) = self.ordered(index) else { return Vec::new() };
+        let mut scratch = Vec::new();
+        let mut out = Vec::with_capacity(candidates.len());
+        for (i, &row_id) in candidates.row_ids().iter().enumerate() {
+            let seen = self.rows().with(row_id, |leaf, slot| {
+                let has = |at: &dyn Fn(usize) -> _| ordered.encoder.has_key(at, candidates.key(i), &mut scratch);
+                leaf.with_seen(slot, snapshot, has)
+            });
+            if seen == Some(Some(true)) {
+                out.push(row_id);
+            }
+        }
+        out
+    }
+
+    /// The first row in the range that `snapshot` sees, from the low or (`reverse`) the high end: MIN and MAX.
+    pub fn index_first(&self, index: usize, range: &KeyRange, reverse: bool, snapshot: &Snapshot) -> Option<u64> {
+        let mut cursor = self.index_cursor(index, range, reverse)?;
+        let mut batch = Candidates::default();
+        let mut max = 4;
+        while cursor.next(&mut batch, max) {
+            if let Some(&row_id) = self.visible_candidates(index, &batch, snapshot).first() {
+                return Some(row_id);
+            }
+            max = (max * 4).min(1024);
+        }
+        None
+    }
+
+    /// Builds the ordered form of the index if it does not exist, and brings in what loads left out.
+    pub fn build_index(&self, index: usize) {
+        let set = self.indexes();
+        if let Some(Some(ordered)) = set.ordered.get(index) {
+            self.make_live(&set, index, ordered);
+        }
+    }
+
+    fn make_live(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex) {
+        if ordered.state() == State::Live && !ordered.has_pending() {
+            return;
+        }
+        let _building = ordered.building.lock();
+        if ordered.state() != State::Live {
+            self.build(set, index, ordered);
+        }
+        self.catch_up(set, index, ordered);
+    }
+
+    fn build(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex) {
+        ordered.begin_build();
+        self.indexes.change(|_| {});
+        let leaf_count = self.leaf_count();
+        let wanted = (self.row_count() / BUILD_ROWS_PER_THREAD) as usize + 1;
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let next_leaf = AtomicU64::new(0);
+        let work = || {
+            let (mut entries, mut orphans) = (Vec::new(), Vec::new());
+            loop {
+                let leaf_no = next_leaf.fetch_add(1, Ordering::Relaxed);
+                if leaf_no >= leaf_count {
+                    break;
+                }
+                let slot = self.slot(leaf_no);
+                let _keys = slot.lock_keys();
+                self.leaf_entries(set, index, ordered, leaf_no, &mut entries, &mut orphans);
+            }
+            (entries, orphans)
+        };
+        let threads = wanted.min(cores).min(BUILD_THREADS_MAX);
+        let parts: Vec<_> = std::thread::scope(|scope| {
+            let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mine = work();
+            let theirs = helpers.into_iter().map(|h| h.join().expect("reading leaves does not panic"));
+            std::iter::once(mine).chain(theirs.collect::<Vec<_>>()).collect()
+        });
+        let mut entries = Vec::with_capacity(parts.len());
+        for (of_thread, orphans) in parts {
+            entries.push(of_thread);
+            ordered.add_orphans(orphans);
+        }
+        ordered.set_tree(Tree::build(ordered.encoder.width(), entries));
+        loop {
+            let log = ordered.take_log();
+            if log.is_empty() {
+                break;
+            }
+            for (key, row_id) in &log {
+                self.reconcile(ordered, key, *row_id);
+            }
+        }
+    }
+
+    /// Brings in the leaves that loads attached since.
+    fn catch_up(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex) {
+        let Some(tree) = ordered.tree() else { return };
+        let pending = ordered.pending();
+        let (mut entries, mut orphans) = (Vec::new(), Vec::new());
+        for &leaf_no in &pending {
+            let _keys = self.slot(leaf_no).lock_keys();
+            entries.clear();
+            self.leaf_entries(set, index, ordered, leaf_no, &mut entries, &mut orphans);
+            entries.sort_unstable();
+            entries.iter().for_each(|(key, row_id)| _ = tree.insert(key, *row_id));
+        }
+        ordered.add_orphans(orphans);
+        ordered.pending_done(pending.len());
+    }
+
+    /// Makes the entry exist just if a version of the row has the key.
+    fn reconcile(&self, ordered: &OrderedIndex, key: &[u8], row_id: u64) -> bool {
+        let _keys = self.slot(self.split(row_id).0).lock_keys();
+        let used = self.has_version_with(ordered, key, row_id);
+        ordered.reconcile(key, row_id, used);
+        used
+    }
+
+    /// Appends the entries of all versions of the leaf's rows. Its key latch is held.
+    fn leaf_entries(
+        &self,
+        set: &IndexSet,
+        index: usize,
+        ordered: &OrderedIndex,
+        leaf_no: u64,
+        entries: &mut Vec<KeyedRow>,
+        orphans: &mut Vec<KeyedRow>,
+    ) {
+        let first = match set.unique.get(index) {
+            Some(unique) if ordered.leaves_out_runs => unique.run_rows(self.rows(), leaf_no),
+            _ => 0,
+        };
+        let state = self.slot(leaf_no).read();
+        let Some(leaf) = state.leaf() else { return };
+        for slot in first..leaf.rows() {
+            let row_id = self.row_id(leaf_no, slot);
+            if !leaf.has_versions() {
+                if leaf.is_live(slot) {
+                    entries.push((key_in_place(&ordered.encoder, leaf, slot), row_id));
+                }
+                continue;
+            }
+            let mut last: Option<Vec<u8>> = None;
+            leaf.each_version(slot, |at, ended_by| {
+                let mut key = Vec::new();
+                ordered.encoder.encode_row(at, &mut key);
+                if last.as_ref() != Some(&key) {
+                    let columns = ordered.encoder.columns();
+                    if ended_by.is_some_and(|c| !columns.iter().all(|k| c.contains(&(*k as u16)))) {
+                        orphans.push((key.clone(), row_id));
+                    }
+                    entries.push((key.clone(), row_id));
+                    last = Some(key);
+                }
+                false
+            });
+        }
+    }
+
+    /// A run's `n` rows are in the hash now: they enter the tree, and the run goes.
+    pub(crate) fn run_dissolved(&self, set: &IndexSet, index: usize, leaf_no: u64, n: usize) {
+        let slot = self.slot(leaf_no);
+        let _keys = slot.lock_keys();
+        if let Some(Some(ordered)) = set.ordered.get(index)
+            && ordered.leaves_out_runs
+            && ordered.is_maintained()
+        {
+            let mut keys = Vec::new();
+            if let Some(leaf) = slot.read().leaf() {
+                let wanted = (0..n.min(leaf.rows())).filter(|&s| leaf.is_live(s) || leaf.is_versioned(s));
+                keys.extend(wanted.map(|s| (key_in_place(&ordered.encoder, leaf, s), self.row_id(leaf_no, s))));
+            }
+            keys.iter().for_each(|(key, row_id)| ordered.enter(key, *row_id));
+        }
+        set.unique[index].remove_run(leaf_no);
+    }
+
+    pub(crate) fn look_at_orphans(&self, set: &IndexSet, leaf_no: u64) {
+        for (_, ordered) in set.maintained() {
+            let orphans = ordered.take_orphans(|row_id| self.split(row_id).0 == leaf_no);
+            if !orphans.is_empty() {
+                let used = |o: &KeyedRow| self.reconcile(ordered, &o.0, o.1);
+                ordered.add_orphans(orphans.into_iter().filter(used).collect());
+            }
+        }
+    }
+
+    /// Compares live ordered indexes with the heap, both ways.
+    pub(crate) fn check_ordered(&self, faults: &mut Vec<String>) {
+        let set = self.indexes();
+        for (i, ordered) in set.ordered.iter().enumerate() {
+            let Some(ordered) = ordered.as_ref().filter(|o| o.state() == State::Live) else { continue };
+            self.make_live(&set, i, ordered);
+            let name = &set.def.indexes[i].name;
+            let Some(tree) = ordered.tree() else { continue };
+            let mut wanted = Vec::new();
+            for leaf_no in 0..self.leaf_count() {
+                let _keys = self.slot(leaf_no).lock_keys();
+                self.leaf_entries(&set, i, ordered, leaf_no, &mut wanted, &mut Vec::new());
+            }
+            wanted.sort_unstable();
+            wanted.dedup();
+            let mut there = Candidates::default();
+            let mut from: KeyedRow = (Vec::new(), 0);
+            let mut n = 0;
+            let mut more = true;
+            while more {
+                there.clear();
+                more = tree.forward((&from.0, from.1), None, 4096, &mut there);
+                for (at, &row_id) in there.row_ids().iter().enumerate() {
+                    let key = there.key(at);
+                    if (key, row_id) < (&from.0[..], from.1) {
+                        faults.push(format!("{name}: the entry of row {row_id} is out of order"));
+                    }
+                    from = (key.to_vec(), row_id + 1);
+                    match wanted.binary_search_by(|w| (&w.0[..], w.1).cmp(&(key, row_id))) {
+                        Ok(_) => n += 1,
+                        Err(_) if self.has_version_with(ordered, key, row_id) => {}
+                        Err(_) => faults.push(format!("{name}: no version of row {row_id} has the key of its entry")),
+                    }
+                }
+            }
+            if n != wanted.len() {
+                faults.push(format!("{name}: {} entries of versions are missing", wanted.len() - n));
+            }
+        }
+    }
+}
+
+fn key_in_place(encoder: &KeyEncoder, leaf: &Leaf, slot: usize) -> Vec<u8> {
+    let mut key = Vec::new();
+    encoder.encode_row(&|c| (leaf.column(c), slot), &mut key);
+    key
+}
+
+/// The encoder of one of a table's indexes.
+#[derive(Clone, Debug)]
+pub struct IndexEncoder(Arc<OrderedIndex>);
+
+impl std::ops::Deref for IndexEncoder {
+    type Target = KeyEncoder;
+    fn deref(&self) -> &KeyEncoder {
+        &self.0.encoder
+    }
+}

@@ -1,0 +1,317 @@
+//! Ordered indexes against the definition of order: every snapshot's rows, sorted.
+
+mod common;
+
+use catalog::{IndexDef, IndexKind, IndexPart};
+use common::*;
+use proptest::prelude::*;
+use std::ops::Bound;
+use std::sync::Arc;
+use storage::{Candidates, KeyRange, LockWait, Snapshot, StorageOptions, Store, Table, Txn};
+use types::{Collation, SqlType, Value};
+use vector::Chunk;
+
+fn key(name: &str, parts: &[(usize, Option<u32>, bool)]) -> IndexDef {
+    let part = |&(column_idx, prefix_len, descending): &_| IndexPart { column_idx, prefix_len, descending };
+    IndexDef {
+        name: name.into(),
+        kind: IndexKind::Plain,
+        parts: parts.iter().map(part).collect(),
+        algorithm: None,
+        comment: "".into(),
+        invisible: false,
+    }
+}
+
+/// `t (k INT PRIMARY KEY, v BIGINT, s VARCHAR(100) utf8mb4, UNIQUE (v, k), KEY (v), KEY (s(2) DESC, v))`
+fn table(leaf_rows: usize) -> (Store, Arc<Table>) {
+    let store = Store::new(StorageOptions { leaf_rows: Some(leaf_rows) });
+    let columns = vec![
+        column("k", SqlType::INT, false),
+        column("v", SqlType::BIGINT, true),
+        column("s", SqlType::varchar(100, Collation::Utf8mb4_0900AiCi), true),
+    ];
+    let indexes = vec![
+        unique("PRIMARY", &[0]),
+        unique("vk", &[1, 0]),
+        key("v", &[(1, None, false)]),
+        key("s", &[(2, Some(2), true), (1, None, false)]),
+    ];
+    let table = store.create_table(def(1, columns, indexes));
+    (store, table)
+}
+
+/// (key, row id) of all rows that the snapshot sees, by scanning.
+fn scanned(table: &Table, index: usize, snapshot: &Snapshot) -> Vec<(Vec<u8>, u64)> {
+    let encoder = table.index_encoder(index).expect("an ordered index");
+    let mut out = Vec::new();
+    for leaf_no in 0..table.leaf_count() {
+        let Some(view) = table.scan_leaf(leaf_no, &[0, 1, 2], snapshot) else { continue };
+        view.selection.for_each(view.rows, |i| {
+            let mut key = Vec::new();
+            encoder.encode_row(&|c| (&*view.columns[c], i), &mut key);
+            out.push((key, view.base_row_id + i as u64));
+        });
+    }
+    out.sort();
+    out
+}
+
+fn walked(
+    table: &Table,
+    index: usize,
+    range: &KeyRange,
+    reverse: bool,
+    batch: usize,
+    snapshot: &Snapshot,
+) -> Vec<(Vec<u8>, u64)> {
+    let encoder = table.index_encoder(index).expect("an ordered index");
+    let mut cursor = table.index_cursor(index, range, reverse).expect("an ordered index");
+    let mut candidates = Candidates::default();
+    let mut out = Vec::new();
+    while cursor.next(&mut candidates, batch) {
+        assert!(!candidates.is_empty() && candidates.len() <= batch);
+        let rows = table.fetch_candidates(index, &candidates, &[0, 1, 2], snapshot);
+        for (i, &row_id) in rows.row_ids.iter().enumerate() {
+            let mut key = Vec::new();
+            encoder.encode_row(&|c| (&rows.columns[c], i), &mut key);
+            out.push((key, row_id));
+        }
+    }
+    out
+}
+
+fn within(range: &KeyRange, key: &[u8]) -> bool {
+    let lo = match &range.lo {
+        Bound::Unbounded => true,
+        Bound::Included(p) => key >= &p[..],
+        Bound::Excluded(p) => key > &p[..] && !key.starts_with(p),
+    };
+    let hi = match &range.hi {
+        Bound::Unbounded => true,
+        Bound::Included(p) => key <= &p[..] || key.starts_with(p),
+        Bound::Excluded(p) => key < &p[..],
+    };
+    lo && hi
+}
+
+fn compare(table: &Table, snapshot: &Snapshot, range_of: impl Fn(usize) -> KeyRange, batch: usize) {
+    for index in 0..4 {
+        let range = range_of(index);
+        let mut wanted = scanned(table, index, snapshot);
+        wanted.retain(|(k, _)| within(&range, k));
+        assert_eq!(walked(table, index, &range, false, batch, snapshot), wanted, "index {index} {range:?}");
+        let first = table.index_first(index, &range, false, snapshot);
+        assert_eq!(first, wanted.first().map(|w| w.1));
+        wanted.reverse();
+        assert_eq!(walked(table, index, &range, true, batch, snapshot), wanted, "index {index} reversed {range:?}");
+        assert_eq!(table.index_first(index, &range, true, snapshot), wanted.first().map(|w| w.1));
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Insert(i64, Option<i64>, Option<String>),
+    Load(Vec<i64>),
+    Update(usize, usize, i64),
+    Delete(usize),
+    Commit,
+    Rollback,
+    Snapshot,
+    Forget,
+    Compare(usize, Option<i64>, Option<i64>, usize),
+    Collect,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let text = proptest::sample::select(vec!["", "a", "ab", "abc", "B", "bé", "Be", "z z"]);
+    let v = prop_oneof![Just(None), (0i64..6).prop_map(Some)];
+    let s = prop_oneof![1 => Just(None), 5 => text.prop_map(|t| Some(t.to_string()))];
+    prop_oneof![
+        6 => (-40i64..40, v, s).prop_map(|(k, v, s)| Op::Insert(k, v, s)),
+        1 => proptest::collection::vec(-60i64..60, 1..30).prop_map(Op::Load),
+        6 => (any::<usize>(), 0usize..3, -40i64..40).prop_map(|(r, c, v)| Op::Update(r, c, v)),
+        3 => any::<usize>().prop_map(Op::Delete),
+        3 => Just(Op::Commit),
+        1 => Just(Op::Rollback),
+        1 => Just(Op::Snapshot),
+        1 => Just(Op::Forget),
+        1 => Just(Op::Collect),
+        2 => (0usize..4, proptest::option::of(-3i64..8), proptest::option::of(-3i64..8), 1usize..9)
+            .prop_map(|(kind, lo, hi, batch)| Op::Compare(kind, lo, hi, batch)),
+    ]
+}
+
+fn range_of(table: &Table, index: usize, kind: usize, lo: Option<i64>, hi: Option<i64>) -> KeyRange {
+    let encoder = table.index_encoder(index).expect("an ordered index");
+    let encode = |v: i64| match index {
+        3 if v < 0 => encoder.encode(&[Value::Null]),
+        3 => {
+            encoder.encode_text_prefix(&[], &[b"a", &b"b"[..], b"be", b"z", b"", b"ab", b"zz", b"zzz"][v as usize][..])
+        }
+        0 => encoder.encode(&[Value::Int(v * 4)]),
+        _ if v < -2 => encoder.encode(&[Value::Null]),
+        _ => encoder.encode(&[Value::Int(v)]),
+    };
+    let bound = |v: Option<i64>, excluded: bool| match v {
+        None => Bound::Unbounded,
+        Some(v) if excluded => Bound::Excluded(encode(v)),
+        Some(v) => Bound::Included(encode(v)),
+    };
+    KeyRange { lo: bound(lo, kind & 1 == 1), hi: bound(hi, kind & 2 == 2) }
+}
+
+fn row(table: &Table, k: i64, v: Option<i64>, s: Option<&str>) -> Vec<Chunk> {
+    let values = vec![Value::Int(k), v.map_or(Value::Null, Value::Int), s.map_or(Value::Null, Value::str)];
+    chunks(table, &[values])
+}
+
+fn visible(table: &Table, store: &Store, txn: &Txn) -> Vec<u64> {
+    scanned(table, 0, &store.txns().current(txn)).into_iter().map(|r| r.1).collect()
+}
+
+fn run(ops: Vec<Op>, leaf_rows: usize, early: bool) {
+    let (store, table) = table(leaf_rows);
+    if early {
+        (0..4).for_each(|i| table.build_index(i));
+    }
+    let mut txn = store.txns().begin();
+    let mut snapshots = vec![];
+    for op in ops {
+        txn.begin_statement();
+        match op {
+            Op::Insert(k, v, s) => {
+                let row = row(&table, k, v, s.as_deref());
+                let refs: Vec<&Chunk> = row.iter().collect();
+                _ = table.try_insert(&txn, &refs, 0).expect("nobody else writes");
+            }
+            Op::Load(keys) => {
+                let savepoint = txn.savepoint();
+                let mut load = storage::BulkAppender::new(&table, &txn).ignore_duplicates();
+                let mut loaded = Ok(());
+                for k in keys {
+                    load.push_value(0, &Value::Int(k));
+                    load.push_value(1, &Value::Int(k % 5));
+                    load.push_value(2, &Value::str(["x", "y", "Ab"][k.rem_euclid(3) as usize]));
+                    loaded = loaded.and_then(|()| load.end_row());
+                }
+                if loaded.and_then(|()| load.finish()).is_err() {
+                    store.txns().rollback_to(&txn, savepoint);
+                }
+            }
+            Op::Update(r, c, v) => {
+                let ids = visible(&table, &store, &txn);
+                if ids.is_empty() {
+                    continue;
+                }
+                let value = match c {
+                    2 => Value::str(["", "a", "Bé", "abd", "z"][v.rem_euclid(5) as usize]),
+                    1 => Value::Int(v.rem_euclid(6)),
+                    _ => Value::Int(v),
+                };
+                let new = chunk(&table, c, &[value]);
+                let savepoint = txn.savepoint();
+                if table.update(&txn, ids[r % ids.len()], &[c], &[&new], 0).is_err() {
+                    store.txns().rollback_to(&txn, savepoint);
+                }
+            }
+            Op::Delete(r) => {
+                let ids = visible(&table, &store, &txn);
+                if !ids.is_empty() {
+                    table.delete(&txn, ids[r % ids.len()]).expect("nobody else writes");
+                }
+            }
+            Op::Commit => {
+                store.txns().commit(&txn);
+                txn = store.txns().begin();
+            }
+            Op::Rollback => {
+                store.txns().rollback(&txn);
+                txn = store.txns().begin();
+            }
+            Op::Snapshot => snapshots.push(store.txns().snapshot_of(&txn)),
+            Op::Forget => drop(snapshots.pop()),
+            Op::Collect => store.txns().collect_garbage(1000),
+            Op::Compare(kind, lo, hi, batch) => {
+                let now = store.txns().current(&txn);
+                for snapshot in snapshots.iter().chain([&now]) {
+                    compare(&table, snapshot, |i| range_of(&table, i, kind, lo, hi), batch);
+                }
+            }
+        }
+    }
+    let now = store.txns().current(&txn);
+    for snapshot in snapshots.iter().chain([&now]) {
+        compare(&table, snapshot, |_| KeyRange::ALL, 7);
+    }
+    drop((now, snapshots));
+    store.txns().commit(&txn);
+    store.txns().collect_garbage(1000);
+    assert_eq!(table.check(), Vec::<String>::new());
+    // Nothing is kept for versions that nobody needs.
+    let rows = table.row_count();
+    for index in 0..4 {
+        let mut cursor = table.index_cursor(index, &KeyRange::ALL, false).expect("an ordered index");
+        let mut candidates = Candidates::default();
+        let mut n = 0;
+        while cursor.next(&mut candidates, 100) {
+            n += candidates.len() as u64;
+        }
+        assert_eq!(n, rows, "entries of index {index}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn every_snapshot_reads_its_rows_in_order(
+        ops in proptest::collection::vec(op(), 1..120),
+        leaf_rows in proptest::sample::select(vec![8usize, 16, 64]),
+        early in any::<bool>(),
+    ) {
+        run(ops, leaf_rows, early);
+    }
+}
+
+#[test]
+fn an_index_is_built_while_others_write() {
+    let (store, table) = table(64);
+    let write = |from: i64, n: i64| {
+        for k in from..from + n {
+            let txn = store.txns().begin();
+            let row = row(&table, k, Some(k % 97), Some(["a", "b", "c"][k as usize % 3]));
+            let ids = table.insert_rows(&txn, &row.iter().collect::<Vec<_>>(), 1).expect("keys are new");
+            if k % 3 == 0 {
+                let new = chunk(&table, 1, &[Value::Int(k % 89 + 1000)]);
+                table.update(&txn, ids[0], &[1], &[&new], 0).expect("it is ours");
+            }
+            if k % 5 == 0 {
+                store.txns().rollback(&txn);
+                continue;
+            }
+            store.txns().commit(&txn);
+            if k % 7 == 0 {
+                let txn = store.txns().begin();
+                if table.lock_row(&txn, ids[0], LockWait::Wait).expect("nobody waits long") == storage::RowLock::Locked
+                {
+                    table.delete(&txn, ids[0]).expect("it is ours");
+                }
+                store.txns().commit(&txn);
+            }
+        }
+    };
+    write(0, 2000);
+    std::thread::scope(|scope| {
+        scope.spawn(|| write(10_000, 2000));
+        scope.spawn(|| write(20_000, 2000));
+        scope.spawn(|| {
+            for _ in 0..20 {
+                let snapshot = store.txns().snapshot();
+                compare(&table, &snapshot, |_| KeyRange::ALL, 500);
+            }
+        });
+    });
+    compare(&table, &store.txns().snapshot(), |_| KeyRange::ALL, 500);
+    store.txns().collect_garbage(1 << 20);
+    assert_eq!(table.check(), Vec::<String>::new());
+}
