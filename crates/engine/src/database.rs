@@ -2,6 +2,7 @@
 
 use crate::accounts::Accounts;
 use crate::prepared::PreparedSlot;
+use crate::mdl::Mdl;
 use crate::process::{Process, ProcessList};
 use crate::session::Session;
 use crate::status::GlobalStatus;
@@ -35,6 +36,7 @@ pub struct Options {
 pub struct Database {
     catalog: Catalog,
     store: Store,
+    mdl: Mdl,
     pool: WorkerPool,
     memory: Arc<MemoryAccountant>,
     variables: GlobalVars,
@@ -69,9 +71,11 @@ impl Database {
                 );
             }
         });
+        let store = Store::new(StorageOptions { leaf_rows: options.leaf_rows });
         let db = Database {
             catalog,
-            store: Store::new(StorageOptions { leaf_rows: options.leaf_rows }),
+            mdl: Mdl::new(store.txns().clone()),
+            store,
             pool: WorkerPool::new(options.workers.unwrap_or(cores - 1)),
             memory: MemoryAccountant::new(memory_bytes),
             variables: GlobalVars::default(),
@@ -107,6 +111,11 @@ impl Database {
 
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Metadata locks.
+    pub(crate) fn mdl(&self) -> &Mdl {
+        &self.mdl
     }
 
     pub fn pool(&self) -> &WorkerPool {

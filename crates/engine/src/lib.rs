@@ -18,6 +18,7 @@ mod dml;
 mod information_schema;
 mod load;
 mod prepared;
+mod mdl;
 mod process;
 mod query;
 mod rows;

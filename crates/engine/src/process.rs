@@ -204,6 +204,11 @@ impl Process {
         self.shown.lock().state = state;
     }
 
+    /// Sets the State column; returns what it was.
+    pub fn swap_state(&self, state: &'static str) -> &'static str {
+        std::mem::replace(&mut self.shown.lock().state, state)
+    }
+
     pub fn set_user(&self, user: &str) {
         self.shown.lock().user = user.to_owned();
     }

@@ -77,6 +77,20 @@ pub struct SessionInfo {
     pub default_week_format: u8,
     /// Of string literals.
     pub collation_connection: types::Collation,
+    /// GET_LOCK and its like; `None`: not available here.
+    pub locks: Option<std::sync::Arc<dyn UserLocks>>,
+}
+
+/// Locks by name, as GET_LOCK takes them. Names are of one case.
+pub trait UserLocks: std::fmt::Debug + Send + Sync {
+    /// GET_LOCK: false after `timeout` (`None`: no limit). 3058 for the victim of a deadlock.
+    fn get(&self, name: &str, timeout: Option<std::time::Duration>) -> Result<bool>;
+    /// RELEASE_LOCK: `None` if nobody has it, false if another session has.
+    fn release(&self, name: &str) -> Option<bool>;
+    /// RELEASE_ALL_LOCKS: how many there were.
+    fn release_all(&self) -> u64;
+    /// The connection that has the lock.
+    fn holder(&self, name: &str) -> Option<u64>;
 }
 
 /// Statement parameters; slots are filled before the pipeline that reads them runs.
@@ -193,6 +207,7 @@ impl Default for SessionInfo {
             max_allowed_packet: 64 << 20,
             default_week_format: 0,
             collation_connection: types::Collation::default(),
+            locks: None,
         }
     }
 }

@@ -39,8 +39,8 @@
 //! # Ok::<(), types::Error>(())
 //! ```
 //!
-//! Everything is `Send + Sync`. Nothing here blocks but [`TxnManager::wait_for`] and what calls it: the write functions
-//! of [`Table`], for rows and keys that another transaction holds.
+//! Everything is `Send + Sync`. Nothing here blocks but the write functions of [`Table`], for rows and keys that another
+//! transaction holds.
 
 mod bulk;
 mod check;
@@ -51,6 +51,7 @@ mod heap;
 mod index;
 mod leaf;
 mod ordered;
+mod row_wait;
 mod scan;
 mod stats;
 mod store;
@@ -58,6 +59,7 @@ pub mod sync;
 mod table;
 mod txn;
 mod undo;
+mod waits;
 mod write;
 
 pub use bulk::{BulkAppender, BulkDone, ColumnBuilder};
@@ -70,4 +72,5 @@ pub use scan::{LeafView, Zone};
 pub use store::{StorageOptions, Store};
 pub use table::Table;
 pub use txn::{ACTIVE, Change, LockWait, Savepoint, Snapshot, Txn, TxnManager, Versioned};
+pub use waits::{Deadlock, DeadlockMember, DeadlockReport, OwnerId, Sleeper, WaitGraph, WaitInfo, Waiting};
 pub use write::{Duplicate, RowLock};

@@ -65,6 +65,14 @@ pub use imp::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, O
 pub enum Rank {
     /// The building of an ordered index. Held for long, by who builds or waits for the index.
     IndexBuild,
+    /// The names of objects that metadata locks are taken on.
+    MetadataMap,
+    /// The queue for one object's metadata lock.
+    MetadataQueue,
+    /// The list of those who may hold metadata locks.
+    MetadataOwners,
+    /// The metadata locks that one session holds.
+    MetadataHeld,
     /// The map from table ids to tables.
     Store,
     /// A shard of a hash index. A row insert holds one a unique index, in index order.
@@ -93,6 +101,8 @@ pub enum Rank {
     TxnEnd,
     /// Who waits for whom.
     Waits,
+    /// The latest deadlock.
+    DeadlockReport,
     /// The order of commits.
     Commit,
     /// The set of snapshots in use.

@@ -12,21 +12,18 @@
 //! 2. A snapshot sees a version iff its transaction's `commit_ts <= ts`, or it is the snapshot's own transaction's and
 //!    an earlier statement made it.
 //! 3. Versions up to [`TxnManager::oldest`] need no before-image: every snapshot in use, and every later one, sees them.
-//! 4. The first updater holds a row until it ends. Whoever wants the row sleeps on that transaction; a wait that would
-//!    close a cycle fails with 1213 at once, one that lasts too long with 1205.
+//! 4. The first updater holds a row until it ends. Whoever wants the row sleeps on that transaction
+//!    ([`crate::row_wait`]); of a cycle of waits one fails with 1213 at once, a wait that lasts too long with 1205.
 
-use crate::sync::{self, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
+use crate::waits::{OwnerId, WaitGraph};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
-use types::{Error, Result};
+use std::time::Duration;
 
 /// `commit_ts` of a transaction that has not committed.
 pub const ACTIVE: u64 = u64::MAX;
-
-/// How long a sleeping waiter goes without looking whether it was interrupted.
-const WAIT_SLICE: Duration = Duration::from_millis(50);
 
 /// What holds versions: a table. Transactions know tables only by this.
 pub trait Versioned: Send + Sync + Debug {
@@ -71,8 +68,11 @@ pub struct Txn {
     commit_ts: AtomicU64,
     statement: AtomicU32,
     log: Mutex<TxnLog>,
-    ended: Mutex<bool>,
-    wake: Condvar,
+    pub(crate) ended: Mutex<bool>,
+    pub(crate) wake: Condvar,
+    /// Rows may have been let go before the end: by a rollback of a part.
+    pub(crate) partly_undone: AtomicBool,
+    owner: OwnerId,
     interrupted: AtomicBool,
     stop: OnceLock<Stop>,
     lock_wait_timeout_ms: AtomicU64,
@@ -129,7 +129,21 @@ impl Txn {
         debug_assert!(set.is_ok(), "a transaction has one session");
     }
 
-    fn is_to_stop(&self) -> bool {
+    /// Who holds the transaction's locks: its session, or itself.
+    pub fn owner(&self) -> OwnerId {
+        self.owner
+    }
+
+    /// What a rollback would have to take back.
+    pub fn weight(&self) -> u64 {
+        self.log.lock().changes.len() as u64
+    }
+
+    pub fn lock_wait_timeout(&self) -> Duration {
+        Duration::from_millis(self.lock_wait_timeout_ms.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn is_to_stop(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed) || self.stop.get().is_some_and(|s| (s.0)())
     }
 
@@ -177,6 +191,8 @@ pub struct Snapshot {
     own: u64,
     /// Own statements below this one are seen.
     statement: u32,
+    /// Others' changes are seen whether committed or not.
+    dirty: bool,
     _registered: Arc<Registration>,
 }
 
@@ -187,7 +203,9 @@ impl Snapshot {
 
     #[inline]
     pub fn sees(&self, txn: &Txn, statement: u32) -> bool {
-        txn.commit_ts() <= self.ts || txn.id == self.own && statement < self.statement
+        txn.commit_ts() <= self.ts
+            || txn.id == self.own && statement < self.statement
+            || self.dirty && txn.id != self.own
     }
 
     /// The same point in time, seeing what `txn`'s statements before its current one changed.
@@ -252,8 +270,7 @@ pub struct TxnManager {
     snapshots: Mutex<BTreeMap<u64, u32>>,
     garbage: Mutex<VecDeque<Garbage>>,
     garbage_count: AtomicUsize,
-    /// Who waits for whom, by transaction id. A parallel load may wait for several.
-    waits: Mutex<HashMap<u64, Vec<u64>>>,
+    waits: WaitGraph,
 }
 
 impl TxnManager {
@@ -265,12 +282,22 @@ impl TxnManager {
             snapshots: Mutex::new(Rank::Snapshots, BTreeMap::new()),
             garbage: Mutex::new(Rank::Garbage, VecDeque::new()),
             garbage_count: AtomicUsize::new(0),
-            waits: Mutex::new(Rank::Waits, HashMap::new()),
+            waits: WaitGraph::default(),
         })
     }
 
-    /// Starts a transaction.
+    /// Who waits for whom.
+    pub fn waits(&self) -> &WaitGraph {
+        &self.waits
+    }
+
+    /// Starts a transaction of nobody but itself.
     pub fn begin(&self) -> Arc<Txn> {
+        self.begin_of(self.waits.new_owner())
+    }
+
+    /// Starts a transaction of `owner`, which has no other one.
+    pub fn begin_of(&self, owner: OwnerId) -> Arc<Txn> {
         Arc::new(Txn {
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
             commit_ts: AtomicU64::new(ACTIVE),
@@ -278,6 +305,8 @@ impl TxnManager {
             log: Mutex::new(Rank::TxnLog, TxnLog::default()),
             ended: Mutex::new(Rank::TxnEnd, false),
             wake: Condvar::new(),
+            partly_undone: AtomicBool::new(false),
+            owner,
             interrupted: AtomicBool::new(false),
             stop: OnceLock::new(),
             lock_wait_timeout_ms: AtomicU64::new(50_000),
@@ -300,6 +329,12 @@ impl TxnManager {
         self.take_snapshot(txn.id, u32::MAX)
     }
 
+    /// What READ UNCOMMITTED sees: every row's newest version, but for what `txn`'s current statement changed.
+    pub fn uncommitted(self: &Arc<Self>, txn: Option<&Txn>) -> Snapshot {
+        let (own, statement) = txn.map_or((0, 0), |t| (t.id, t.statement()));
+        Snapshot { dirty: true, ..self.take_snapshot(own, statement) }
+    }
+
     fn take_snapshot(self: &Arc<Self>, own: u64, statement: u32) -> Snapshot {
         let ts = {
             let mut in_use = self.snapshots.lock();
@@ -308,7 +343,7 @@ impl TxnManager {
             *in_use.entry(ts).or_insert(0) += 1;
             ts
         };
-        Snapshot { ts, own, statement, _registered: Arc::new(Registration { ts, manager: self.clone() }) }
+        Snapshot { ts, own, statement, dirty: false, _registered: Arc::new(Registration { ts, manager: self.clone() }) }
     }
 
     /// The newest timestamp up to which everything is seen by every snapshot in use.
@@ -349,20 +384,31 @@ impl TxnManager {
     /// Takes back all changes of `txn` and ends it.
     pub fn rollback(&self, txn: &Txn) {
         assert!(txn.is_active(), "a transaction ends once");
-        self.rollback_to(txn, Savepoint(0));
+        self.undo_from(txn, Savepoint(0));
         txn.end();
     }
 
     /// Takes back what `txn` changed after `savepoint`; rows locked since are let go too.
     pub fn rollback_to(&self, txn: &Txn, savepoint: Savepoint) {
+        if self.undo_from(txn, savepoint) {
+            txn.partly_undone.store(true, Ordering::Relaxed);
+            drop(txn.ended.lock());
+            txn.wake.notify_all();
+        }
+    }
+
+    /// Says whether there was anything.
+    fn undo_from(&self, txn: &Txn, savepoint: Savepoint) -> bool {
         let (tables, undone) = {
             let mut log = txn.log.lock();
             let at = savepoint.0.min(log.changes.len());
             (log.tables.clone(), log.changes.split_off(at))
         };
+        let any = !undone.is_empty();
         for (table, change) in undone.into_iter().rev() {
             tables[table as usize].undo(change);
         }
+        any
     }
 
     fn add_garbage(&self, commit_ts: u64, log: TxnLog) -> usize {
@@ -412,67 +458,8 @@ impl TxnManager {
         }
     }
 
-    /// Sleeps until `owner` has ended. Errors: 1213 if `owner` waits for `txn`, directly or not; 1205 after `txn`'s lock
-    /// wait timeout; 1317 if it was interrupted. No latch may be held.
-    pub fn wait_for(&self, txn: &Txn, owner: &Txn) -> Result<()> {
-        sync::assert_no_latch_held();
-        {
-            let mut waits = self.waits.lock();
-            if reaches(&waits, owner.id, txn.id) {
-                return Err(Error::lock_deadlock());
-            }
-            waits.entry(txn.id).or_default().push(owner.id);
-        }
-        let result = self.sleep_on(txn, owner);
-        let mut waits = self.waits.lock();
-        if let Some(owners) = waits.get_mut(&txn.id) {
-            if let Some(i) = owners.iter().position(|&o| o == owner.id) {
-                owners.swap_remove(i);
-            }
-            if owners.is_empty() {
-                waits.remove(&txn.id);
-            }
-        }
-        result
-    }
-
-    fn sleep_on(&self, txn: &Txn, owner: &Txn) -> Result<()> {
-        let timeout = Duration::from_millis(txn.lock_wait_timeout_ms.load(Ordering::Relaxed));
-        let begun = Instant::now();
-        let mut ended = owner.ended.lock();
-        while !*ended {
-            if txn.is_to_stop() {
-                return Err(Error::query_interrupted());
-            }
-            let Some(left) = timeout.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) else {
-                return Err(Error::lock_wait_timeout());
-            };
-            ended = owner.wake.wait(ended, left.min(WAIT_SLICE));
-        }
-        Ok(())
-    }
-
     /// Garbage queue length: commits whose versions are still to be pruned.
     pub fn garbage_len(&self) -> usize {
         self.garbage_count.load(Ordering::Relaxed)
     }
-}
-
-/// Whether `from` waits for `to`, directly or through others.
-fn reaches(waits: &HashMap<u64, Vec<u64>>, from: u64, to: u64) -> bool {
-    let mut seen = vec![from];
-    let mut next = 0;
-    while next < seen.len() {
-        let at = seen[next];
-        next += 1;
-        if at == to {
-            return true;
-        }
-        for &owner in waits.get(&at).into_iter().flatten() {
-            if !seen.contains(&owner) {
-                seen.push(owner);
-            }
-        }
-    }
-    false
 }

@@ -14,6 +14,7 @@ use crate::index::ordered::OrderedIndex;
 use crate::index::set::IndexSet;
 use crate::index::{Conflict, ShardGuard, UniqueIndex};
 use crate::leaf::{Leaf, RowState};
+use crate::row_wait::RowWait;
 use crate::table::Table;
 use crate::txn::{Change, LockWait, Txn, Versioned};
 use std::ops::Range;
@@ -165,6 +166,7 @@ impl Table {
         key: impl Fn(usize) -> Option<(u64, Key<'k>)>,
         own: Option<u64>,
     ) -> Result<std::result::Result<Vec<Option<ShardGuard<'s>>>, Duplicate>> {
+        let mut wait = RowWait::new(&self.txns, txn);
         'retry: loop {
             let mut guards = Vec::with_capacity(set.unique.len());
             for (i, index) in set.unique.iter().enumerate() {
@@ -181,7 +183,8 @@ impl Table {
                     }
                     Conflict::Wait(owner) => {
                         drop((guard, guards));
-                        self.txns.wait_for(txn, &owner)?;
+                        let wanted = || format!("key {} of index {}", index.spec.text(key), index.spec.name);
+                        wait.on(&[owner], wanted)?;
                         continue 'retry;
                     }
                 }
@@ -258,6 +261,10 @@ impl Table {
         txn.note(&table, changes);
     }
 
+    fn row_wanted(&self, mode: &str, row_id: u64) -> String {
+        format!("{mode} lock on row {row_id} of {}.{}", self.def().schema, self.def().name)
+    }
+
     /// Runs `change` on the row once `txn` may change it. `Ok(None)`: the row is gone, or held by another and not waited for.
     fn with_held<R>(
         self: &Arc<Self>,
@@ -268,6 +275,7 @@ impl Table {
     ) -> Result<std::result::Result<R, RowLock>> {
         let (leaf_no, slot) = self.split(row_id);
         let Some(leaf_slot) = self.heap.slot(leaf_no) else { return Ok(Err(RowLock::Gone)) };
+        let mut waiting = RowWait::new(&self.txns, txn);
         loop {
             let owner = {
                 let mut state = leaf_slot.write();
@@ -285,7 +293,7 @@ impl Table {
                 }
             };
             match wait {
-                LockWait::Wait => self.txns.wait_for(txn, &owner)?,
+                LockWait::Wait => waiting.on(&[owner], || self.row_wanted("EXCLUSIVE", row_id))?,
                 LockWait::NoWait => return Err(Error::lock_nowait()),
                 LockWait::SkipLocked => return Ok(Err(RowLock::Skipped)),
             }

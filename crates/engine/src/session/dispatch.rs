@@ -4,7 +4,7 @@ use super::Session;
 use crate::process::Kill;
 use crate::sink::ResultSink;
 use crate::status::add;
-use parser::ast::{FlushWhat, MaintenanceOp, ShowWhat, Statement};
+use parser::ast::{MaintenanceOp, ShowWhat, Statement};
 use types::{Error, Result};
 
 /// Statements that show the diagnostics area instead of starting a new one.
@@ -51,7 +51,20 @@ fn commits_first(s: &Statement) -> bool {
 }
 
 impl Session {
+    /// Runs a statement under the metadata locks that it needs.
     pub(crate) fn dispatch(
+        &mut self,
+        statement: &Statement,
+        text: &[u8],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        let mark = self.db.mdl().mark(&self.locks.owner);
+        let result = self.run_statement(statement, text, more, sink);
+        self.unlock_statement(statement, mark, result)
+    }
+
+    fn run_statement(
         &mut self,
         statement: &Statement,
         text: &[u8],
@@ -60,8 +73,12 @@ impl Session {
     ) -> Result<()> {
         use Statement::*;
         if commits_first(statement) {
-            self.commit()?;
+            if !matches!(statement, LockTables(_)) {
+                self.check_writable()?;
+            }
+            self.commit_all()?;
         }
+        self.lock_statement(statement, text)?;
         match statement {
             Query(q) => self.query(q, more, sink),
             Explain(e) => self.explain(e, more, sink),
@@ -94,13 +111,7 @@ impl Session {
             RollbackTo(name) => self.simple(more, sink, |s| s.rollback_to(name)),
             ReleaseSavepoint(name) => self.simple(more, sink, |s| s.release_savepoint(name)),
             Kill(k) => self.kill(k, more, sink),
-            Flush(f) => match &f.what {
-                FlushWhat::Options(_) => self.send_ok(0, String::new(), more, sink),
-                FlushWhat::Tables { with_read_lock: false, for_export: false, .. } => {
-                    self.send_ok(0, String::new(), more, sink)
-                }
-                FlushWhat::Tables { .. } => Err(Error::not_supported("FLUSH TABLES ... WITH READ LOCK")),
-            },
+            Flush(f) => self.simple(more, sink, |s| s.flush(&f.what)),
             TableMaintenance(t) => match t.op {
                 MaintenanceOp::Analyze if t.histogram.is_none() => self.analyze(&t.tables, more, sink),
                 MaintenanceOp::Analyze => Err(Error::not_supported("histograms")),
@@ -145,8 +156,8 @@ impl Session {
             GetDiagnostics(_) => Err(Error::not_supported("GET DIAGNOSTICS")),
             Signal(_) => Err(Error::not_supported("SIGNAL")),
             Xa(_) => Err(Error::not_supported("XA")),
-            LockTables(_) => Err(Error::not_supported("LOCK TABLES")),
-            UnlockTables => self.send_ok(0, String::new(), more, sink),
+            LockTables(locks) => self.simple(more, sink, |s| s.lock_tables(locks)),
+            UnlockTables => self.simple(more, sink, Session::unlock_tables),
             LockInstance | UnlockInstance => Err(Error::not_supported("LOCK INSTANCE")),
             Reset(_) => Err(Error::not_supported("RESET")),
             Shutdown => Err(Error::not_supported("SHUTDOWN")),
@@ -172,16 +183,7 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
-        let read_only = self.txn.as_ref().is_some_and(|t| t.read_only());
-        if commit {
-            self.commit()?
-        } else {
-            self.rollback()?
-        }
-        if completion.chain == Some(true) {
-            self.begin(false, Some(read_only))?;
-        }
-        if completion.release == Some(true) {
+        if self.complete(commit, completion)? {
             self.process.kill(Kill::Connection);
         }
         self.send_ok(0, String::new(), more, sink)

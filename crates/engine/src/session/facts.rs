@@ -46,6 +46,7 @@ impl Session {
             max_allowed_packet: self.vars.uint("max_allowed_packet"),
             default_week_format: self.vars.int("default_week_format") as u8,
             collation_connection: Collation::from_name(self.vars.text("collation_connection")).unwrap_or_default(),
+            locks: Some(self.locks.named.clone()),
         }
     }
 
@@ -124,6 +125,10 @@ impl CatalogReader for Session {
     fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
         if schema.eq_ignore_ascii_case("information_schema") {
             return information_schema::relation(name);
+        }
+        if let Err(e) = self.lock_named(schema, name) {
+            self.locks.fail(e);
+            return None;
         }
         self.db.catalog().relation(schema, name)
     }

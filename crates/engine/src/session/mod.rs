@@ -8,6 +8,7 @@
 //! - [`set`]: SET, SET NAMES, SET TRANSACTION.
 //! - [`facts`]: what expressions and information_schema may ask the session.
 //! - [`txn`]: the open transaction, if any.
+//! - [`locks`]: metadata locks, LOCK TABLES, GET_LOCK.
 //!
 //! Invariants
 //! 1. A statement that fails leaves variables, current database and (outside the statement itself) the transaction as
@@ -16,6 +17,7 @@
 
 mod dispatch;
 mod facts;
+mod locks;
 mod set;
 mod txn;
 mod users;
@@ -31,7 +33,8 @@ use parser::ParseOptions;
 use std::sync::Arc;
 use types::{Error, Result, SqlType, Value, Warning, WarningLevel};
 
-pub(crate) use txn::Transaction;
+use locks::SessionLocks;
+pub(crate) use txn::{Isolation, NextTransaction, Transaction};
 
 /// See the module head.
 #[derive(Debug)]
@@ -62,6 +65,8 @@ pub struct Session {
     prepared: PreparedStatements,
     /// Values of the running statement's parameters.
     params: Arc<[(Value, SqlType)]>,
+    next_txn: NextTransaction,
+    locks: SessionLocks,
     /// Set by USE, for session tracking.
     schema_changed: bool,
 }
@@ -78,6 +83,7 @@ impl Session {
         let vars = SessionVars::new(db.variables());
         let sql_mode = set::parse_sql_mode(vars.text("sql_mode"));
         let warnings = Warnings::new(vars.uint("max_error_count") as usize);
+        let locks = SessionLocks::new(&db, &process);
         let mut session = Session {
             db,
             process,
@@ -99,6 +105,8 @@ impl Session {
             txn: None,
             prepared: PreparedStatements::default(),
             params: Arc::default(),
+            next_txn: NextTransaction::default(),
+            locks,
             schema_changed: false,
         };
         session.start_clock();
@@ -326,6 +334,8 @@ impl Session {
     pub fn reset(&mut self) {
         self.rollback_quietly();
         self.prepared.clear();
+        self.release_all_locks();
+        self.next_txn = NextTransaction::default();
         self.vars = SessionVars::new(self.db.variables());
         self.sql_mode = set::parse_sql_mode(self.vars.text("sql_mode"));
         self.user_vars.clear();
@@ -346,5 +356,6 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.rollback_quietly();
+        self.db.mdl().remove_owner(&self.locks.owner);
     }
 }

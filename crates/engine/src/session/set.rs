@@ -193,8 +193,14 @@ impl Session {
                 self.vars.set(def, text);
             }
             Assignment::Transaction { global, isolation, read_only, next_only } => {
-                if next_only && self.txn.as_ref().is_some_and(|t| t.is_explicit()) {
-                    return Err(Error::cant_change_tx_characteristics());
+                if next_only {
+                    if self.txn.as_ref().is_some_and(|t| t.is_explicit()) {
+                        return Err(Error::cant_change_tx_characteristics());
+                    }
+                    let isolation = isolation.map(super::Isolation::from_text);
+                    self.next_txn.isolation = isolation.or(self.next_txn.isolation);
+                    self.next_txn.read_only = read_only.or(self.next_txn.read_only);
+                    return Ok(());
                 }
                 let read_only = read_only.map(|r| if r { "ON" } else { "OFF" });
                 let named = [

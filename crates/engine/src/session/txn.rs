@@ -6,13 +6,55 @@
 //! ```
 //! A statement that fails is undone alone (to the savepoint taken before it); the transaction stays, unless the error
 //! says that all of it was rolled back (1213).
+//!
+//! What a consistent read sees
+//! ```text
+//!  READ UNCOMMITTED   every row's newest version, committed or not
+//!  READ COMMITTED     what was committed when the statement began
+//!  REPEATABLE READ    what was committed at the transaction's first read
+//!  SERIALIZABLE       what is committed: writers of the tables read are kept out until the transaction ends
+//! ```
+//! and always what the transaction's own earlier statements changed. Statements that change or lock rows see the newest
+//! committed versions, at every level.
 
 use super::Session;
 use crate::status::add;
+use parser::ast::CompletionType;
 use std::sync::Arc;
 use std::time::Duration;
 use storage::{Savepoint, Snapshot, Txn};
 use types::{Error, ErrorCode, Result};
+
+/// See the module head.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Isolation {
+    ReadUncommitted,
+    ReadCommitted,
+    RepeatableRead,
+    Serializable,
+}
+
+impl Isolation {
+    /// The value of `transaction_isolation`.
+    pub fn from_text(text: &str) -> Isolation {
+        match text {
+            "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
+            "READ-COMMITTED" => Isolation::ReadCommitted,
+            "SERIALIZABLE" => Isolation::Serializable,
+            _ => Isolation::RepeatableRead,
+        }
+    }
+
+    /// As information_schema.INNODB_TRX has it.
+    pub fn spaced(self) -> &'static str {
+        match self {
+            Isolation::ReadUncommitted => "READ UNCOMMITTED",
+            Isolation::ReadCommitted => "READ COMMITTED",
+            Isolation::RepeatableRead => "REPEATABLE READ",
+            Isolation::Serializable => "SERIALIZABLE",
+        }
+    }
+}
 
 /// An open transaction and how it came to be.
 #[derive(Debug)]
@@ -22,6 +64,7 @@ pub(crate) struct Transaction {
     snapshot: Option<Snapshot>,
     explicit: bool,
     read_only: bool,
+    isolation: Isolation,
     savepoints: Vec<(Box<str>, Savepoint)>,
 }
 
@@ -33,26 +76,72 @@ impl Transaction {
     pub fn read_only(&self) -> bool {
         self.read_only
     }
+
+    /// What a rollback would have to take back.
+    pub fn weight(&self) -> u64 {
+        self.txn.weight()
+    }
+}
+
+/// SET TRANSACTION without a scope: holds for the next transaction only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct NextTransaction {
+    pub isolation: Option<Isolation>,
+    pub read_only: Option<bool>,
 }
 
 impl Session {
     /// BEGIN and START TRANSACTION.
     pub(super) fn begin(&mut self, consistent_snapshot: bool, read_only: Option<bool>) -> Result<()> {
-        self.commit()?;
-        let read_only = read_only.unwrap_or_else(|| self.vars().on("transaction_read_only"));
+        // SET TRANSACTION means the transaction that begins here, not the one that ends.
+        let next = self.next_txn;
+        self.unlock_tables_at_begin();
+        self.commit_all()?;
+        self.next_txn = next;
+        let read_only = read_only.unwrap_or_else(|| self.next_read_only());
         self.open_transaction(true, read_only);
-        if consistent_snapshot {
+        if consistent_snapshot && self.isolation() == Isolation::RepeatableRead {
             self.read_snapshot();
         }
         Ok(())
     }
 
     fn open_transaction(&mut self, explicit: bool, read_only: bool) {
-        let txn = self.db.store().txns().begin();
+        let isolation = self.isolation();
+        self.next_txn = NextTransaction::default();
+        let txn = self.db.store().txns().begin_of(self.locks.owner.id);
         let process = self.process.clone();
         txn.stop_waiting_when(move || process.killed().is_some());
-        txn.set_lock_wait_timeout(Duration::from_secs(self.vars().uint("innodb_lock_wait_timeout")));
-        self.txn = Some(Transaction { txn, snapshot: None, explicit, read_only, savepoints: Vec::new() });
+        self.locks.owner.begin(&txn, isolation.spaced(), read_only, explicit);
+        self.txn = Some(Transaction { txn, snapshot: None, explicit, read_only, isolation, savepoints: Vec::new() });
+    }
+
+    /// Of the open transaction, or else of the next one.
+    pub(crate) fn isolation(&self) -> Isolation {
+        match &self.txn {
+            Some(t) => t.isolation,
+            None => self
+                .next_txn
+                .isolation
+                .unwrap_or_else(|| Isolation::from_text(self.vars().text("transaction_isolation"))),
+        }
+    }
+
+    fn next_read_only(&self) -> bool {
+        self.next_txn.read_only.unwrap_or_else(|| self.vars().on("transaction_read_only"))
+    }
+
+    /// Whether statements that change something are refused: 1792.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        let read_only = self.txn.as_ref().map_or_else(|| self.next_read_only(), |t| t.read_only);
+        if read_only { Err(Error::cant_execute_in_read_only_transaction()) } else { Ok(()) }
+    }
+
+    /// Whether the running statement's plain reads keep writers away: SERIALIZABLE, in a transaction of several statements
+    /// or one that changes something.
+    pub(super) fn reads_are_locked(&self, changes: bool) -> bool {
+        let several = self.txn.as_ref().map_or_else(|| !self.vars().on("autocommit"), |t| t.explicit);
+        (several || changes) && self.isolation() == Isolation::Serializable
     }
 
     /// A statement begins: it sees what the transaction's earlier statements changed.
@@ -64,14 +153,19 @@ impl Session {
 
     /// The transaction that the running statement writes in; opened if need be. 1792 in a read-only one.
     pub(crate) fn writing(&mut self) -> Result<Arc<Txn>> {
+        self.check_writable()?;
+        self.locking()
+    }
+
+    /// The transaction that the running statement locks rows in; opened if need be.
+    pub(crate) fn locking(&mut self) -> Result<Arc<Txn>> {
         if self.txn.is_none() {
             let explicit = !self.vars().on("autocommit");
-            self.open_transaction(explicit, false);
+            let read_only = self.next_read_only();
+            self.open_transaction(explicit, read_only);
         }
         let t = self.txn.as_ref().expect("opened above");
-        if t.read_only {
-            return Err(Error::cant_execute_in_read_only_transaction());
-        }
+        t.txn.set_lock_wait_timeout(Duration::from_secs(self.vars().uint("innodb_lock_wait_timeout")));
         Ok(t.txn.clone())
     }
 
@@ -79,16 +173,19 @@ impl Session {
     pub(crate) fn read_snapshot(&mut self) -> Snapshot {
         let manager = self.db.store().txns().clone();
         if self.txn.is_none() && !self.vars().on("autocommit") {
-            self.open_transaction(true, false);
+            let read_only = self.next_read_only();
+            self.open_transaction(true, read_only);
         }
-        let repeatable = matches!(self.vars().text("transaction_isolation"), "REPEATABLE-READ" | "SERIALIZABLE");
-        match &mut self.txn {
-            None => manager.snapshot(),
-            Some(t) if !repeatable => manager.snapshot_of(&t.txn),
-            Some(t) => {
+        let isolation = self.isolation();
+        match (&mut self.txn, isolation) {
+            (None, Isolation::ReadUncommitted) => manager.uncommitted(None),
+            (Some(t), Isolation::ReadUncommitted) => manager.uncommitted(Some(&t.txn)),
+            (None, _) => manager.snapshot(),
+            (Some(t), Isolation::RepeatableRead) => {
                 let first = t.snapshot.get_or_insert_with(|| manager.snapshot_of(&t.txn));
                 first.at_statement(&t.txn)
             }
+            (Some(t), _) => manager.snapshot_of(&t.txn),
         }
     }
 
@@ -125,24 +222,47 @@ impl Session {
     pub(crate) fn commit(&mut self) -> Result<()> {
         if let Some(t) = self.txn.take() {
             drop(t.snapshot);
+            self.locks.owner.end();
             self.db.store().txns().commit(&t.txn);
             add(&self.db.status().handler_commit, 1);
         }
         Ok(())
     }
 
-    /// ROLLBACK.
-    pub(super) fn rollback(&mut self) -> Result<()> {
-        if self.txn.is_some() {
-            add(&self.db.status().handler_rollback, 1);
-        }
-        self.rollback_quietly();
+    /// The transaction ends before the statement goes on, and so do its metadata locks.
+    pub(super) fn commit_all(&mut self) -> Result<()> {
+        self.commit()?;
+        self.unlock_transaction();
         Ok(())
+    }
+
+    /// `COMMIT | ROLLBACK [AND [NO] CHAIN] [[NO] RELEASE]`. Says whether the connection is to end.
+    pub(super) fn complete(&mut self, commit: bool, completion: CompletionType) -> Result<bool> {
+        let (isolation, read_only) = (self.isolation(), self.txn.as_ref().is_some_and(|t| t.read_only));
+        let was_open = self.txn.is_some();
+        if commit {
+            self.commit()?;
+        } else {
+            if was_open {
+                add(&self.db.status().handler_rollback, 1);
+            }
+            self.rollback_quietly();
+        }
+        self.unlock_transaction();
+        self.next_txn = NextTransaction::default();
+        let default = self.vars().text("completion_type");
+        let release = completion.release.unwrap_or(default == "RELEASE" && completion.chain != Some(true));
+        if completion.chain.unwrap_or(default == "CHAIN" && completion.release != Some(true)) {
+            self.next_txn.isolation = Some(isolation);
+            self.open_transaction(true, read_only);
+        }
+        Ok(release)
     }
 
     pub(super) fn rollback_quietly(&mut self) {
         if let Some(t) = self.txn.take() {
             drop(t.snapshot);
+            self.locks.owner.end();
             self.db.store().txns().rollback(&t.txn);
         }
     }
@@ -150,7 +270,7 @@ impl Session {
     /// `SET autocommit`: turning it on commits.
     pub(super) fn set_autocommit(&mut self, on: bool) -> Result<()> {
         if on && !self.vars().on("autocommit") {
-            self.commit()?;
+            self.commit_all()?;
         }
         Ok(())
     }
@@ -160,7 +280,8 @@ impl Session {
             if self.vars().on("autocommit") {
                 return Ok(()); // a savepoint of a transaction that ends with the statement
             }
-            self.open_transaction(true, false);
+            let read_only = self.next_read_only();
+            self.open_transaction(true, read_only);
         }
         let t = self.txn.as_mut().expect("opened above");
         t.savepoints.retain(|(n, _)| !n.eq_ignore_ascii_case(name));

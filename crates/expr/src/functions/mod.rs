@@ -14,6 +14,7 @@
 //! Names and argument rules: MySQL 8.4 manual, chapter "Functions and Operators".
 
 mod eval;
+mod locks;
 mod numeric;
 mod other;
 mod regexp;
@@ -264,6 +265,11 @@ functions! {
 
     // Others
     Sleep ["SLEEP"] 1..1 "d" Int, VOLATILE | MAY_WARN;
+    GetLock ["GET_LOCK"] 2..2 "si" Int, MAY_NULL | VOLATILE | SEES_NULL;
+    ReleaseLock ["RELEASE_LOCK"] 1..1 "s" Int, MAY_NULL | VOLATILE | SEES_NULL;
+    ReleaseAllLocks ["RELEASE_ALL_LOCKS"] 0..0 "" UInt, VOLATILE;
+    IsFreeLock ["IS_FREE_LOCK"] 1..1 "s" Int, MAY_NULL | VOLATILE | SEES_NULL;
+    IsUsedLock ["IS_USED_LOCK"] 1..1 "s" UInt, MAY_NULL | VOLATILE | SEES_NULL;
     Benchmark ["BENCHMARK"] 2..2 "i*" Int, VOLATILE | SEES_NULL;
     InetAton ["INET_ATON"] 1..1 "s" UInt, MAY_NULL | MAY_WARN;
     InetNtoa ["INET_NTOA"] 1..1 "i" Text(15), MAY_NULL;
@@ -304,14 +310,11 @@ pub(crate) static NOT_YET: &[&str] = &[
     "GET_DD_COLUMN_PRIVILEGES",
     "GET_DD_CREATE_OPTIONS",
     "GET_DD_INDEX_SUB_PART_LENGTH",
-    "GET_LOCK",
     "GTID_SUBSET",
     "GTID_SUBTRACT",
     "ICU_VERSION",
-    "IS_FREE_LOCK",
     "IS_IPV4_COMPAT",
     "IS_IPV4_MAPPED",
-    "IS_USED_LOCK",
     "JSON_ARRAY",
     "JSON_ARRAY_APPEND",
     "JSON_ARRAY_INSERT",
@@ -360,8 +363,6 @@ pub(crate) static NOT_YET: &[&str] = &[
     "POLYGON",
     "PS_CURRENT_THREAD_ID",
     "PS_THREAD_ID",
-    "RELEASE_ALL_LOCKS",
-    "RELEASE_LOCK",
     "ROLES_GRAPHML",
     "SOURCE_POS_WAIT",
     "STATEMENT_DIGEST",

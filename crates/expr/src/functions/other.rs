@@ -232,6 +232,9 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
                 Ok(Some(0i64))
             })?
         }
+        GetLock | ReleaseLock | IsFreeLock | IsUsedLock | ReleaseAllLocks => {
+            super::locks::eval(call, call.all_rows(rows, sel))?
+        }
         Benchmark => {
             call.all_rows(rows, sel).fixed(|i| Ok((!call.is_null(0, i) && call.int(0, i) >= 0).then_some(0i64)))?
         }

@@ -25,6 +25,7 @@ pub mod set;
 
 use crate::heap::Heap;
 use crate::leaf::{Leaf, RowState};
+use crate::row_wait::RowWait;
 use crate::sync::{AtomicUsize, Ordering, Rank, RwLock, WriteGuard};
 use crate::txn::{Snapshot, Txn, TxnManager};
 use cursor::{Candidates, Interval};
@@ -254,6 +255,7 @@ impl UniqueIndex {
             let Some(hash) = hash else { continue };
             let key = Key { chunks: &chunks, row: slot };
             let row_id = rows.row_id(leaf_no, slot);
+            let mut wait = RowWait::new(txns, txn);
             loop {
                 let mut shard = self.lock(hash);
                 if rows.with(row_id, Leaf::is_live) != Some(true) {
@@ -279,7 +281,7 @@ impl UniqueIndex {
                     Conflict::Duplicate(_) => return Err(Error::dup_entry(self.spec.text(key), &self.spec.name)),
                     Conflict::Wait(owner) => {
                         drop(shard);
-                        txns.wait_for(txn, &owner)?;
+                        wait.on(&[owner], || format!("key {} of index {}", self.spec.text(key), self.spec.name))?;
                     }
                 }
             }

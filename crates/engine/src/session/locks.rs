@@ -1,0 +1,411 @@
+//! The metadata locks that statements take, LOCK TABLES, and GET_LOCK.
+//!
+//! Before a statement runs, [`Session::lock_statement`] takes the strong locks of DDL and the write locks of tables that
+//! the statement changes. All other tables are locked where names are looked up ([`Session::lock_named`]): so tables
+//! behind views are, too. The locks go when the transaction ends; outside of one, when the statement ends.
+
+use super::Session;
+use crate::database::Database;
+use crate::mdl::{KeyRef, Mode, Object, Owner, Space, Until};
+use crate::process::Process;
+use parking_lot::Mutex;
+use parser::ast::{self, FlushWhat, LockStrength, ObjectName, Statement, TableLockKind, TableRef};
+use std::sync::Arc;
+use std::time::Duration;
+use types::{Error, ErrorCode, Result};
+
+/// A session's part in the metadata locks.
+#[derive(Debug)]
+pub(crate) struct SessionLocks {
+    pub owner: Arc<Owner>,
+    pub named: Arc<dyn expr::UserLocks>,
+    /// How tables that the running statement reads are locked.
+    reading: Mode,
+    /// The statement also writes to or locks rows of the tables it names.
+    writing: bool,
+    /// LOCK TABLES is in force.
+    tables_locked: bool,
+    /// FLUSH TABLES WITH READ LOCK is in force.
+    global_read_lock: bool,
+    /// Why a lookup of a name failed, where it could only say that there is nothing of the name.
+    failure: Mutex<Option<Error>>,
+}
+
+impl SessionLocks {
+    pub fn new(db: &Arc<Database>, process: &Arc<Process>) -> SessionLocks {
+        let owner = db.mdl().add_owner(process.clone());
+        SessionLocks {
+            named: Arc::new(NamedLocks { db: db.clone(), owner: owner.clone() }),
+            owner,
+            reading: Mode::SharedRead,
+            writing: false,
+            tables_locked: false,
+            global_read_lock: false,
+            failure: Mutex::new(None),
+        }
+    }
+
+    pub fn fail(&self, e: Error) {
+        self.failure.lock().get_or_insert(e);
+    }
+}
+
+/// Schemas whose tables the server makes up: nobody changes their definitions.
+fn is_virtual(schema: &str) -> bool {
+    schema.eq_ignore_ascii_case("information_schema") || schema.eq_ignore_ascii_case("performance_schema")
+}
+
+/// The base tables of FROM; derived tables only read theirs.
+fn tables_of(from: &[TableRef]) -> Vec<&ObjectName> {
+    let mut out = Vec::new();
+    let mut todo: Vec<&TableRef> = from.iter().collect();
+    while let Some(t) = todo.pop() {
+        match t {
+            TableRef::Table(f) => out.push(&f.name),
+            TableRef::Join(j) => todo.extend([&j.left, &j.right]),
+            TableRef::Derived(_) | TableRef::JsonTable(_) => {}
+        }
+    }
+    out
+}
+
+/// Statements that are a transaction by themselves, so that SET TRANSACTION meant them.
+fn uses_transaction(s: &Statement) -> bool {
+    use Statement::*;
+    matches!(s, Query(_) | Insert(_) | Update(_) | Delete(_) | LoadData(_) | Commit(_) | Rollback(_))
+}
+
+fn mentions_select(text: &[u8]) -> bool {
+    text.windows(6).any(|w| w.eq_ignore_ascii_case(b"select"))
+}
+
+impl Session {
+    fn acquire(&self, object: &Arc<Object>, mode: Mode, until: Until) -> Result<()> {
+        let timeout = Duration::from_secs(self.lock_wait_timeout_s());
+        let weight = || self.txn.as_ref().map_or(0, |t| t.weight());
+        self.db.mdl().acquire(&self.locks.owner, object, mode, until, timeout, weight)
+    }
+
+    fn lock_wait_timeout_s(&self) -> u64 {
+        self.vars.uint("lock_wait_timeout")
+    }
+
+    /// Locks a table or view by name, as the running statement reads it; 1100 where LOCK TABLES left it out.
+    pub(crate) fn lock_named(&self, schema: &str, name: &str) -> Result<()> {
+        if is_virtual(schema) {
+            return Ok(());
+        }
+        let object = self.db.mdl().table(schema, name);
+        if self.locks.tables_locked {
+            let locked = self.db.mdl().table_locked(&self.locks.owner, schema, name);
+            return match locked {
+                Some(_) if self.locks.writing => self.lock_table_for_write(schema, name),
+                Some(_) => Ok(()),
+                None => Err(Error::table_not_locked(name)),
+            };
+        }
+        if self.locks.writing {
+            self.lock_table_for_write(schema, name)?;
+            if self.locks.reading == Mode::SharedRead {
+                return Ok(());
+            }
+        }
+        self.acquire(&object, self.locks.reading, Until::Transaction)
+    }
+
+    /// Locks a table whose rows the running statement changes: 1099, 1100 under LOCK TABLES.
+    pub(crate) fn lock_table_for_write(&self, schema: &str, name: &str) -> Result<()> {
+        if is_virtual(schema) {
+            return Ok(());
+        }
+        self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
+        if self.locks.tables_locked {
+            return match self.db.mdl().table_locked(&self.locks.owner, schema, name) {
+                Some(Mode::SharedReadOnly) => Err(Error::table_not_locked_for_write(name)),
+                Some(_) => Ok(()),
+                None => Err(Error::table_not_locked(name)),
+            };
+        }
+        self.acquire(&self.db.mdl().table(schema, name), Mode::SharedWrite, Until::Transaction)
+    }
+
+    fn lock_scope(&self, space: Space, schema: &str, mode: Mode) -> Result<()> {
+        if space == Space::Global && mode == Mode::IntentionExclusive && self.locks.global_read_lock {
+            return Err(Error::cant_update_with_readlock());
+        }
+        self.acquire(&self.db.mdl().object(KeyRef { space, schema, name: "" }), mode, Until::Transaction)
+    }
+
+    /// Locks tables whose definitions the running statement changes, makes or removes: all DDL comes through here before
+    /// it changes anything. `mode`: [`Mode::Exclusive`], or [`Mode::SharedUpgradable`] for what goes on beside readers and
+    /// writers and locks exclusively when it is about to publish its result.
+    pub(crate) fn lock_for_ddl(&self, names: &[(Box<str>, Box<str>)], mode: Mode) -> Result<()> {
+        self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
+        // One order for all keeps DDL statements from each other's throats.
+        let mut sorted: Vec<&(Box<str>, Box<str>)> = names.iter().collect();
+        sorted.sort();
+        sorted.dedup();
+        let mut schemas: Vec<&str> = sorted.iter().map(|n| &*n.0).collect();
+        schemas.dedup();
+        for schema in schemas {
+            self.lock_scope(Space::Schema, schema, Mode::IntentionExclusive)?;
+        }
+        for (schema, name) in sorted {
+            if self.locks.tables_locked {
+                match self.db.mdl().table_locked(&self.locks.owner, schema, name) {
+                    Some(Mode::SharedReadOnly) => return Err(Error::table_not_locked_for_write(name)),
+                    None if catalog::CatalogReader::relation(self.db.catalog(), schema, name).is_some() => {
+                        return Err(Error::table_not_locked(name));
+                    }
+                    _ => {}
+                }
+            }
+            self.acquire(&self.db.mdl().table(schema, name), mode, Until::Transaction)?;
+        }
+        Ok(())
+    }
+
+    /// CREATE, ALTER and DROP DATABASE. All that is in the database is locked with it.
+    fn lock_schema_for_ddl(&self, schema: &str, contents: bool) -> Result<()> {
+        if self.locks.tables_locked {
+            return Err(Error::lock_or_active_transaction());
+        }
+        self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
+        self.lock_scope(Space::Schema, schema, Mode::Exclusive)?;
+        if !contents {
+            return Ok(());
+        }
+        let names: Vec<Box<str>> =
+            self.db.catalog().read(|s| s.get(schema).map_or(Vec::new(), |d| d.relations.keys().cloned().collect()));
+        for name in names {
+            self.acquire(&self.db.mdl().table(schema, &name), Mode::Exclusive, Until::Transaction)?;
+        }
+        Ok(())
+    }
+
+    fn lock_names_for_ddl<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Result<()> {
+        let mut resolved = Vec::new();
+        for name in names {
+            // What cannot be resolved is the statement's own error.
+            if let Ok(pair) = self.resolve_name(name)
+                && !is_virtual(&pair.0)
+            {
+                resolved.push(pair);
+            }
+        }
+        if resolved.is_empty() {
+            return Ok(());
+        }
+        self.lock_for_ddl(&resolved, Mode::Exclusive)
+    }
+
+    fn lock_names_for_write<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Result<()> {
+        for name in names {
+            if let Ok((schema, name)) = self.resolve_name(name) {
+                self.lock_table_for_write(&schema, &name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the locks that the statement needs before it looks at anything, and notes how names that it looks up later
+    /// are to be locked.
+    pub(super) fn lock_statement(&mut self, statement: &Statement, text: &[u8]) -> Result<()> {
+        use Statement::*;
+        let changes = matches!(statement, Insert(_) | Update(_) | Delete(_) | LoadData(_));
+        let serializable = self.reads_are_locked(changes);
+        // INSERT ... VALUES reads nothing.
+        let plain_insert = matches!(statement, Insert(_) | LoadData(_)) && !mentions_select(text);
+        self.locks.reading = if serializable && !plain_insert { Mode::SharedReadOnly } else { Mode::SharedRead };
+        self.locks.writing = match statement {
+            Query(q) => q.locking.iter().any(|l| l.strength == LockStrength::Update),
+            _ => false,
+        };
+        match statement {
+            Insert(i) => self.lock_names_for_write([&i.table]),
+            LoadData(l) => self.lock_names_for_write([&l.table]),
+            Update(u) => self.lock_names_for_write(tables_of(&u.tables)),
+            Delete(d) => self.lock_names_for_write(tables_of(&d.from)),
+            CreateTable(c) if !c.temporary => self.lock_names_for_ddl([&c.name]),
+            DropTable(d) if !d.temporary => self.lock_names_for_ddl(&d.tables),
+            RenameTable(pairs) => self.lock_names_for_ddl(pairs.iter().flat_map(|(from, to)| [from, to])),
+            Truncate(name) => self.lock_names_for_ddl([name]),
+            CreateView(v) => self.lock_names_for_ddl([&v.name]),
+            DropView(d) => self.lock_names_for_ddl(&d.views),
+            AlterTable(a) => {
+                let to =
+                    a.specs.iter().filter_map(|s| if let ast::AlterSpec::RenameTo(n) = s { Some(n) } else { None });
+                self.lock_names_for_ddl(to.chain([&a.name]))
+            }
+            CreateIndex(c) => self.lock_names_for_ddl([&c.table]),
+            DropIndex(d) => self.lock_names_for_ddl([&d.table]),
+            CreateDatabase(c) => self.lock_schema_for_ddl(&c.name, false),
+            AlterDatabase(a) => match a.name.as_deref().or(self.current_database()) {
+                Some(name) => self.lock_schema_for_ddl(name, false),
+                None => Ok(()),
+            },
+            DropDatabase { name, .. } => self.lock_schema_for_ddl(name, true),
+            _ => Ok(()),
+        }
+    }
+
+    /// The statement is over: locks of statements that only look at definitions go, and without a transaction all do.
+    pub(super) fn unlock_statement(&mut self, statement: &Statement, mark: usize, result: Result<()>) -> Result<()> {
+        let failure = self.locks.failure.get_mut().take();
+        let result = match failure {
+            Some(e) => Err(e),
+            None => result,
+        };
+        if let Err(e) = &result {
+            self.end_transaction_after(e);
+        }
+        if self.txn.is_none() {
+            if uses_transaction(statement) {
+                self.next_txn = Default::default();
+            }
+            self.db.mdl().release_transaction(&self.locks.owner);
+        } else if matches!(statement, Statement::Show(_) | Statement::Describe { .. } | Statement::Explain(_)) {
+            self.db.mdl().release_since(&self.locks.owner, mark);
+        }
+        result
+    }
+
+    /// Errors that end the whole transaction: 1213, and 1205 with innodb_rollback_on_timeout.
+    fn end_transaction_after(&mut self, e: &Error) {
+        let on_timeout = e.code() == ErrorCode::LOCK_WAIT_TIMEOUT
+            && self.db.variables().by_name("innodb_rollback_on_timeout").as_deref() == Some("ON");
+        if e.code() == ErrorCode::LOCK_DEADLOCK || on_timeout {
+            self.rollback_quietly();
+        }
+    }
+
+    /// The transaction's locks go.
+    pub(super) fn unlock_transaction(&self) {
+        self.db.mdl().release_transaction(&self.locks.owner);
+    }
+
+    /// LOCK TABLES. Either all are locked or none.
+    pub(super) fn lock_tables(&mut self, locks: &[ast::TableLock]) -> Result<()> {
+        self.unlock_tables()?;
+        let mut wanted: Vec<(Box<str>, Box<str>, Mode)> = Vec::new();
+        for l in locks {
+            let (schema, name) = self.resolve_name(&l.table)?;
+            let mode = match l.kind {
+                TableLockKind::Read | TableLockKind::ReadLocal => Mode::SharedReadOnly,
+                TableLockKind::Write | TableLockKind::LowPriorityWrite => Mode::SharedNoReadWrite,
+            };
+            if !is_virtual(&schema) {
+                wanted.push((schema, name, mode));
+            }
+        }
+        // The stronger lock on a table named twice comes first.
+        wanted.sort_by(|a, b| (&a.0, &a.1, b.2 as u8).cmp(&(&b.0, &b.1, a.2 as u8)));
+        self.lock_wanted(&wanted).inspect_err(|_| self.db.mdl().release_space(&self.locks.owner, Space::Table))?;
+        self.locks.tables_locked = true;
+        Ok(())
+    }
+
+    fn lock_wanted(&self, wanted: &[(Box<str>, Box<str>, Mode)]) -> Result<()> {
+        for (schema, name, mode) in wanted {
+            if *mode == Mode::SharedNoReadWrite {
+                self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
+            }
+            self.acquire(&self.db.mdl().table(schema, name), *mode, Until::Released)?;
+            match catalog::CatalogReader::relation(self.db.catalog(), schema, name) {
+                Some(catalog::Relation::Table(_)) => {}
+                Some(catalog::Relation::View(_)) => return Err(Error::not_supported("LOCK TABLES of a view")),
+                None => return Err(Error::no_such_table(schema, name)),
+            }
+        }
+        Ok(())
+    }
+
+    /// UNLOCK TABLES; commits if LOCK TABLES was in force.
+    pub(super) fn unlock_tables(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.locks.tables_locked) {
+            self.commit()?;
+            self.db.mdl().release_space(&self.locks.owner, Space::Table);
+        }
+        if std::mem::take(&mut self.locks.global_read_lock) {
+            self.db.mdl().release_space(&self.locks.owner, Space::Global);
+        }
+        Ok(())
+    }
+
+    /// BEGIN lets go of LOCK TABLES, not of FLUSH TABLES WITH READ LOCK.
+    pub(super) fn unlock_tables_at_begin(&mut self) {
+        if std::mem::take(&mut self.locks.tables_locked) {
+            self.db.mdl().release_space(&self.locks.owner, Space::Table);
+        }
+    }
+
+    pub(super) fn flush(&mut self, what: &FlushWhat) -> Result<()> {
+        match what {
+            FlushWhat::Options(_) => Ok(()),
+            FlushWhat::Tables { with_read_lock: false, for_export: false, .. } => Ok(()),
+            FlushWhat::Tables { for_export: true, .. } => Err(Error::not_supported("FLUSH TABLES ... FOR EXPORT")),
+            FlushWhat::Tables { tables, .. } if tables.is_empty() => {
+                if self.locks.tables_locked {
+                    return Err(Error::lock_or_active_transaction());
+                }
+                self.commit()?;
+                self.unlock_transaction();
+                let object = self.db.mdl().object(KeyRef { space: Space::Global, schema: "", name: "" });
+                self.acquire(&object, Mode::Shared, Until::Released)?;
+                self.locks.global_read_lock = true;
+                Ok(())
+            }
+            FlushWhat::Tables { tables, .. } => {
+                if self.locks.tables_locked {
+                    return Err(Error::lock_or_active_transaction());
+                }
+                self.commit()?;
+                self.unlock_transaction();
+                let read = |t: &ObjectName| ast::TableLock { table: t.clone(), alias: None, kind: TableLockKind::Read };
+                self.lock_tables(&tables.iter().map(read).collect::<Vec<_>>())
+            }
+        }
+    }
+
+    /// The connection starts anew, or ends: nothing stays locked.
+    pub(super) fn release_all_locks(&mut self) {
+        self.locks.tables_locked = false;
+        self.locks.global_read_lock = false;
+        let mdl = self.db.mdl();
+        mdl.release_transaction(&self.locks.owner);
+        mdl.release_space(&self.locks.owner, Space::Table);
+        mdl.release_space(&self.locks.owner, Space::Global);
+        mdl.release_user_locks(&self.locks.owner);
+    }
+}
+
+/// GET_LOCK and its like, for the expressions of a session.
+#[derive(Debug)]
+struct NamedLocks {
+    db: Arc<Database>,
+    owner: Arc<Owner>,
+}
+
+impl expr::UserLocks for NamedLocks {
+    fn get(&self, name: &str, timeout: Option<Duration>) -> Result<bool> {
+        // Without a limit: a year.
+        let timeout = timeout.unwrap_or(Duration::from_secs(365 * 86_400));
+        match self.db.mdl().take_user_lock(&self.owner, name, timeout) {
+            Ok(()) => Ok(true),
+            Err(e) if e.code() == ErrorCode::LOCK_WAIT_TIMEOUT => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn release(&self, name: &str) -> Option<bool> {
+        self.db.mdl().release_user_lock(&self.owner, name)
+    }
+
+    fn release_all(&self) -> u64 {
+        self.db.mdl().release_user_locks(&self.owner)
+    }
+
+    fn holder(&self, name: &str) -> Option<u64> {
+        self.db.mdl().user_lock_holder(name).map(u64::from)
+    }
+}

@@ -1,0 +1,164 @@
+//! Metadata locks, LOCK TABLES, FLUSH TABLES WITH READ LOCK, GET_LOCK.
+
+mod common;
+
+use common::{Client, Remote, database};
+
+#[test]
+fn ddl_waits_for_transactions_that_use_the_table() {
+    let db = database();
+    let (mut a, b) = (Client::new(&db), Remote::new(&db));
+    a.ok("CREATE TABLE t (a INT)");
+    for ddl in ["TRUNCATE TABLE t", "DROP TABLE t", "RENAME TABLE t TO u", "DROP DATABASE d"] {
+        a.ok("CREATE TABLE IF NOT EXISTS t (a INT)");
+        a.ok("BEGIN");
+        a.ok("INSERT INTO t VALUES (1)");
+        b.start(ddl);
+        assert!(b.blocks(), "{ddl}");
+        assert_eq!(a.ok("SELECT COUNT(*) FROM t"), ["1"], "its own lock does not stop it: {ddl}");
+        a.ok("COMMIT");
+        b.answer().unwrap_or_else(|e| panic!("{ddl}: {e}"));
+        if ddl.starts_with("RENAME") {
+            assert_eq!(a.ok("SELECT COUNT(*) FROM u"), ["1"]);
+        }
+    }
+}
+
+#[test]
+fn a_waiting_ddl_holds_up_newcomers_and_gives_up_in_time() {
+    let db = database();
+    let (mut a, b, c) = (Client::new(&db), Remote::new(&db), Remote::new(&db));
+    a.ok("CREATE TABLE t (a INT)");
+    a.ok("BEGIN");
+    a.ok("SELECT * FROM t");
+    b.ok("SET lock_wait_timeout = 1");
+    b.start("TRUNCATE TABLE t");
+    assert!(b.blocks());
+    c.start("SELECT * FROM t");
+    assert!(c.blocks(), "it would overtake");
+    let state = a.ok("SHOW PROCESSLIST");
+    assert!(state.iter().any(|r| r.contains("Waiting for table metadata lock")), "{state:?}");
+    assert_eq!(b.answer(), Err(1205));
+    assert_eq!(c.answer(), Ok(vec![]));
+    // KILL ends the wait too.
+    b.ok("SET lock_wait_timeout = 100");
+    b.start("DROP TABLE t");
+    assert!(b.blocks());
+    a.ok(&format!("KILL QUERY {}", b.process_id));
+    assert_eq!(b.answer(), Err(1317));
+    assert_eq!(c.ok("SELECT * FROM t"), Vec::<String>::new());
+}
+
+#[test]
+fn locks_of_metadata_and_rows_deadlock_together() {
+    let db = database();
+    let (a, b) = (Remote::new(&db), Remote::new(&db));
+    a.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    a.ok("CREATE TABLE u (a INT PRIMARY KEY)");
+    a.ok("BEGIN");
+    a.ok("INSERT INTO t VALUES (1)");
+    b.ok("BEGIN");
+    b.ok("INSERT INTO u VALUES (1)");
+    b.ok("INSERT INTO u VALUES (2)");
+    // a waits for b's key; b for a's table.
+    a.start("INSERT INTO u VALUES (1)");
+    assert!(a.blocks());
+    b.start("TRUNCATE TABLE t");
+    // The DDL commits b first, so that a goes on: a duplicate.
+    assert_eq!(a.answer(), Err(1062));
+    assert!(b.blocks());
+    a.ok("COMMIT");
+    assert_eq!(b.answer(), Ok(vec![]));
+    // Two tables locked by two sessions, and each wants the other's: through LOCK TABLES nothing can be added.
+    a.ok("LOCK TABLES t WRITE");
+    assert_eq!(a.run("SELECT * FROM u"), Err(1100));
+    a.ok("UNLOCK TABLES");
+    // Named locks among each other.
+    assert_eq!(a.ok("SELECT GET_LOCK('x', 10)"), ["1"]);
+    assert_eq!(b.ok("SELECT GET_LOCK('y', 10)"), ["1"]);
+    a.start("SELECT GET_LOCK('y', 20)");
+    assert!(a.blocks());
+    assert_eq!(b.run("SELECT GET_LOCK('X', 20)"), Err(3058));
+    assert_eq!(b.ok("SELECT RELEASE_ALL_LOCKS()"), ["1"]);
+    assert_eq!(a.answer(), Ok(vec!["1".into()]));
+    // A named lock and a row.
+    b.ok("BEGIN");
+    b.ok("INSERT INTO u VALUES (7)");
+    b.start("SELECT GET_LOCK('x', 20)");
+    assert!(b.blocks());
+    // A statement outside of a transaction weighs less than a named lock.
+    assert_eq!(a.run("INSERT INTO u VALUES (7)"), Err(1213));
+    assert_eq!(a.ok("SELECT RELEASE_LOCK('x')"), ["1"]);
+    assert_eq!(b.answer(), Ok(vec!["1".into()]));
+}
+
+#[test]
+fn lock_tables() {
+    let db = database();
+    let (mut a, b) = (Client::new(&db), Remote::new(&db));
+    a.ok("CREATE TABLE t (a INT)");
+    a.ok("CREATE TABLE u (a INT)");
+    a.ok("LOCK TABLES t READ");
+    assert_eq!(a.ok("SELECT * FROM t"), Vec::<String>::new());
+    assert_eq!(a.err("INSERT INTO t VALUES (1)"), 1099);
+    assert_eq!(a.err("SELECT * FROM u"), 1100);
+    assert_eq!(a.err("DROP TABLE u"), 1100);
+    assert_eq!(a.err("TRUNCATE TABLE t"), 1099);
+    b.ok("SELECT * FROM t");
+    b.start("INSERT INTO t VALUES (2)");
+    assert!(b.blocks());
+    a.ok("UNLOCK TABLES");
+    assert_eq!(b.answer(), Ok(vec![]));
+    a.ok("LOCK TABLES t WRITE, u READ");
+    a.ok("INSERT INTO t VALUES (3)");
+    b.start("SELECT * FROM t");
+    assert!(b.blocks());
+    // A transaction's begin unlocks.
+    a.ok("BEGIN");
+    assert_eq!(b.answer().map(|r| r.len()), Ok(2));
+    a.ok("ROLLBACK");
+    assert_eq!(a.err("LOCK TABLES t READ, missing READ"), 1146);
+    b.ok("INSERT INTO t VALUES (4)");
+    // The end of the session unlocks.
+    a.ok("LOCK TABLES t WRITE");
+    b.start("SELECT COUNT(*) FROM t");
+    assert!(b.blocks());
+    drop(a);
+    assert_eq!(b.answer(), Ok(vec!["3".into()]));
+}
+
+#[test]
+fn the_global_read_lock() {
+    let db = database();
+    let (mut a, b) = (Client::new(&db), Remote::new(&db));
+    a.ok("CREATE TABLE t (a INT)");
+    a.ok("FLUSH TABLES WITH READ LOCK");
+    assert_eq!(a.err("INSERT INTO t VALUES (1)"), 1223);
+    b.ok("SELECT * FROM t");
+    b.start("INSERT INTO t VALUES (1)");
+    assert!(b.blocks());
+    let state = a.ok("SHOW PROCESSLIST");
+    assert!(state.iter().any(|r| r.contains("Waiting for global read lock")), "{state:?}");
+    a.ok("UNLOCK TABLES");
+    assert_eq!(b.answer(), Ok(vec![]));
+}
+
+#[test]
+fn named_locks() {
+    let db = database();
+    let (mut a, mut b) = (Client::new(&db), Client::new(&db));
+    assert_eq!(a.ok("SELECT GET_LOCK('one', 0), GET_LOCK('ONE', 0), GET_LOCK('two', 0)"), ["1,1,1"]);
+    assert_eq!(b.ok("SELECT GET_LOCK('one', 0), IS_FREE_LOCK('one'), IS_FREE_LOCK('three')"), ["0,0,1"]);
+    let id = a.session.process().id();
+    assert_eq!(b.ok("SELECT IS_USED_LOCK('one'), IS_USED_LOCK('three')"), [format!("{id},~")]);
+    assert_eq!(b.ok("SELECT RELEASE_LOCK('one'), RELEASE_LOCK('three')"), ["0,~"]);
+    assert_eq!(a.ok("SELECT RELEASE_LOCK('one')"), ["1"]);
+    assert_eq!(b.ok("SELECT GET_LOCK('one', 0)"), ["0"], "it was taken twice");
+    assert_eq!(a.ok("SELECT RELEASE_ALL_LOCKS()"), ["2"]);
+    assert_eq!(b.ok("SELECT GET_LOCK('one', 0)"), ["1"]);
+    assert_eq!(a.err("SELECT GET_LOCK('', 0)"), 3057);
+    assert_eq!(a.err("SELECT GET_LOCK(NULL, 0)"), 3057);
+    assert_eq!(a.err(&format!("SELECT GET_LOCK('{}', 0)", "x".repeat(65))), 3057);
+    drop(b);
+    assert_eq!(a.ok("SELECT IS_FREE_LOCK('one')"), ["1"]);
+}

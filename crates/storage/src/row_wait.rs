@@ -1,0 +1,94 @@
+//! Waiting for a row or key that other transactions hold.
+//!
+//! The waiter sleeps on one holder until that ends, and is in the graph ([`crate::waits`]) with all of them. Being woken
+//! means: look again. A holder that takes back a part of its changes may have let the row go without ending; who waits
+//! for such a holder looks again after each [`WAIT_SLICE`].
+
+use crate::sync::{self, Ordering};
+use crate::txn::{Txn, TxnManager};
+use crate::waits::{Sleeper, Waiting};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use types::{Error, Result};
+
+/// How long a sleeping waiter goes without looking whether it was interrupted.
+const WAIT_SLICE: Duration = Duration::from_millis(50);
+
+/// One thread's attempts to get at a row: their waits together may last as long as the lock wait timeout.
+#[derive(Debug)]
+pub(crate) struct RowWait<'a> {
+    txns: &'a TxnManager,
+    txn: &'a Txn,
+    begun: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct AtRow {
+    holder: Arc<Txn>,
+    wanted: String,
+}
+
+impl Sleeper for AtRow {
+    fn wake(&self) {
+        drop(self.holder.ended.lock());
+        self.holder.wake.notify_all();
+    }
+
+    fn wanted(&self) -> String {
+        self.wanted.clone()
+    }
+}
+
+/// Takes the wait out of the graph, whichever way it ends.
+struct InGraph<'a>(&'a TxnManager, Arc<Waiting>);
+
+impl Drop for InGraph<'_> {
+    fn drop(&mut self) {
+        self.0.waits().leave(&self.1);
+    }
+}
+
+impl<'a> RowWait<'a> {
+    pub fn new(txns: &'a TxnManager, txn: &'a Txn) -> RowWait<'a> {
+        RowWait { txns, txn, begun: None }
+    }
+
+    /// Sleeps until it is worth looking again whether `holders` still hold the row. Errors: 1213 if one of them waits for
+    /// the transaction, directly or not, and the transaction is the victim; 1205 after its lock wait timeout; 1317 if it
+    /// was interrupted. No latch may be held.
+    pub fn on(&mut self, holders: &[Arc<Txn>], wanted: impl FnOnce() -> String) -> Result<()> {
+        sync::assert_no_latch_held();
+        let Some(holder) = holders.iter().find(|h| !*h.ended.lock()) else { return Ok(()) };
+        let begun = *self.begun.get_or_insert_with(Instant::now);
+        let at_row = Arc::new(AtRow { holder: holder.clone(), wanted: wanted() });
+        let graph = self.txns.waits();
+        let waiting = InGraph(self.txns, graph.enter(self.txn.owner(), self.txn.weight(), at_row));
+        let owners: Vec<_> = holders.iter().map(|h| h.owner()).collect();
+        let victims = graph.wait_for(&waiting.1, &owners).map_err(|_| Error::lock_deadlock())?;
+        victims.iter().for_each(|v| v.wake());
+        self.sleep_on(holder, &waiting.1, begun)
+    }
+
+    fn sleep_on(&self, holder: &Txn, waiting: &Waiting, begun: Instant) -> Result<()> {
+        let timeout = self.txn.lock_wait_timeout();
+        let mut ended = holder.ended.lock();
+        let mut slept = false;
+        while !*ended {
+            if waiting.is_doomed() {
+                return Err(Error::lock_deadlock());
+            }
+            if self.txn.is_to_stop() {
+                return Err(Error::query_interrupted());
+            }
+            let Some(left) = timeout.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) else {
+                return Err(Error::lock_wait_timeout());
+            };
+            if slept && holder.partly_undone.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            ended = holder.wake.wait(ended, left.min(WAIT_SLICE));
+            slept = true;
+        }
+        Ok(())
+    }
+}
