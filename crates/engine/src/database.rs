@@ -1,8 +1,8 @@
 //! An open database: what all its sessions share.
 
 use crate::accounts::Accounts;
-use crate::prepared::PreparedSlot;
 use crate::mdl::Mdl;
+use crate::prepared::PreparedSlot;
 use crate::process::{Process, ProcessList};
 use crate::session::Session;
 use crate::status::GlobalStatus;

@@ -49,7 +49,9 @@ impl Session {
     pub fn prepare(&mut self, text: &[u8]) -> Result<PreparedInfo> {
         add(&self.db().status().com_stmt_prepare, 1);
         self.begin_diagnostics();
+        let mark = self.mark_locks();
         let result = self.prepare_statement(text);
+        let result = self.unlock_lookup(mark, result);
         let (statement, columns) = result.map_err(|e| self.failed_to_parse(e))?;
         let param_count = statement.param_count as u16;
         let id = self.prepared_mut().add(statement);

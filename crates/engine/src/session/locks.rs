@@ -75,6 +75,12 @@ fn uses_transaction(s: &Statement) -> bool {
     matches!(s, Query(_) | Insert(_) | Update(_) | Delete(_) | LoadData(_) | Commit(_) | Rollback(_))
 }
 
+/// Statements that look at definitions only: even in a transaction their locks go with them.
+fn only_looks(s: &Statement) -> bool {
+    use Statement::*;
+    matches!(s, Show(_) | Describe { .. } | Explain(_) | Prepare { .. })
+}
+
 fn mentions_select(text: &[u8]) -> bool {
     text.windows(6).any(|w| w.eq_ignore_ascii_case(b"select"))
 }
@@ -251,11 +257,9 @@ impl Session {
 
     /// The statement is over: locks of statements that only look at definitions go, and without a transaction all do.
     pub(super) fn unlock_statement(&mut self, statement: &Statement, mark: usize, result: Result<()>) -> Result<()> {
-        let failure = self.locks.failure.get_mut().take();
-        let result = match failure {
-            Some(e) => Err(e),
-            None => result,
-        };
+        let result = self.failed_lock(result);
+        self.locks.reading = Mode::SharedRead;
+        self.locks.writing = false;
         if let Err(e) = &result {
             self.end_transaction_after(e);
         }
@@ -264,10 +268,29 @@ impl Session {
                 self.next_txn = Default::default();
             }
             self.db.mdl().release_transaction(&self.locks.owner);
-        } else if matches!(statement, Statement::Show(_) | Statement::Describe { .. } | Statement::Explain(_)) {
+        } else if only_looks(statement) {
             self.db.mdl().release_since(&self.locks.owner, mark);
         }
         result
+    }
+
+    /// The lock that failed, if one did, explains the failure.
+    fn failed_lock<T>(&mut self, result: Result<T>) -> Result<T> {
+        match self.locks.failure.get_mut().take() {
+            Some(e) => Err(e),
+            None => result,
+        }
+    }
+
+    /// Before names are looked up outside of a statement's execution.
+    pub(crate) fn mark_locks(&self) -> usize {
+        self.db.mdl().mark(&self.locks.owner)
+    }
+
+    /// After it: what the lookups locked is let go.
+    pub(crate) fn unlock_lookup<T>(&mut self, mark: usize, result: Result<T>) -> Result<T> {
+        self.db.mdl().release_since(&self.locks.owner, mark);
+        self.failed_lock(result)
     }
 
     /// Errors that end the whole transaction: 1213, and 1205 with innodb_rollback_on_timeout.
