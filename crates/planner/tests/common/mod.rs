@@ -29,6 +29,7 @@ pub fn session() -> SessionInfo {
         max_allowed_packet: 1 << 26,
         default_week_format: 0,
         collation_connection: Default::default(),
+        locks: None,
     }
 }
 
