@@ -1,55 +1,52 @@
 //! A hash table from keys to dense numbers: group 0, 1, 2, ... in order of first appearance.
 //!
 //! ```text
-//!   slots: [key | group] [ empty ] [key | group] ...    power of two, linear probing, at most 2/3 full
+//!   slots: (key, group + 1) | (0, 0) = empty | (key, group + 1) ...    power of two, linear probing, at most 2/3 full
 //! ```
 //! Fixed-width keys lie in the slots, so a find touches one cache line. Byte keys lie in one arena by group number and
 //! the slot holds their hash. A whole batch is looked up at once: slots are prefetched before they are read.
+//!
+//! An empty slot is all zeros, so that a new table costs pages only as they are touched, and [`GroupTable::reserve`]
+//! looks at the kill flag as it moves the slots: growing to gigabytes takes long but can be stopped.
 
 use crate::keys::{KeyForm, Keys, Words, hash_u64, hash_u128};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-#[derive(Clone, Copy)]
-struct Slot<K> {
-    key: K,
-    group: u32,
-}
+/// A key, and its group's number plus one.
+type Slot<K> = (K, u32);
 
-const EMPTY: u32 = u32::MAX;
+const EMPTY: u32 = 0;
+/// In place of a group: the key is not in the table.
+pub const NO_GROUP: u32 = u32::MAX;
 /// Above this many bytes of slots a batch's slots are prefetched.
 const PREFETCH_BYTES: usize = 256 << 10;
+/// Slots moved or listed between two looks at the kill flag.
+const SLOTS_PER_CHECK: usize = 64 << 10;
 
 trait SlotKey: Copy + Eq + Default {
-    fn hash(self) -> u64;
+    /// The hash by which a key is placed; `hashed`: the key is one.
+    fn hash(self, hashed: bool) -> u64;
 }
 
 impl SlotKey for u64 {
     #[inline]
-    fn hash(self) -> u64 {
-        hash_u64(self)
+    fn hash(self, hashed: bool) -> u64 {
+        if hashed { self } else { hash_u64(self) }
     }
 }
 
 impl SlotKey for u128 {
     #[inline]
-    fn hash(self) -> u64 {
+    fn hash(self, _: bool) -> u64 {
         hash_u128(self)
-    }
-}
-
-/// The hash of a byte key, standing for it.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-struct Hashed(u64);
-
-impl SlotKey for Hashed {
-    #[inline]
-    fn hash(self) -> u64 {
-        self.0
     }
 }
 
 struct Slots<K> {
     slots: Vec<Slot<K>>,
     len: usize,
+    /// The keys are hashes, standing for byte keys.
+    hashed: bool,
 }
 
 #[inline]
@@ -64,27 +61,35 @@ fn prefetch<T>(p: &T) {
 }
 
 impl<K: SlotKey> Slots<K> {
-    fn new() -> Slots<K> {
-        Slots { slots: vec![Slot { key: K::default(), group: EMPTY }; 64], len: 0 }
+    fn new(hashed: bool) -> Slots<K> {
+        Slots { slots: vec![(K::default(), EMPTY); 64], len: 0, hashed }
     }
 
-    fn reserve(&mut self, more: usize) {
+    /// Room for `more` keys; false, and nothing changed, if `killed` was seen set on the way.
+    fn reserve(&mut self, more: usize, killed: &AtomicBool) -> bool {
         let need = (self.len + more) * 3 / 2;
         if need <= self.slots.len() {
-            return;
+            return true;
         }
         let size = need.next_power_of_two().max(self.slots.len() * 2);
-        let old = std::mem::replace(&mut self.slots, vec![Slot { key: K::default(), group: EMPTY }; size]);
+        let mut slots = vec![(K::default(), EMPTY); size];
         let mask = size - 1;
-        for s in old {
-            if s.group != EMPTY {
-                let mut at = s.key.hash() as usize & mask;
-                while self.slots[at].group != EMPTY {
-                    at = (at + 1) & mask;
+        for part in self.slots.chunks(SLOTS_PER_CHECK) {
+            if killed.load(Ordering::Relaxed) {
+                return false;
+            }
+            for &s in part {
+                if s.1 != EMPTY {
+                    let mut at = s.0.hash(self.hashed) as usize & mask;
+                    while slots[at].1 != EMPTY {
+                        at = (at + 1) & mask;
+                    }
+                    slots[at] = s;
                 }
-                self.slots[at] = s;
             }
         }
+        self.slots = slots;
+        true
     }
 
     /// Finds or adds `keys`; `same(group, j)` settles equality beyond the slot's key. New groups' rows go to `new_rows`.
@@ -97,7 +102,7 @@ impl<K: SlotKey> Slots<K> {
         new_rows: &mut Vec<u32>,
     ) {
         let n = hashes.len();
-        self.reserve(n);
+        self.reserve(n, &AtomicBool::new(false));
         let mask = self.slots.len() - 1;
         if self.slots.len() * size_of::<Slot<K>>() > PREFETCH_BYTES {
             for &h in hashes {
@@ -109,20 +114,47 @@ impl<K: SlotKey> Slots<K> {
             let mut at = h as usize & mask;
             let group = loop {
                 let s = self.slots[at];
-                if s.group == EMPTY {
+                if s.1 == EMPTY {
                     let group = self.len as u32;
-                    self.slots[at] = Slot { key, group };
+                    self.slots[at] = (key, group + 1);
                     self.len += 1;
                     new_rows.push(j as u32);
                     break group;
                 }
-                if s.key == key && same(s.group, new_rows, j) {
-                    break s.group;
+                if s.0 == key && same(s.1 - 1, new_rows, j) {
+                    break s.1 - 1;
                 }
                 at = (at + 1) & mask;
             };
             groups.push(group);
         }
+    }
+
+    /// The groups of keys that are present.
+    fn find(&self, key: impl Fn(usize) -> K, hashes: &[u64], same: impl Fn(u32, usize) -> bool, groups: &mut Vec<u32>) {
+        let mask = self.slots.len() - 1;
+        for (j, &h) in hashes.iter().enumerate() {
+            let k = key(j);
+            let mut at = h as usize & mask;
+            groups.push(loop {
+                let s = self.slots[at];
+                if s.1 == EMPTY {
+                    break NO_GROUP;
+                }
+                if s.0 == k && same(s.1 - 1, j) {
+                    break s.1 - 1;
+                }
+                at = (at + 1) & mask;
+            });
+        }
+    }
+
+    /// Calls `f(key, hash, group)` for each key, until `f` answers an error.
+    fn each<E>(&self, mut f: impl FnMut(K, u64, u32) -> Result<(), E>) -> Result<(), E> {
+        for &(key, group) in self.slots.iter().filter(|s| s.1 != EMPTY) {
+            f(key, key.hash(self.hashed), group - 1)?;
+        }
+        Ok(())
     }
 
     fn bytes(&self) -> usize {
@@ -133,7 +165,7 @@ impl<K: SlotKey> Slots<K> {
 enum Form {
     U64(Slots<u64>),
     U128(Slots<u128>),
-    Bytes { slots: Slots<Hashed>, data: Vec<u8>, ends: Vec<usize> },
+    Bytes { slots: Slots<u64>, data: Vec<u8>, ends: Vec<usize> },
 }
 
 /// See the module head.
@@ -147,11 +179,37 @@ pub struct GroupList {
     pub keys: Keys,
 }
 
-fn empty_words(form: KeyForm) -> Words {
-    match form {
-        KeyForm::U64 => Words::U64(Vec::new()),
-        KeyForm::U128 => Words::U128(Vec::new()),
-        KeyForm::Bytes => Words::Bytes { data: Vec::new(), ends: Vec::new() },
+impl GroupList {
+    fn new(form: KeyForm) -> GroupList {
+        let words = match form {
+            KeyForm::U64 => Words::U64(Vec::new()),
+            KeyForm::U128 => Words::U128(Vec::new()),
+            KeyForm::Bytes => Words::Bytes { data: Vec::new(), ends: Vec::new() },
+        };
+        GroupList { groups: Vec::new(), keys: Keys { words, hashes: Vec::new() } }
+    }
+
+    /// The list, leaving an empty one.
+    pub fn take(&mut self) -> GroupList {
+        let form = match self.keys.words {
+            Words::U64(_) => KeyForm::U64,
+            Words::U128(_) => KeyForm::U128,
+            Words::Bytes { .. } => KeyForm::Bytes,
+        };
+        std::mem::replace(self, GroupList::new(form))
+    }
+
+    fn clear(&mut self) {
+        self.groups.clear();
+        self.keys.hashes.clear();
+        match &mut self.keys.words {
+            Words::U64(w) => w.clear(),
+            Words::U128(w) => w.clear(),
+            Words::Bytes { data, ends } => {
+                data.clear();
+                ends.clear();
+            }
+        }
     }
 }
 
@@ -159,9 +217,9 @@ impl GroupTable {
     pub fn new(form: KeyForm) -> GroupTable {
         GroupTable {
             form: match form {
-                KeyForm::U64 => Form::U64(Slots::new()),
-                KeyForm::U128 => Form::U128(Slots::new()),
-                KeyForm::Bytes => Form::Bytes { slots: Slots::new(), data: Vec::new(), ends: Vec::new() },
+                KeyForm::U64 => Form::U64(Slots::new(false)),
+                KeyForm::U128 => Form::U128(Slots::new(false)),
+                KeyForm::Bytes => Form::Bytes { slots: Slots::new(true), data: Vec::new(), ends: Vec::new() },
             },
         }
     }
@@ -195,11 +253,21 @@ impl GroupTable {
         let (slots, size) = match &self.form {
             Form::U64(s) => (s.slots.len(), size_of::<Slot<u64>>()),
             Form::U128(s) => (s.slots.len(), size_of::<Slot<u128>>()),
-            Form::Bytes { slots, .. } => (slots.slots.len(), size_of::<Slot<Hashed>>()),
+            Form::Bytes { slots, .. } => (slots.slots.len(), size_of::<Slot<u64>>()),
         };
         let need = (self.len() + rows) * 3 / 2;
         let grown = if need > slots { need.next_power_of_two().max(slots * 2) * size } else { slots * size };
         self.bytes() - slots * size + grown
+    }
+
+    /// Makes room for `rows` new keys; false, and nothing changed, if `killed` was seen set on the way.
+    #[must_use]
+    pub fn reserve(&mut self, rows: usize, killed: &AtomicBool) -> bool {
+        match &mut self.form {
+            Form::U64(s) => s.reserve(rows, killed),
+            Form::U128(s) => s.reserve(rows, killed),
+            Form::Bytes { slots, .. } => slots.reserve(rows, killed),
+        }
     }
 
     /// The group of each key, appended to `groups`; the indexes (into `keys`) of those that founded a group, in order of
@@ -223,7 +291,7 @@ impl GroupTable {
                     have == words.bytes(j)
                 };
                 let hashes = &keys.hashes;
-                slots.find_or_insert(|j| Hashed(hashes[j]), hashes, same, groups, new_rows);
+                slots.find_or_insert(|j| hashes[j], hashes, same, groups, new_rows);
                 for &j in new_rows.iter() {
                     data.extend_from_slice(words.bytes(j as usize));
                     ends.push(data.len());
@@ -233,33 +301,14 @@ impl GroupTable {
         }
     }
 
-    /// The groups of keys that are present; `u32::MAX` for the others. Nothing is added.
+    /// The groups of keys that are present; [`NO_GROUP`] for the others. Nothing is added.
     pub fn find(&self, keys: &Keys, groups: &mut Vec<u32>) {
-        fn go<K: SlotKey>(
-            s: &Slots<K>,
-            key: impl Fn(usize) -> K,
-            hashes: &[u64],
-            same: impl Fn(u32, usize) -> bool,
-            groups: &mut Vec<u32>,
-        ) {
-            let mask = s.slots.len() - 1;
-            for (j, &h) in hashes.iter().enumerate() {
-                let k = key(j);
-                let mut at = h as usize & mask;
-                groups.push(loop {
-                    let s = s.slots[at];
-                    if s.group == EMPTY || s.key == k && same(s.group, j) {
-                        break s.group;
-                    }
-                    at = (at + 1) & mask;
-                });
-            }
-        }
         match (&self.form, &keys.words) {
-            (Form::U64(s), Words::U64(k)) => go(s, |j| k[j], &keys.hashes, |_, _| true, groups),
-            (Form::U128(s), Words::U128(k)) => go(s, |j| k[j], &keys.hashes, |_, _| true, groups),
+            (Form::U64(s), Words::U64(k)) => s.find(|j| k[j], &keys.hashes, |_, _| true, groups),
+            (Form::U128(s), Words::U128(k)) => s.find(|j| k[j], &keys.hashes, |_, _| true, groups),
             (Form::Bytes { slots, .. }, words @ Words::Bytes { .. }) => {
-                go(slots, |j| Hashed(keys.hashes[j]), &keys.hashes, |g, j| self.key_bytes(g) == words.bytes(j), groups)
+                let same = |g: u32, j: usize| self.key_bytes(g) == words.bytes(j);
+                slots.find(|j| keys.hashes[j], &keys.hashes, same, groups)
             }
             _ => panic!("keys of another form than the table's"),
         }
@@ -275,49 +324,51 @@ impl GroupTable {
         }
     }
 
-    /// The groups by the top `bits` bits of their hashes.
-    pub fn partitions(&self, bits: u32) -> Vec<GroupList> {
-        let mut parts: Vec<GroupList> = (0..1usize << bits)
-            .map(|_| GroupList {
-                groups: Vec::new(),
-                keys: Keys { words: empty_words(self.form()), hashes: Vec::new() },
-            })
-            .collect();
-        let part_of = |h: u64| if bits == 0 { 0 } else { (h >> (64 - bits)) as usize };
+    /// All groups, in lists of at most `max` by part (`part_of` a hash, below `parts`), each handed to `f` with its part.
+    pub fn lists<E>(
+        &self,
+        parts: usize,
+        part_of: impl Fn(u64) -> usize,
+        max: usize,
+        mut f: impl FnMut(usize, &mut GroupList) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut lists: Vec<GroupList> = (0..parts).map(|_| GroupList::new(self.form())).collect();
+        macro_rules! gather {
+            ($slots:expr, |$list:ident, $key:ident, $group:ident| $push:expr) => {
+                $slots.each(|$key, hash, $group| {
+                    let p = part_of(hash);
+                    let $list = &mut lists[p];
+                    $list.groups.push($group);
+                    $list.keys.hashes.push(hash);
+                    $push;
+                    if $list.groups.len() >= max {
+                        f(p, $list)?;
+                        $list.clear();
+                    }
+                    Ok(())
+                })?
+            };
+        }
         match &self.form {
-            Form::U64(s) => {
-                for slot in s.slots.iter().filter(|s| s.group != EMPTY) {
-                    let h = slot.key.hash();
-                    let p = &mut parts[part_of(h)];
-                    p.groups.push(slot.group);
-                    p.keys.hashes.push(h);
-                    let Words::U64(w) = &mut p.keys.words else { unreachable!("made so above") };
-                    w.push(slot.key);
-                }
-            }
-            Form::U128(s) => {
-                for slot in s.slots.iter().filter(|s| s.group != EMPTY) {
-                    let h = slot.key.hash();
-                    let p = &mut parts[part_of(h)];
-                    p.groups.push(slot.group);
-                    p.keys.hashes.push(h);
-                    let Words::U128(w) = &mut p.keys.words else { unreachable!("made so above") };
-                    w.push(slot.key);
-                }
-            }
+            Form::U64(s) => gather!(s, |list, key, group| if let Words::U64(w) = &mut list.keys.words {
+                w.push(key)
+            }),
+            Form::U128(s) => gather!(s, |list, key, group| if let Words::U128(w) = &mut list.keys.words {
+                w.push(key)
+            }),
             Form::Bytes { slots, .. } => {
-                for slot in slots.slots.iter().filter(|s| s.group != EMPTY) {
-                    let h = slot.key.0;
-                    let p = &mut parts[part_of(h)];
-                    p.groups.push(slot.group);
-                    p.keys.hashes.push(h);
-                    let Words::Bytes { data, ends } = &mut p.keys.words else { unreachable!("made so above") };
-                    data.extend_from_slice(self.key_bytes(slot.group));
+                gather!(slots, |list, _key, group| if let Words::Bytes { data, ends } = &mut list.keys.words {
+                    data.extend_from_slice(self.key_bytes(group));
                     ends.push(data.len() as u32);
-                }
+                })
             }
         }
-        parts
+        for (p, list) in lists.iter_mut().enumerate() {
+            if !list.groups.is_empty() {
+                f(p, list)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -348,8 +399,34 @@ mod tests {
             }
             assert_eq!(t.len(), model.len());
         }
-        let total: usize = t.partitions(4).iter().map(|p| p.groups.len()).sum();
-        assert_eq!(total, model.len());
+        let mut seen = vec![false; model.len()];
+        let lists = t.lists(
+            16,
+            |h| (h >> 60) as usize,
+            100,
+            |p, list| {
+                assert!(list.groups.len() <= 100);
+                assert!(list.keys.hashes.iter().all(|h| (h >> 60) as usize == p));
+                list.groups.iter().for_each(|&g| assert!(!std::mem::replace(&mut seen[g as usize], true)));
+                Ok::<(), ()>(())
+            },
+        );
+        assert!(lists.is_ok() && seen.iter().all(|s| *s));
+    }
+
+    #[test]
+    fn growth_that_is_stopped_changes_nothing() {
+        let mut t = GroupTable::new(KeyForm::U64);
+        let keys =
+            |words: Vec<u64>| Keys { hashes: words.iter().map(|&k| hash_u64(k)).collect(), words: Words::U64(words) };
+        let (mut groups, mut new) = (Vec::new(), Vec::new());
+        t.find_or_insert(&keys((0..40).collect()), &mut groups, &mut new);
+        assert!(!t.reserve(1000, &AtomicBool::new(true)));
+        let mut found = Vec::new();
+        t.find(&keys((0..41).collect()), &mut found);
+        assert_eq!(found[..40], groups[..]);
+        assert_eq!(found[40], NO_GROUP);
+        assert!(t.reserve(1000, &AtomicBool::new(false)));
     }
 
     #[test]

@@ -176,6 +176,33 @@ impl Words {
     }
 }
 
+impl Keys {
+    /// The keys numbered `rows`, into `out`.
+    pub fn pick(&self, rows: &[u32], out: &mut Keys) {
+        out.hashes.clear();
+        out.hashes.extend(rows.iter().map(|&j| self.hashes[j as usize]));
+        match &self.words {
+            Words::U64(from) => {
+                let mut words = take_u64(&mut out.words);
+                words.clear();
+                words.extend(rows.iter().map(|&j| from[j as usize]));
+                out.words = Words::U64(words);
+            }
+            Words::U128(from) => out.words = Words::U128(rows.iter().map(|&j| from[j as usize]).collect()),
+            Words::Bytes { .. } => {
+                let (mut data, mut ends) = take_bytes(&mut out.words);
+                data.clear();
+                ends.clear();
+                for &j in rows {
+                    data.extend_from_slice(self.words.bytes(j as usize));
+                    ends.push(data.len() as u32);
+                }
+                out.words = Words::Bytes { data, ends };
+            }
+        }
+    }
+}
+
 const FOLD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 #[inline]

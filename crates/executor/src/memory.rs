@@ -2,10 +2,12 @@
 //!
 //! ```text
 //!   global (all statements)  ◀── child: one statement (max_query_memory)  ◀── Reservation: one operator's state
+//!                                              ▲── gauge: one operator ◀── Reservation      (EXPLAIN ANALYZE)
 //! ```
 //! An operator reserves *before* it grows. A refused reservation is no error: the operator spills what it holds and
 //! goes on with less. Only what cannot be made smaller (one batch in flight, one group's state) is taken with
-//! [`Reservation::force`], which always succeeds and shows in the peak.
+//! [`Reservation::force`], which always succeeds and shows in the peak. What could grow without end and cannot be spilled
+//! (one window partition's arguments, the rows a recursion has seen) is taken with [`Reservation::hold`]: error 3170.
 //!
 //! Invariants
 //! 1. `used` is the sum of the live reservations; a dropped reservation returns its bytes.
@@ -13,6 +15,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use types::{Error, Result};
 
 /// Bytes in use under a limit, with an optional parent that is charged too.
 #[derive(Debug)]
@@ -21,6 +24,8 @@ pub struct MemoryAccountant {
     used_bytes: AtomicUsize,
     peak_bytes: AtomicUsize,
     parent: Option<Arc<MemoryAccountant>>,
+    /// Counts one operator's bytes; the limits are its parent's.
+    is_gauge: bool,
 }
 
 impl MemoryAccountant {
@@ -31,6 +36,7 @@ impl MemoryAccountant {
             used_bytes: AtomicUsize::new(0),
             peak_bytes: AtomicUsize::new(0),
             parent: None,
+            is_gauge: false,
         })
     }
 
@@ -41,7 +47,27 @@ impl MemoryAccountant {
             used_bytes: AtomicUsize::new(0),
             peak_bytes: AtomicUsize::new(0),
             parent: Some(parent.clone()),
+            is_gauge: false,
         })
+    }
+
+    /// Counts what one operator of `statement` holds, for its peak; the limits are the statement's.
+    pub fn gauge(statement: &Arc<MemoryAccountant>) -> Arc<MemoryAccountant> {
+        Arc::new(MemoryAccountant {
+            limit_bytes: AtomicUsize::new(usize::MAX),
+            used_bytes: AtomicUsize::new(0),
+            peak_bytes: AtomicUsize::new(0),
+            parent: Some(statement.clone()),
+            is_gauge: true,
+        })
+    }
+
+    /// Whose limit counts: the parent of a gauge, else itself.
+    fn statement(&self) -> &MemoryAccountant {
+        match &self.parent {
+            Some(p) if self.is_gauge => p,
+            _ => self,
+        }
     }
 
     pub fn set_limit(&self, limit_bytes: usize) {
@@ -116,9 +142,29 @@ impl Reservation {
         self.peak
     }
 
+    /// An empty reservation with the same accountant.
+    pub fn fellow(&self) -> Reservation {
+        Reservation::new(&self.accountant)
+    }
+
+    /// All bytes as a reservation of their own.
+    pub fn take(&mut self) -> Reservation {
+        self.split_off(self.bytes)
+    }
+
+    /// Up to `bytes` of this as a reservation of their own.
+    pub fn split_off(&mut self, bytes: usize) -> Reservation {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Reservation { accountant: self.accountant.clone(), bytes, peak: bytes }
+    }
+
     /// Sets the reservation to `bytes`; false (and unchanged) if a limit forbids it. Shrinking always succeeds.
     #[must_use]
     pub fn try_resize(&mut self, bytes: usize) -> bool {
+        if bytes == self.bytes {
+            return true;
+        }
         if bytes > self.bytes {
             if !self.accountant.try_charge(bytes - self.bytes) {
                 return false;
@@ -136,14 +182,15 @@ impl Reservation {
     /// operator whose neighbours hold everything would spill row by row.
     #[must_use]
     pub fn try_resize_sparing(&mut self, bytes: usize, spare: u32) -> bool {
-        let limit = self.accountant.limit_bytes();
+        let statement = self.accountant.statement();
+        let limit = statement.limit_bytes();
         if bytes <= limit / GUARANTEED_SHARE {
             self.force(bytes);
             return true;
         }
         let spare_bytes = limit >> spare.clamp(1, 16);
         let growth = bytes.saturating_sub(self.bytes);
-        if growth > 0 && self.accountant.used_bytes().saturating_add(growth) > limit - spare_bytes {
+        if growth > 0 && statement.used_bytes().saturating_add(growth) > limit - spare_bytes {
             return false;
         }
         self.try_resize(bytes)
@@ -151,6 +198,9 @@ impl Reservation {
 
     /// Sets the reservation to `bytes` whatever the limits say: for what cannot be made smaller.
     pub fn force(&mut self, bytes: usize) {
+        if bytes == self.bytes {
+            return;
+        }
         if bytes > self.bytes {
             self.accountant.charge(bytes - self.bytes);
         } else {
@@ -158,6 +208,16 @@ impl Reservation {
         }
         self.bytes = bytes;
         self.peak = self.peak.max(bytes);
+    }
+
+    /// For what can neither be made smaller nor spilled: a refusal is error 3170. A small share is always granted.
+    pub fn hold(&mut self, bytes: usize, what: &str) -> Result<()> {
+        let limit = self.accountant.statement().limit_bytes();
+        if bytes <= limit / GUARANTEED_SHARE {
+            self.force(bytes);
+            return Ok(());
+        }
+        if self.try_resize(bytes) { Ok(()) } else { Err(Error::capacity_exceeded(limit, "max_query_memory", what)) }
     }
 
     /// Takes over the bytes of `other`.

@@ -12,6 +12,7 @@
 
 use crate::agg;
 use crate::context::ExecContext;
+use crate::memory::MemoryAccountant;
 use crate::ops;
 use crate::ops::cte::Working;
 use crate::ops::sideways::SidewaysFilter;
@@ -74,9 +75,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    pub fn note_memory(&self, node: u32, bytes: usize) {
-        if let Some(s) = self.ctx.node_stats.and_then(|set| set.get(node)) {
-            s.peak_bytes.fetch_max(bytes as u64, Ordering::Relaxed);
+    /// The accountant of an operator's states: the statement's, or under EXPLAIN ANALYZE a gauge upon it.
+    pub fn memory_of(&self, node: u32) -> Arc<MemoryAccountant> {
+        match self.ctx.node_stats.and_then(|set| set.get(node)) {
+            Some(s) => s.memory(&self.ctx.memory),
+            None => self.ctx.memory.clone(),
         }
     }
 
@@ -120,9 +123,9 @@ pub fn run_node<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Resul
         PlanOp::NestedLoopJoin { .. } => ops::nested_loop::run_nested_loop(run, node, down),
         PlanOp::Apply { .. } => ops::apply::run_apply(run, node, down),
         PlanOp::Aggregate { input, groups, aggregates, rollup } => {
-            agg::operator::run_aggregate(run, node, input, (groups, aggregates, *rollup), down)
+            agg::run_aggregate(run, node, input, (groups, aggregates, *rollup), down)
         }
-        PlanOp::Distinct { input } => agg::operator::run_distinct(run, node, input, down),
+        PlanOp::Distinct { input } => agg::run_distinct(run, node, input, down),
         PlanOp::Sort { input, keys, limit, offset } => {
             ops::sort::run_sort(run, node, input, keys, *limit, *offset, down)
         }

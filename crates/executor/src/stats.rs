@@ -3,8 +3,10 @@
 //! Time is *self* time, summed over threads: a meter stands between each producer and its consumer; what passes through
 //! it is charged to the consumer and taken off the producer, in whose own time it was spent.
 
+use crate::memory::MemoryAccountant;
 use crate::pipeline::{Flow, Push};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use types::Result;
 use vector::Batch;
@@ -21,8 +23,20 @@ pub struct NodeStats {
     /// Nanoseconds from the statement's start to the first and last row out; 0 if none.
     pub first_row_ns: AtomicU64,
     pub last_row_ns: AtomicU64,
-    pub peak_bytes: AtomicU64,
     pub spilled_bytes: AtomicU64,
+    memory: OnceLock<Arc<MemoryAccountant>>,
+}
+
+impl NodeStats {
+    /// What the operator's states are charged to.
+    pub(crate) fn memory(&self, statement: &Arc<MemoryAccountant>) -> Arc<MemoryAccountant> {
+        self.memory.get_or_init(|| MemoryAccountant::gauge(statement)).clone()
+    }
+
+    /// Bytes that the operator held at most, of all its threads at one time.
+    pub fn peak_bytes(&self) -> u64 {
+        self.memory.get().map_or(0, |m| m.peak_bytes() as u64)
+    }
 }
 
 /// All operators of a plan, by `PlanNode::id`.

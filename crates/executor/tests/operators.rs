@@ -8,7 +8,7 @@ mod world;
 use expr::{AggCall, AggFunc, CmpOp, Expr, FrameBound, FrameUnits, WindowCall, WindowFrame, WindowFunc};
 use naive::Naive;
 use plan::physical::*;
-use types::{Collation, IntSize, SqlType, Value};
+use types::{Collation, ErrorCode, IntSize, SqlType, Value};
 use world::{A, B, D, Rng, S, U, World, X};
 
 const ROUNDS: u64 = 24;
@@ -75,9 +75,23 @@ fn check(world: &World, root: &PlanNode, what: &str) {
                 }
             }
             (Err(e), Err(g)) => assert_eq!(e.code(), g.code(), "{what}"),
+            // Not everything spills.
+            (Ok(_), Err(g)) if g.code() == ErrorCode::CAPACITY_EXCEEDED && memory < 1 << 20 && holds_rows(root) => {}
             (Ok(_), Err(g)) => panic!("{what}, dop {dop}, memory {memory}: {g}\n{:?}", root.op),
             (Err(e), Ok(_)) => panic!("{what}, dop {dop}, memory {memory}: should fail with {e}\n{:?}", root.op),
         }
+    }
+}
+
+/// Operators that keep some rows in memory whatever they are.
+fn holds_rows(n: &PlanNode) -> bool {
+    match &n.op {
+        PlanOp::Window { .. } => true,
+        PlanOp::HashJoin { kind, residual, keys, .. } => {
+            matches!(kind, JoinKind::Mark { null_aware: true } | JoinKind::NullAwareAnti)
+                && (residual.is_some() || keys.len() > 1)
+        }
+        _ => false,
     }
 }
 
@@ -205,6 +219,8 @@ fn aggregates(input: &PlanNode, rng: &mut Rng) -> Vec<AggCall> {
             order_by: vec![(c(U), true), (c(S), false)],
             ..call(AggFunc::GroupConcat, vec![c(S)], false, world::TEXT)
         },
+        call(AggFunc::Avg, vec![c(D)], true, SqlType::Decimal { precision: 14, scale: 6 }),
+        call(AggFunc::Sum, vec![c(D)], true, SqlType::Decimal { precision: 32, scale: 2 }),
     ];
     all.retain(|_| rng.below(3) > 0);
     all

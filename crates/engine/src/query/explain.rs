@@ -94,7 +94,7 @@ fn figures(stats: &NodeStatsSet, nodes: usize) -> Vec<plan::explain::NodeStats> 
                 time_first_us: n.first_row_ns.load(Relaxed) / 1000,
                 time_last_us: n.last_row_ns.load(Relaxed) / 1000,
                 self_ns: n.self_ns.load(Relaxed).max(0) as u64,
-                memory_peak_bytes: n.peak_bytes.load(Relaxed),
+                memory_peak_bytes: n.peak_bytes(),
                 spilled_bytes: n.spilled_bytes.load(Relaxed),
             }
         })

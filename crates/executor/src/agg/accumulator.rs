@@ -9,7 +9,6 @@
 //! exact sum, rounding half away from zero at MySQL's scale. DOUBLEs are summed as they come.
 
 use super::concat::Concat;
-use super::distinct::Distinct;
 use super::fast;
 use crate::collate;
 use expr::{AggCall, AggFunc, EvalContext};
@@ -99,7 +98,6 @@ pub enum Accumulator {
     Bits { op: BitOp, v: Vec<u64> },
     Any { v: Vec<Option<Value>>, ty: SqlType },
     Concat(Concat),
-    Distinct(Box<Distinct>),
 }
 
 /// 10^19 > 2^63: sums of wider decimals than this many digits may leave 128 bits.
@@ -108,13 +106,8 @@ fn is_wide(ty: &SqlType) -> bool {
 }
 
 impl Accumulator {
-    /// For a call whose arguments have been converted by [`super::operator::prepare_args`].
+    /// For a call whose arguments have been converted by [`super::spec::prepare_args`] and that is not DISTINCT.
     pub fn new(call: &AggCall, ctx: &EvalContext<'_>) -> Result<Accumulator> {
-        if call.distinct && !matches!(call.func, AggFunc::Min | AggFunc::Max | AggFunc::CountStar | AggFunc::AnyValue) {
-            let mut plain = call.clone();
-            plain.distinct = false;
-            return Ok(Accumulator::Distinct(Box::new(Distinct::new(call, Accumulator::new(&plain, ctx)?))));
-        }
         let arg = call.args.first().map(|a| a.ty).unwrap_or(SqlType::Null);
         let n = Vec::new;
         Ok(match call.func {
@@ -199,7 +192,6 @@ impl Accumulator {
             Accumulator::Bits { op, v } => v.resize(groups, if *op == BitOp::And { u64::MAX } else { 0 }),
             Accumulator::Any { v, .. } => v.resize(groups, None),
             Accumulator::Concat(c) => c.resize(groups),
-            Accumulator::Distinct(d) => d.resize(groups),
         }
     }
 
@@ -224,7 +216,6 @@ impl Accumulator {
             Accumulator::Bits { v, .. } => v.capacity() * 8,
             Accumulator::Any { v, .. } => v.capacity() * 64,
             Accumulator::Concat(c) => c.bytes(),
-            Accumulator::Distinct(d) => d.bytes(),
         }
     }
 
@@ -286,13 +277,13 @@ impl Accumulator {
                 rows.selection.for_each(rows.rows, |i| {
                     let slot = &mut v[rows.groups[j] as usize];
                     j += 1;
-                    if slot.is_none() {
+                    // NULL where there is another value is a row that lacks the argument (see `super::flat`).
+                    if matches!(slot, None | Some(Value::Null)) {
                         *slot = Some(args[0].value(i, ty));
                     }
                 });
             }
             Accumulator::Concat(c) => c.update(rows, args, ctx)?,
-            Accumulator::Distinct(d) => d.update(rows, args)?,
         }
         Ok(())
     }
@@ -358,12 +349,11 @@ impl Accumulator {
                 BitOp::Xor => v[d] ^= from[s],
             }),
             (Any { v, .. }, Any { v: from, .. }) => pairs().for_each(|(s, d)| {
-                if v[d].is_none() {
+                if matches!(v[d], None | Some(Value::Null)) {
                     v[d] = from[s].clone();
                 }
             }),
             (Concat(c), Concat(from)) => c.merge(from, src, dst),
-            (Distinct(c), Distinct(from)) => c.merge(from, src, dst)?,
             _ => return Err(Error::internal("aggregate states of two kinds")),
         }
         Ok(())
@@ -446,7 +436,6 @@ impl Accumulator {
                 b.finish()
             }
             Accumulator::Concat(c) => c.finish(from, to, ctx),
-            Accumulator::Distinct(d) => d.finish(from, to, ctx)?,
         })
     }
 }

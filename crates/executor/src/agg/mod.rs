@@ -1,7 +1,17 @@
-//! Aggregation: group tables, accumulators, and the operator that joins them.
+//! Aggregation.
+//!
+//! [`spec`] says what is computed, [`accumulator`] holds the states, [`groups`] a set of groups with its states;
+//! [`builder`] is one thread's work, [`operator`] joins the threads'. [`flat`] takes DISTINCT aggregates and WITH ROLLUP
+//! apart into plain ones.
 
 pub mod accumulator;
-pub mod concat;
-pub mod distinct;
-pub mod fast;
-pub mod operator;
+mod builder;
+mod concat;
+mod fast;
+mod flat;
+mod front;
+mod groups;
+mod operator;
+pub mod spec;
+
+pub use operator::{AggregateSink, run_aggregate, run_distinct};

@@ -73,7 +73,7 @@ impl Stage for ApplyStage<'_> {
             stage: self,
             cache: HashMap::new(),
             encoder: KeyEncoder::new(self.layout.clone()),
-            memory: Reservation::new(&self.run.ctx.memory),
+            memory: Reservation::new(&self.run.memory_of(self.node)),
             next,
         }))
     }

@@ -7,21 +7,38 @@ use crate::pipeline::{Down, Flow, Pull, Push, Sink, Source};
 use crate::run::{Run, run_node};
 use crate::spill::{Extent, LazyFile};
 use plan::physical::PlanNode;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use types::{Result, SqlType, Value};
 use vector::Batch;
 
 /// Rows kept for reading more than once, each part in memory or on disk.
 pub struct Stored {
     parts: Vec<Part>,
-    file: LazyFile,
+    file: Arc<LazyFile>,
     _memory: Vec<Reservation>,
 }
 
-enum Part {
+pub(crate) enum Part {
     Memory(Batch),
     Disk(Extent),
+}
+
+impl Part {
+    fn rows(&self) -> u64 {
+        match self {
+            Part::Memory(b) => b.count() as u64,
+            Part::Disk(e) => e.rows as u64,
+        }
+    }
+
+    /// The rows, read back if they are on disk.
+    pub fn batch(&self, run: &Run<'_>, file: &LazyFile) -> Result<Batch> {
+        match self {
+            Part::Memory(b) => Ok(b.clone()),
+            Part::Disk(e) => file.get(run.ctx)?.read(*e),
+        }
+    }
 }
 
 impl Stored {
@@ -30,45 +47,73 @@ impl Stored {
     }
 
     pub fn rows(&self) -> u64 {
-        self.parts
-            .iter()
-            .map(|p| match p {
-                Part::Memory(b) => b.count() as u64,
-                Part::Disk(e) => e.rows as u64,
-            })
-            .sum()
+        self.parts.iter().map(Part::rows).sum()
     }
 
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
+    pub fn spilled_bytes(&self) -> u64 {
+        self.file.bytes()
+    }
+
     /// The `i`th batch, read back if it is on disk.
     pub fn batch(&self, run: &Run<'_>, i: usize) -> Result<Batch> {
-        match &self.parts[i] {
-            Part::Memory(b) => Ok(b.clone()),
-            Part::Disk(e) => self.file.get(run.ctx)?.read(*e),
+        self.parts[i].batch(run, &self.file)
+    }
+}
+
+/// Keeps batches, in memory as long as that is granted, then in the file.
+pub(crate) struct Store<'a> {
+    run: Run<'a>,
+    pub parts: Vec<Part>,
+    pub file: Arc<LazyFile>,
+    pub memory: Reservation,
+    full: bool,
+}
+
+impl<'a> Store<'a> {
+    pub fn new(run: &Run<'a>, node: u32, file: Arc<LazyFile>) -> Store<'a> {
+        let memory = Reservation::new(&run.memory_of(node));
+        Store { run: *run, parts: Vec::new(), file, memory, full: false }
+    }
+
+    pub fn push(&mut self, batch: Batch) -> Result<()> {
+        let batch = packed(batch);
+        let bytes = self.memory.bytes() + batch_bytes(&batch);
+        if !self.full && self.memory.try_resize_sparing(bytes, 1) {
+            self.parts.push(Part::Memory(batch));
+        } else {
+            self.full = true;
+            let ctx = self.run.ctx;
+            self.parts.push(Part::Disk(self.file.get(ctx)?.write(&batch, ctx)?));
         }
+        Ok(())
+    }
+
+    pub fn finish(self) -> Stored {
+        Stored { parts: self.parts, file: self.file, _memory: vec![self.memory] }
     }
 }
 
 /// Shared state: every thread's batches.
 pub struct CollectSink<'a> {
     run: Run<'a>,
-    file: LazyFile,
+    node: u32,
+    file: Arc<LazyFile>,
     parts: Mutex<(Vec<Part>, Vec<Reservation>)>,
 }
 
 struct CollectLocal<'a> {
     sink: &'a CollectSink<'a>,
-    parts: Vec<Part>,
-    memory: Reservation,
-    full: bool,
+    store: Store<'a>,
 }
 
 impl<'a> CollectSink<'a> {
-    pub fn new(run: &Run<'a>) -> CollectSink<'a> {
-        CollectSink { run: *run, file: LazyFile::default(), parts: Mutex::default() }
+    /// `node`: whose memory it is.
+    pub fn new(run: &Run<'a>, node: u32) -> CollectSink<'a> {
+        CollectSink { run: *run, node, file: Arc::default(), parts: Mutex::default() }
     }
 
     pub fn finish(self) -> Stored {
@@ -79,37 +124,27 @@ impl<'a> CollectSink<'a> {
 
 impl Sink for CollectSink<'_> {
     fn local<'b>(&'b self) -> Result<Box<dyn Push + 'b>> {
-        let memory = Reservation::new(&self.run.ctx.memory);
-        Ok(Box::new(CollectLocal { sink: self, parts: Vec::new(), memory, full: false }))
+        Ok(Box::new(CollectLocal { sink: self, store: Store::new(&self.run, self.node, self.file.clone()) }))
     }
 }
 
 impl Push for CollectLocal<'_> {
     fn push(&mut self, batch: Batch) -> Result<Flow> {
-        let batch = packed(batch);
-        let bytes = self.memory.bytes() + batch_bytes(&batch);
-        if !self.full && self.memory.try_resize_sparing(bytes, 1) {
-            self.parts.push(Part::Memory(batch));
-        } else {
-            self.full = true;
-            let ctx = self.sink.run.ctx;
-            self.parts.push(Part::Disk(self.sink.file.get(ctx)?.write(&batch, ctx)?));
-        }
+        self.store.push(batch)?;
         Ok(Flow::More)
     }
 
     fn finish(&mut self) -> Result<()> {
         let mut shared = self.sink.parts.lock().expect("no panic while held");
-        shared.0.append(&mut self.parts);
-        let memory = std::mem::replace(&mut self.memory, Reservation::new(&self.sink.run.ctx.memory));
-        shared.1.push(memory);
+        shared.0.append(&mut self.store.parts);
+        shared.1.push(self.store.memory.take());
         Ok(())
     }
 }
 
 /// All rows of `node`.
 pub fn collect<'a>(run: &Run<'a>, node: &'a PlanNode, consumer: u32) -> Result<Stored> {
-    let sink = CollectSink::new(run);
+    let sink = CollectSink::new(run, consumer);
     run_node(run, node, &Down::sink(consumer, &sink))?;
     let stored = sink.finish();
     run.note_spill(consumer, stored.file.bytes());

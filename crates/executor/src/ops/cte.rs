@@ -3,7 +3,7 @@
 use crate::group_table::GroupTable;
 use crate::keys::{KeyEncoder, KeyLayout, Keys};
 use crate::memory::Reservation;
-use crate::ops::collect::{BatchSource, Stored, StoredSource, collect};
+use crate::ops::collect::{Store, Stored, StoredSource, collect};
 use crate::pipeline::{Down, run_pipeline};
 use crate::run::{Env, EnvEntry, Run, run_through};
 use plan::physical::{CteDef, PlanNode, PlanOp};
@@ -19,7 +19,7 @@ pub struct CteState<'a> {
 
 /// The rows of a recursive CTE's last round.
 pub struct Working {
-    batches: Vec<Batch>,
+    rows: Stored,
 }
 
 pub fn run_with<'a>(
@@ -60,7 +60,7 @@ pub fn run_cte_scan(run: &Run<'_>, node: &PlanNode, cte_id: u32, down: &Down<'_>
                 return run_pipeline(run, node.id, &StoredSource::new(run, &rows), down);
             }
             EnvEntry::Working(id, working) if *id == cte_id => {
-                return run_pipeline(run, node.id, &BatchSource::new(working.batches.clone(), false), down);
+                return run_pipeline(run, node.id, &StoredSource::new(run, &working.rows), down);
             }
             _ => env = e.parent,
         }
@@ -76,15 +76,18 @@ struct Dedup {
 }
 
 impl Dedup {
-    fn keep_new(&mut self, batch: &Batch) -> Batch {
+    fn keep_new(&mut self, run: &Run<'_>, batch: &Batch) -> Result<Batch> {
         let mut keys = Keys::default();
         self.encoder.encode(&batch.columns, &batch.selection, batch.rows, &mut keys);
         let (mut groups, mut new) = (Vec::new(), Vec::new());
+        self.memory.hold(self.table.bytes_after(keys.hashes.len()), "The rows of a recursive UNION DISTINCT")?;
+        if !self.table.reserve(keys.hashes.len(), run.ctx.killed) {
+            run.ctx.check_killed()?;
+        }
         self.table.find_or_insert(&keys, &mut groups, &mut new);
-        self.memory.force(self.table.bytes());
         let positions = batch.selection.to_positions(batch.rows);
         let kept = new.iter().map(|&j| positions[j as usize]).collect();
-        Batch { selection: Selection::Some(kept), ..batch.clone() }
+        Ok(Batch { selection: Selection::Some(kept), ..batch.clone() })
     }
 }
 
@@ -96,39 +99,38 @@ pub fn run_recursive<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> 
     let mut dedup = distinct.then(|| Dedup {
         table: GroupTable::new(layout.form),
         encoder: KeyEncoder::new(layout),
-        memory: Reservation::new(&run.ctx.memory),
+        memory: Reservation::new(&run.memory_of(node.id)),
     });
     let mut round = 0u64;
-    let mut working = round_rows(run, collect(run, anchor, node.id)?, dedup.as_mut())?;
+    let mut rows = new_rows(run, node, collect(run, anchor, node.id)?, dedup.as_mut())?;
     loop {
-        let source = BatchSource::new(working.clone(), false);
-        run_pipeline(run, node.id, &source, down)?;
-        if working.iter().all(|b| b.count() == 0) || down.is_done() {
+        run_pipeline(run, node.id, &StoredSource::new(run, &rows), down)?;
+        if rows.is_empty() || down.is_done() {
             return Ok(());
         }
         if round > run.ctx.max_recursion_depth {
             return Err(Error::cte_max_recursion_depth(round));
         }
         round += 1;
-        let rows = Working { batches: working };
-        let env = Env { entry: EnvEntry::Working(*cte_id, &rows), parent: run.env };
+        let working = Working { rows };
+        let env = Env { entry: EnvEntry::Working(*cte_id, &working), parent: run.env };
         let made = collect(&run.with(&env), recursive, node.id)?;
-        working = round_rows(run, made, dedup.as_mut())?;
+        rows = new_rows(run, node, made, dedup.as_mut())?;
     }
 }
 
-fn round_rows(run: &Run<'_>, stored: Stored, mut dedup: Option<&mut Dedup>) -> Result<Vec<Batch>> {
-    let mut out = Vec::with_capacity(stored.batch_count());
-    for i in 0..stored.batch_count() {
+/// A round's rows without those seen before.
+fn new_rows(run: &Run<'_>, node: &PlanNode, made: Stored, dedup: Option<&mut Dedup>) -> Result<Stored> {
+    let Some(dedup) = dedup else { return Ok(made) };
+    let mut out = Store::new(run, node.id, Arc::default());
+    for i in 0..made.batch_count() {
         run.ctx.check_killed()?;
-        let b = stored.batch(run, i)?;
-        let b = match &mut dedup {
-            Some(d) => d.keep_new(&b),
-            None => b,
-        };
-        if b.count() > 0 {
-            out.push(b);
+        let batch = dedup.keep_new(run, &made.batch(run, i)?)?;
+        if batch.count() > 0 {
+            out.push(batch)?;
         }
     }
-    Ok(out)
+    let stored = out.finish();
+    run.note_spill(node.id, stored.spilled_bytes());
+    Ok(stored)
 }

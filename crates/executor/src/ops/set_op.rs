@@ -1,9 +1,10 @@
 //! Set operations. UNION ALL runs its inputs one after the other; INTERSECT and EXCEPT count each distinct row's
 //! occurrences by input and output it as often as the counts say.
 
-use crate::agg::operator::{Spec, run_grouped};
+use crate::agg::AggregateSink;
+use crate::agg::spec::Spec;
 use crate::columns::gather32;
-use crate::pipeline::{Down, Flow, INTERNAL, PassThrough, Push, Stage};
+use crate::pipeline::{Down, Flow, INTERNAL, PassThrough, Push, Sink, Stage};
 use crate::run::{Run, run_node};
 use expr::{AggCall, AggFunc, Expr};
 use plan::physical::{PlanNode, SetOpKind};
@@ -50,22 +51,22 @@ pub fn run_set_op<'a>(
             nullable: false,
         })
         .collect();
-    let spec = Spec::new(&groups, &calls, false, &run.eval())?;
+    let spec = Spec::new(&groups, &calls, &run.eval())?;
     let repeat = Repeat { kind, columns: n };
     let down = Down::stage(node.id, &repeat, down);
-    run_grouped(run, INTERNAL, &spec, &down, &mut |sink| {
-        for (k, input) in inputs.iter().enumerate() {
-            let tag = Tag { input: k, inputs: inputs.len() };
-            run_node(run, input, &Down::stage(node.id, &tag, sink))?;
-        }
-        Ok(())
-    })
+    let sink = AggregateSink::new(run, node.id, &spec);
+    for (k, input) in inputs.iter().enumerate() {
+        let tag = Tag { input: k, inputs: inputs.len(), sink: &sink };
+        run_node(run, input, &Down::sink(node.id, &tag))?;
+    }
+    sink.drain(INTERNAL, &down)
 }
 
 /// Adds one column an input: 1 in the row's own, 0 in the others.
-struct Tag {
+struct Tag<'a> {
     input: usize,
     inputs: usize,
+    sink: &'a AggregateSink<'a>,
 }
 
 struct TagLocal<'a> {
@@ -73,12 +74,12 @@ struct TagLocal<'a> {
     next: Box<dyn Push + 'a>,
 }
 
-impl Stage for Tag {
-    fn local<'b>(&'b self, next: Box<dyn Push + 'b>) -> Result<Box<dyn Push + 'b>> {
+impl Sink for Tag<'_> {
+    fn local<'b>(&'b self) -> Result<Box<dyn Push + 'b>> {
         let tags = (0..self.inputs)
             .map(|k| Vector::Const(Arc::new(Chunk::new(Values::I64(vec![(k == self.input) as i64]), None))))
             .collect();
-        Ok(Box::new(TagLocal { tags, next }))
+        Ok(Box::new(TagLocal { tags, next: self.sink.local()? }))
     }
 }
 

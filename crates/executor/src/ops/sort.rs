@@ -104,6 +104,7 @@ enum SortedRun {
 /// What is sorted, how.
 struct SortSpec<'a> {
     run: Run<'a>,
+    node: u32,
     keys: Vec<Program>,
     writer: SortKeyWriter,
     types: Vec<SqlType>,
@@ -130,11 +131,18 @@ struct SortLocal<'a> {
 const KEY_TYPE: SqlType = SqlType::varchar(u32::MAX, Collation::Binary);
 
 impl<'a> SortSink<'a> {
-    /// `types`: the input's columns. `top`: rows wanted at most.
-    pub fn new(run: &Run<'a>, types: Vec<SqlType>, keys: &[SortKey], top: Option<u64>) -> Result<SortSink<'a>> {
+    /// `node`: whose memory it is. `types`: the input's columns. `top`: rows wanted at most.
+    pub fn new(
+        run: &Run<'a>,
+        node: u32,
+        types: Vec<SqlType>,
+        keys: &[SortKey],
+        top: Option<u64>,
+    ) -> Result<SortSink<'a>> {
         Ok(SortSink {
             spec: SortSpec {
                 run: *run,
+                node,
                 keys: Program::all(keys.iter().map(|k| &k.expr), &run.eval())?,
                 writer: SortKeyWriter::new(keys.iter().map(|k| (k.expr.ty, k.descending)).collect()),
                 types,
@@ -161,7 +169,7 @@ impl Sink for SortSink<'_> {
         Ok(Box::new(SortLocal {
             sink: self,
             rows: RunRows::new(self.spec.types.len()),
-            memory: Reservation::new(&self.spec.run.ctx.memory),
+            memory: Reservation::new(&self.spec.run.memory_of(self.spec.node)),
             cutoff: None,
             scratch: Vec::new(),
         }))
@@ -194,7 +202,7 @@ impl SortLocal<'_> {
         let order = self.rows.order();
         let rows = std::mem::replace(&mut self.rows, RunRows::new(spec.types.len()));
         let columns = rows.columns.into_iter().zip(&spec.types).map(|(a, ty)| a.finish(ty)).collect();
-        let memory = std::mem::replace(&mut self.memory, Reservation::new(&spec.run.ctx.memory));
+        let memory = self.memory.take();
         let run = SortedRun::Memory { columns, keys: rows.keys, order };
         self.sink.runs.lock().expect("no panic while held").push((run, memory));
     }
@@ -216,7 +224,7 @@ impl SortLocal<'_> {
             extents.push(file.write(&Batch::new(part.len(), out), ctx)?);
         }
         let run = SortedRun::Disk(SpillRun { file, extents });
-        self.sink.runs.lock().expect("no panic while held").push((run, Reservation::new(&ctx.memory)));
+        self.sink.runs.lock().expect("no panic while held").push((run, self.memory.fellow()));
         self.memory.force(0);
         Ok(())
     }
@@ -529,8 +537,13 @@ pub fn run_sort<'a>(
     if limit == Some(0) {
         return Ok(());
     }
-    let sink =
-        SortSink::new(run, input.output.iter().map(|c| c.ty).collect(), keys, limit.map(|l| l.saturating_add(offset)))?;
+    let sink = SortSink::new(
+        run,
+        node.id,
+        input.output.iter().map(|c| c.ty).collect(),
+        keys,
+        limit.map(|l| l.saturating_add(offset)),
+    )?;
     run_node(run, input, &Down::sink(node.id, &sink))?;
     run.note_spill(node.id, sink.spilled_bytes());
     run_pipeline(run, node.id, &sink.into_source(offset, limit), down)

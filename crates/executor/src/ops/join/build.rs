@@ -105,9 +105,9 @@ impl<'a> BuildSink<'a> {
         }
     }
 
-    /// The NULL facts of NOT IN must be of all rows, so those kinds stay in memory.
+    /// The NULL facts of NOT IN must be of all rows, so those kinds stay in memory, but for the simplest.
     fn may_spill(&self) -> bool {
-        !self.spec.is_null_aware() && self.depth < SPILL_DEPTH_MAX
+        (!self.spec.is_null_aware() || self.spec.needs_null_flags_only()) && self.depth < SPILL_DEPTH_MAX
     }
 
     pub fn finish(self) -> Result<BuildOutcome> {
@@ -163,12 +163,13 @@ fn make_table(spec: &JoinSpec<'_>, batches: Vec<PartBatch>, mut memory: Vec<Rese
         }
         let mut a = ColumnAppender::default();
         for b in &batches {
+            run.ctx.check_killed()?;
             a.append(&b.batch.columns[c], &b.batch.selection, b.batch.rows);
         }
         *columns[c].lock().expect("no panic while held") = a.finish(&spec.build_types[c]);
         Ok(())
     })?;
-    let null_facts = if spec.is_null_aware() {
+    let null_facts = if spec.is_null_aware() && !spec.needs_null_flags_only() {
         let keys: Vec<(&[Vector], &Batch)> = batches.iter().map(|b| (&b.key_columns[..], &b.batch)).collect();
         Some(NullFacts::new(spec, &keys)?)
     } else {
@@ -187,6 +188,7 @@ fn make_table(spec: &JoinSpec<'_>, batches: Vec<PartBatch>, mut memory: Vec<Rese
         first_row += b.batch.count() as u32;
         append_keys(&mut group, b.keys, spec.layout.form);
         if group_rows.len() >= 32 << 10 {
+            run.ctx.check_killed()?;
             pairs.add(&group, group_rows.drain(..));
             group = Keys::default();
         }
@@ -195,7 +197,7 @@ fn make_table(spec: &JoinSpec<'_>, batches: Vec<PartBatch>, mut memory: Vec<Rese
         pairs.add(&group, group_rows.drain(..));
     }
     let lookup = Lookup::build(run, pairs)?;
-    let mut more = Reservation::new(&run.ctx.memory);
+    let mut more = Reservation::new(&run.memory_of(spec.node));
     more.force(lookup.bytes());
     memory.push(more);
     let columns = columns.into_iter().map(|c| c.into_inner().expect("no panic while held")).collect();
@@ -242,7 +244,8 @@ pub fn used_build_columns(spec: &JoinSpec<'_>) -> Vec<bool> {
     used
 }
 
-/// Sends a batch's rows to the writers of their partitions; rows without key to the first.
+/// Sends a batch's rows to the writers of their partitions; rows without key to the first. Answers whether there were
+/// such.
 pub fn spill_rows(
     writers: &mut [SpillWriter],
     encoder: &mut KeyEncoder,
@@ -250,7 +253,7 @@ pub fn spill_rows(
     batch: &Batch,
     depth: u32,
     spec: &JoinSpec<'_>,
-) -> Result<()> {
+) -> Result<bool> {
     let columns = eval_all(key_programs, batch, &spec.run.eval())?;
     let valid = encoder.valid_positions(&columns, batch);
     let mut keys = Keys::default();
@@ -273,7 +276,7 @@ pub fn spill_rows(
             w.append(&batch.columns, positions, batch.rows, spec.run.ctx)?;
         }
     }
-    Ok(())
+    Ok(with_key.len() < batch.count())
 }
 
 impl Sink for BuildSink<'_> {
@@ -282,7 +285,7 @@ impl Sink for BuildSink<'_> {
             sink: self,
             encoder: KeyEncoder::new(self.spec.layout.clone()),
             part: Part { batches: Vec::new(), sideways: self.wanted.iter().map(|_| Some(Vec::new())).collect() },
-            memory: Reservation::new(&self.spec.run.ctx.memory),
+            memory: Reservation::new(&self.spec.run.memory_of(self.spec.node)),
             writers: None,
         }))
     }
@@ -295,6 +298,7 @@ impl BuildLocal<'_> {
         let columns = eval_all(&spec.build_keys, &batch, &spec.run.eval())?;
         let valid = self.encoder.valid_positions(&columns, &batch);
         let mut with_key = None;
+        spec.note_build_rows(batch.count(), valid.count(batch.rows) != batch.count());
         if valid.count(batch.rows) != batch.count() {
             if spec.drops_build_nulls() {
                 batch.selection = valid.clone();
@@ -325,11 +329,16 @@ impl BuildLocal<'_> {
             }
         }
         let bytes = batch_bytes(&batch) + keys.hashes.len() * 48;
-        let key_columns = if spec.is_null_aware() { columns } else { Vec::new() };
+        let key_columns = if spec.is_null_aware() && !spec.needs_null_flags_only() { columns } else { Vec::new() };
         // Only what is read again is kept.
         let used = used_build_columns(spec);
         if !self.sink.may_spill() {
-            self.memory.force(self.memory.bytes() + bytes);
+            let all = self.memory.bytes() + bytes;
+            if spec.is_null_aware() {
+                self.memory.hold(all, "The rows of NOT IN")?;
+            } else {
+                self.memory.force(all);
+            }
             drop_unused(&mut batch, &used);
         } else if !self.sink.spilling.load(Ordering::Relaxed)
             && self.memory.try_resize_sparing(self.memory.bytes() + bytes, self.sink.depth.min(3) + 1)
@@ -355,7 +364,9 @@ impl BuildLocal<'_> {
             spill_rows(writers, &mut self.encoder, &spec.build_keys, &b.batch, sink.depth, spec)?;
         }
         self.memory.force(0);
-        spill_rows(writers, &mut self.encoder, &spec.build_keys, batch, sink.depth, spec)
+        let any_null = spill_rows(writers, &mut self.encoder, &spec.build_keys, batch, sink.depth, spec)?;
+        spec.note_build_rows(batch.count(), any_null);
+        Ok(())
     }
 }
 
@@ -386,7 +397,7 @@ impl Push for BuildLocal<'_> {
             }
             return Ok(());
         }
-        let memory = std::mem::replace(&mut self.memory, Reservation::new(&sink.spec.run.ctx.memory));
+        let memory = self.memory.take();
         let part = std::mem::take(&mut self.part);
         sink.parts.lock().expect("no panic while held").push((part, memory));
         Ok(())

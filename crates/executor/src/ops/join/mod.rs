@@ -27,6 +27,7 @@ use expr::eval::Compiled;
 use plan::physical::{JoinKind, PlanNode, PlanOp};
 use probe::{ProbeStage, UnmatchedSource};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use types::{Error, Result, SqlType};
 
 /// What both sides need to know of a join.
@@ -46,12 +47,33 @@ pub struct JoinSpec<'a> {
     pub build_types: Vec<SqlType>,
     /// Types of the keys, for the tables of NOT IN.
     pub key_types: Vec<(SqlType, SqlType, bool)>,
+    pub null_flags: NullFlags,
+}
+
+/// All that NOT IN over one column, without further conditions, must know of the whole build side.
+#[derive(Default)]
+pub struct NullFlags {
+    pub any_row: AtomicBool,
+    pub any_null: AtomicBool,
 }
 
 impl JoinSpec<'_> {
     /// The mark can be UNKNOWN.
     pub fn is_null_aware(&self) -> bool {
         matches!(self.kind, JoinKind::Mark { null_aware: true } | JoinKind::NullAwareAnti)
+    }
+
+    /// The facts are but [`NullFlags`], so the join may be split into partitions.
+    pub fn needs_null_flags_only(&self) -> bool {
+        self.is_null_aware() && self.key_types.len() == 1 && self.in_keys == 1 && self.residual.is_none()
+    }
+
+    /// Every build row is seen here once at least.
+    pub fn note_build_rows(&self, rows: usize, any_null: bool) {
+        if rows > 0 && self.needs_null_flags_only() {
+            self.null_flags.any_row.store(true, Ordering::Relaxed);
+            self.null_flags.any_null.fetch_or(any_null, Ordering::Relaxed);
+        }
     }
 
     /// Build rows without match are output or build rows are output by match: matches are remembered by build row.
@@ -61,7 +83,8 @@ impl JoinSpec<'_> {
 
     /// A build row whose key holds NULL is of no use.
     pub fn drops_build_nulls(&self) -> bool {
-        !self.is_null_aware() && !matches!(self.kind, JoinKind::Right | JoinKind::RightAnti)
+        (!self.is_null_aware() || self.needs_null_flags_only())
+            && !matches!(self.kind, JoinKind::Right | JoinKind::RightAnti)
     }
 
     /// A probe row that matches nothing leaves no trace: scans may drop it.
@@ -101,6 +124,7 @@ pub fn run_hash_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> 
         probe_types: probe.output.iter().map(|c| c.ty).collect(),
         build_types: build.output.iter().map(|c| c.ty).collect(),
         key_types,
+        null_flags: NullFlags::default(),
     };
     let wanted: Vec<usize> =
         if spec.drops_unmatched_probe_rows() { sideways.iter().map(|s| s.key).collect() } else { Vec::new() };
@@ -109,7 +133,6 @@ pub fn run_hash_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> 
     match sink.finish()? {
         BuildOutcome::Memory(built) => {
             let Built { table, sideways_keys } = *built;
-            run.note_memory(node.id, table.bytes());
             let filters: Vec<(u32, Arc<SidewaysFilter>)> = sideways
                 .iter()
                 .filter_map(|s| {

@@ -11,9 +11,9 @@
 //!
 //! A residual condition is evaluated over candidate pairs and decides which of them are matches.
 
-use super::JoinSpec;
 use super::build::JoinTable;
 use super::output::{Matches, joined};
+use super::{JoinSpec, NullFlags};
 use crate::columns::{NO_ROW, null_vector};
 use crate::eval::eval_all;
 use crate::keys::{KeyEncoder, Keys};
@@ -217,11 +217,29 @@ impl<'a> ProbeLocal<'a> {
 
     /// Of the rows that are not TRUE, those whose mark is UNKNOWN.
     fn unknown(&self, probe: &Batch, keys: &[Vector], is_true: &Bitmap) -> Result<Option<Bitmap>> {
+        if self.stage.spec.needs_null_flags_only() {
+            return Ok(unknown_by_flags(&self.stage.spec.null_flags, probe, &keys[0], is_true));
+        }
         match &self.stage.table.null_facts {
             Some(facts) => facts.unknown(self.stage.spec, self.stage.table, probe, keys, is_true).map(Some),
             None => Ok(None),
         }
     }
+}
+
+/// `x NOT IN (S)`, x not in S: UNKNOWN if S holds a NULL, or if x is NULL and S holds anything.
+fn unknown_by_flags(flags: &NullFlags, probe: &Batch, key: &Vector, is_true: &Bitmap) -> Option<Bitmap> {
+    if !flags.any_row.load(Ordering::Relaxed) {
+        return None;
+    }
+    let any_null = flags.any_null.load(Ordering::Relaxed);
+    let mut out = Bitmap::zeros(probe.rows);
+    probe.selection.for_each(probe.rows, |i| {
+        if !is_true.get(i) && (any_null || !key.is_valid(i)) {
+            out.set(i, true);
+        }
+    });
+    Some(out)
 }
 
 /// Pairs as a batch of natural columns, those that the residual does not read being constant NULLs.

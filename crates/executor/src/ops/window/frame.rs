@@ -1,0 +1,208 @@
+//! Frames: which rows of its partition an aggregate or FIRST_VALUE looks at for each row.
+
+use super::Call;
+use crate::run::Run;
+use expr::eval::Compiled;
+use expr::{Expr, FrameBound, FrameUnits};
+use plan::physical::SortKey;
+use types::{Error, Result, SqlType, Value};
+use vector::{Chunk, Values};
+
+/// One end of a frame, its distance evaluated.
+#[derive(Clone, Debug)]
+pub enum Bound {
+    UnboundedPreceding,
+    Preceding(Distance),
+    CurrentRow,
+    Following(Distance),
+    UnboundedFollowing,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Distance {
+    Rows(u64),
+    Exact(i128),
+    Double(f64),
+}
+
+/// The number in a constant argument or bound.
+pub fn constant(e: &Expr, run: &Run<'_>) -> Result<Value> {
+    Compiled::new(e, &run.eval())?.eval_const(&run.eval())
+}
+
+pub fn count_of(v: &Value) -> Result<Option<i64>> {
+    Ok(match v {
+        Value::Null => None,
+        Value::Int(v) => Some(*v),
+        Value::UInt(v) => Some(i64::try_from(*v).unwrap_or(i64::MAX)),
+        Value::Decimal(d) => Some(d.to_i64_round().0),
+        other => return Err(Error::internal(format_args!("{other:?} as a number of rows"))),
+    })
+}
+
+/// The integer that stands for a value of an exact order key.
+fn exact_of(v: &Value, ty: &SqlType) -> Option<i128> {
+    match (v, ty) {
+        (Value::Int(v), SqlType::Decimal { scale, .. }) => Some(*v as i128 * 10i128.pow(*scale as u32)),
+        (Value::UInt(v), SqlType::Decimal { scale, .. }) => Some(*v as i128 * 10i128.pow(*scale as u32)),
+        (Value::Decimal(d), SqlType::Decimal { scale, .. }) => d.rescale(*scale)?.to_i128(),
+        (Value::Decimal(d), _) if ty.is_integer() => d.rescale(0)?.to_i128(),
+        (Value::Int(v), _) => Some(*v as i128),
+        (Value::UInt(v), _) => Some(*v as i128),
+        _ => None,
+    }
+}
+
+pub fn bound(b: &FrameBound, units: FrameUnits, order: &[SortKey], run: &Run<'_>) -> Result<Bound> {
+    let distance = |e: &Expr| -> Result<Distance> {
+        let v = constant(e, run)?;
+        if units == FrameUnits::Rows {
+            return Ok(Distance::Rows(count_of(&v)?.unwrap_or(0).max(0) as u64));
+        }
+        let ty = order.first().map(|k| k.expr.ty).ok_or_else(|| Error::internal("RANGE without an order"))?;
+        match (&v, ty) {
+            (Value::Double(x), _) => Ok(Distance::Double(*x)),
+            (Value::Float(x), _) => Ok(Distance::Double(*x as f64)),
+            (Value::Decimal(d), SqlType::Double | SqlType::Float) => Ok(Distance::Double(d.to_f64())),
+            (Value::Int(x), SqlType::Double | SqlType::Float) => Ok(Distance::Double(*x as f64)),
+            (Value::UInt(x), SqlType::Double | SqlType::Float) => Ok(Distance::Double(*x as f64)),
+            _ if ty.is_integer() || matches!(ty, SqlType::Decimal { .. }) => {
+                exact_of(&v, &ty).map(Distance::Exact).ok_or_else(|| Error::not_supported("this RANGE distance"))
+            }
+            _ => Err(Error::not_supported("RANGE with a distance over temporal values")),
+        }
+    };
+    Ok(match b {
+        FrameBound::UnboundedPreceding => Bound::UnboundedPreceding,
+        FrameBound::UnboundedFollowing => Bound::UnboundedFollowing,
+        FrameBound::CurrentRow => Bound::CurrentRow,
+        FrameBound::Preceding(e) => Bound::Preceding(distance(e)?),
+        FrameBound::Following(e) => Bound::Following(distance(e)?),
+    })
+}
+
+/// For each row, its run of peers.
+pub struct Peers {
+    pub start: Vec<u32>,
+    pub end: Vec<u32>,
+    /// Number of the run, from 0.
+    pub number: Vec<u32>,
+}
+
+impl Peers {
+    pub fn new(starts: &[u32], n: usize) -> Peers {
+        let (mut start, mut end, mut number) = (vec![0; n], vec![0; n], vec![0; n]);
+        for (k, &s) in starts.iter().enumerate() {
+            let e = starts.get(k + 1).copied().unwrap_or(n as u32);
+            for i in s as usize..e as usize {
+                (start[i], end[i], number[i]) = (s, e, k as u32);
+            }
+        }
+        Peers { start, end, number }
+    }
+}
+
+/// A partition ready for its calls.
+pub struct Rowset {
+    pub n: usize,
+    pub peers: Peers,
+    /// The first ORDER BY expression's values, with type and direction.
+    pub order: Option<(Chunk, SqlType, bool)>,
+    pub args: Vec<Chunk>,
+}
+
+/// The rows `start..end` of row `i`'s frame (empty if `start >= end`).
+pub fn frame(c: &Call, part: &Rowset, i: usize) -> (usize, usize) {
+    let n = part.n;
+    let p = &part.peers;
+    let rows = c.units == FrameUnits::Rows;
+    let start = match &c.start {
+        Bound::UnboundedPreceding => 0,
+        Bound::UnboundedFollowing => n,
+        Bound::CurrentRow => {
+            if rows {
+                i
+            } else {
+                p.start[i] as usize
+            }
+        }
+        Bound::Preceding(Distance::Rows(d)) => i.saturating_sub(*d as usize),
+        Bound::Following(Distance::Rows(d)) => i.saturating_add(*d as usize).min(n),
+        Bound::Preceding(d) => range_edge(part, i, *d, -1, true),
+        Bound::Following(d) => range_edge(part, i, *d, 1, true),
+    };
+    let end = match &c.end {
+        Bound::UnboundedPreceding => 0,
+        Bound::UnboundedFollowing => n,
+        Bound::CurrentRow => {
+            if rows {
+                i + 1
+            } else {
+                p.end[i] as usize
+            }
+        }
+        Bound::Preceding(Distance::Rows(d)) => (i + 1).saturating_sub(*d as usize),
+        Bound::Following(Distance::Rows(d)) => i.saturating_add(*d as usize).saturating_add(1).min(n),
+        Bound::Preceding(d) => range_edge(part, i, *d, -1, false),
+        Bound::Following(d) => range_edge(part, i, *d, 1, false),
+    };
+    (start, end)
+}
+
+/// Where the rows within a RANGE distance begin (`start`) or end. Rows whose order value is NULL are each other's only
+/// neighbours.
+fn range_edge(part: &Rowset, i: usize, d: Distance, sign: i32, start: bool) -> usize {
+    let Some((chunk, _, descending)) = &part.order else { return if start { 0 } else { part.n } };
+    if !chunk.is_valid(i) {
+        return if start { part.peers.start[i] as usize } else { part.peers.end[i] as usize };
+    }
+    // NULLs lie at one end.
+    let first = (0..part.n).find(|&j| chunk.is_valid(j)).unwrap_or(0);
+    let nulls_last = chunk.validity.is_some() && !chunk.is_valid(part.n - 1);
+    let last = if nulls_last { (0..part.n).rev().find(|&j| chunk.is_valid(j)).map_or(0, |j| j + 1) } else { part.n };
+    let turn = if *descending { -1.0 } else { 1.0 };
+    let (mut lo, mut hi) = (first, last);
+    let before = |j: usize| match d {
+        Distance::Double(d) => {
+            let target = turn * double_at(chunk, i) + sign as f64 * d;
+            let v = turn * double_at(chunk, j);
+            if start { v < target } else { v <= target }
+        }
+        Distance::Exact(d) => {
+            let turn = turn as i128;
+            let target = turn * exact_at(chunk, i) + sign as i128 * d;
+            let v = turn * exact_at(chunk, j);
+            if start { v < target } else { v <= target }
+        }
+        Distance::Rows(_) => false,
+    };
+    while lo < hi {
+        let mid = (lo + hi) / 2;
+        if before(mid) { lo = mid + 1 } else { hi = mid }
+    }
+    lo
+}
+
+fn exact_at(chunk: &Chunk, i: usize) -> i128 {
+    match &chunk.values {
+        Values::I8(v) => v[i] as i128,
+        Values::U8(v) => v[i] as i128,
+        Values::I16(v) => v[i] as i128,
+        Values::U16(v) => v[i] as i128,
+        Values::I32(v) => v[i] as i128,
+        Values::U32(v) => v[i] as i128,
+        Values::I64(v) => v[i] as i128,
+        Values::U64(v) => v[i] as i128,
+        Values::I128(v) => v[i],
+        Values::I256(v) => v[i].to_i128().unwrap_or(i128::MAX),
+        _ => 0,
+    }
+}
+
+fn double_at(chunk: &Chunk, i: usize) -> f64 {
+    match &chunk.values {
+        Values::F32(v) => v[i] as f64,
+        Values::F64(v) => v[i],
+        _ => exact_at(chunk, i) as f64,
+    }
+}
