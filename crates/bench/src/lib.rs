@@ -5,11 +5,13 @@
 //!              ├─ scan-copy     reading rows where they lie, against copying each into a record buffer
 //!              ├─ leaf-locate   row position → leaf: division, shift, next leaf
 //!              ├─ filter        what one row costs a filter scan
-//!              └─ sysbench      short transactions, beside MariaDB
+//!              ├─ sysbench      short transactions, beside MariaDB
+//!              └─ dbt2          TPC-C's transactions and consistency conditions, beside MariaDB
 //! ```
 //! Invariants: every experiment prints the machine it ran on, its noise (least, median, most) and a hash of its result,
 //! and runs in miniature as a test. What is compared with an alternative is measured in the same run.
 
+mod dbt2;
 mod filter;
 mod leaf_locate;
 mod local;
@@ -43,6 +45,8 @@ pub enum Experiment {
     Filter(filter::FilterArgs),
     /// Debian's sysbench against a server of our own and, in turns, MariaDB
     Sysbench(sysbench::SysbenchArgs),
+    /// TPC-C's five transactions and its consistency conditions
+    Dbt2(dbt2::Dbt2Args),
 }
 
 /// Runs an experiment; prints its table to standard output and failures to standard error.
@@ -54,6 +58,7 @@ pub fn run(args: &Args) -> ExitCode {
         Experiment::LeafLocate(a) => leaf_locate::run(a).map(|_| true),
         Experiment::Filter(a) => filter::run(a).map(|_| true),
         Experiment::Sysbench(a) => sysbench::run(a),
+        Experiment::Dbt2(a) => dbt2::run(a),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -16,6 +16,7 @@ pub fn oltp_options(durability: u8) -> Vec<String> {
         "--innodb-log-file-size=2G",
         "--innodb-log-buffer-size=64M",
         "--innodb-flush-method=O_DIRECT",
+        "--character-set-server=utf8mb4",
         "--query-cache-type=0",
         "--query-cache-size=0",
         "--performance-schema=OFF",

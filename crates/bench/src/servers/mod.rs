@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 /// How long a server may take to come up or go down.
 const SERVER_WAIT: Duration = Duration::from_secs(60);
 
+/// Prepared statements that a client keeps; past it the library closes the oldest.
+const STATEMENTS_MAX: usize = 1024;
+
 /// The binary that is measured, where it is not this process's own.
 const BINARY_VARIABLE: &str = "NEXTLEAF_BINARY";
 
@@ -52,6 +55,9 @@ pub struct ServerArgs {
     /// innodb_flush_log_at_trx_commit of both: 1 survives a power cut, 2 a crash of the server, 0 neither
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=2))]
     pub durability: u8,
+    /// Leave Nextleaf out, to try the other out
+    #[arg(long, hide = true)]
+    pub only_others: bool,
     /// More options for Nextleaf's server, such as --server-option=--innodb-log-file-size=1G
     #[arg(long, allow_hyphen_values = true)]
     pub server_option: Vec<String>,
@@ -62,7 +68,8 @@ pub struct ServerArgs {
 
 impl ServerArgs {
     pub fn systems(&self) -> Vec<System> {
-        std::iter::once(System::Nextleaf).chain(self.vs.iter().map(|_| System::Mariadb)).collect()
+        let ours = (!self.only_others).then_some(System::Nextleaf);
+        ours.into_iter().chain(self.vs.iter().map(|_| System::Mariadb)).collect()
     }
 
     /// Starts all systems, each on a folder of its own under `scratch`.
@@ -146,7 +153,9 @@ impl Server {
     /// How a client reaches it.
     pub fn opts(&self, schema: Option<&str>) -> mysql::Opts {
         let socket = self.socket.display().to_string();
-        mysql::OptsBuilder::new().user(Some("root")).socket(Some(socket)).prefer_socket(false).db_name(schema).into()
+        let opts =
+            mysql::OptsBuilder::new().user(Some("root")).socket(Some(socket)).prefer_socket(false).db_name(schema);
+        opts.stmt_cache_size(STATEMENTS_MAX).into()
     }
 
     pub fn connect(&self, schema: Option<&str>) -> Result<mysql::Conn, Failure> {
