@@ -10,7 +10,7 @@ pub mod table;
 
 pub use catalog::{Catalog, CatalogReader, Relation, SchemaDef};
 pub use constraint::{CheckConstraint, FkAction, ForeignKey, Generated};
-pub use statistics::{ColumnStats, Statistics, TableStats};
+pub use statistics::{ColumnStats, IndexForm, KeyBounds, KeyEnd, Statistics, TableStats};
 pub use table::{
     ColumnDef, DefaultValue, IndexAlgorithm, IndexDef, IndexKind, IndexPart, TableDef, TableEngine, TableId, ViewDef,
 };

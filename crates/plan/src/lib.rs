@@ -4,9 +4,11 @@
 //! input** (for joins: probe side's columns first, then build side's). Every node lists the type and name of each
 //! column that it outputs. EXPLAIN prints this very tree.
 
+pub mod access;
 pub mod explain;
 pub mod logical;
 pub mod physical;
 
+pub use access::{IndexRange, KeyValue, LastPart, RangeEnd};
 pub use explain::NodeStats;
 pub use physical::*;

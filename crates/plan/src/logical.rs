@@ -242,8 +242,18 @@ pub struct LogicalCte {
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexHint {
     pub kind: IndexHintKind,
+    pub scope: IndexHintScope,
     /// Positions in `TableDef::indexes`; empty for `USE INDEX ()`.
     pub indexes: Vec<usize>,
+}
+
+/// What an index hint is about: `FOR JOIN` is finding rows, not only in joins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IndexHintScope {
+    All,
+    Join,
+    OrderBy,
+    GroupBy,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

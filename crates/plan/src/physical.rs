@@ -1,5 +1,6 @@
 //! Physical plan nodes.
 
+use crate::access::{IndexRange, KeyValue};
 use catalog::TableDef;
 use expr::{AggCall, Expr, ParamId, WindowCall};
 use std::sync::Arc;
@@ -161,6 +162,47 @@ pub enum PlanOp {
         project: Vec<usize>,
         with_row_id: bool,
     },
+    /// Rows found by stretches of an index.
+    IndexScan {
+        table: Arc<TableDef>,
+        alias: Box<str>,
+        /// Index into `table.indexes`.
+        index: usize,
+        /// In any order; they may overlap. One without bounds: the whole index.
+        ranges: Vec<IndexRange>,
+        /// From the greatest key to the least.
+        reverse: bool,
+        /// The rows are wanted in the order of the index.
+        ordered: bool,
+        columns: Vec<usize>,
+        /// Conjuncts over `columns` that the ranges answer: tested only where rows come in another way.
+        answered: Vec<Expr>,
+        filters: Vec<Expr>,
+        project: Vec<usize>,
+        with_row_id: bool,
+        /// Rows after which the reader is likely to stop.
+        expected_rows: Option<u64>,
+    },
+    /// For each input row the rows of `table` that have its key in an index. Order of the input is kept.
+    IndexJoin {
+        /// Inner, Left, Semi or Anti.
+        kind: JoinKind,
+        input: Box<PlanNode>,
+        table: Arc<TableDef>,
+        alias: Box<str>,
+        index: usize,
+        /// Leading parts, over the input.
+        key: Vec<KeyValue>,
+        /// Table columns read, by position in the definition.
+        columns: Vec<usize>,
+        /// Over `columns`.
+        filters: Vec<Expr>,
+        /// Over input ++ `columns`; with `filters` decides what matches. Holds the equalities of the key as well.
+        condition: Vec<Expr>,
+        /// Which of input ++ `columns` (++ row id) are output.
+        project: Vec<usize>,
+        with_row_id: bool,
+    },
     /// Adds columns of a base table by row id: late materialization. Output: input columns ++ fetched columns.
     Fetch {
         input: Box<PlanNode>,
@@ -301,9 +343,11 @@ impl PlanNode {
             | PlanOp::Values { .. }
             | PlanOp::Scan { .. }
             | PlanOp::KeyLookup { .. }
+            | PlanOp::IndexScan { .. }
             | PlanOp::CteScan { .. }
             | PlanOp::Virtual { .. } => vec![],
             PlanOp::Fetch { input, .. }
+            | PlanOp::IndexJoin { input, .. }
             | PlanOp::Filter { input, .. }
             | PlanOp::Project { input, .. }
             | PlanOp::Aggregate { input, .. }

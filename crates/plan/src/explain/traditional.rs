@@ -1,6 +1,9 @@
 //! EXPLAIN as a table: one row a table access, in the order in which rows meet them.
 
+use super::expression::Names;
+use super::index::{self, Access};
 use crate::{InitPlan, Plan, PlanNode, PlanOp};
+use catalog::{IndexDef, TableDef};
 
 /// Column names of the result.
 pub const TRADITIONAL_COLUMNS: [&str; 12] = [
@@ -41,28 +44,45 @@ pub fn traditional(plan: &Plan) -> Vec<TraditionalRow> {
     rows
 }
 
+/// The key that an access uses.
+struct Key {
+    name: String,
+    len: String,
+    references: Option<String>,
+}
+
+impl Key {
+    fn new(table: &TableDef, index: &IndexDef, parts: usize, references: Option<String>) -> Key {
+        Key { name: index.name.to_string(), len: index::key_len(table, index, parts).to_string(), references }
+    }
+}
+
 #[allow(clippy::too_many_arguments)]
 fn row(
     id: usize,
     select_type: &str,
     table: Option<&str>,
     access: Option<&str>,
-    key: Option<&str>,
+    key: Option<Key>,
     rows: Option<f64>,
     filtered: Option<f64>,
     extra: &str,
 ) -> TraditionalRow {
     let s = |v: &str| Some(v.to_string());
+    let (name, len, references) = match key {
+        Some(k) => (Some(k.name), Some(k.len), k.references),
+        None => (None, None, None),
+    };
     [
         s(&id.to_string()),
         s(select_type),
         table.and_then(s),
         None,
         access.and_then(s),
-        key.and_then(s),
-        key.and_then(s),
-        None,
-        key.and_then(|_| s("const")),
+        name.clone(),
+        name,
+        len,
+        references,
         rows.map(|r| format!("{:.0}", r.max(1.0))),
         filtered.map(|f| format!("{f:.2}")),
         if extra.is_empty() { None } else { s(extra) },
@@ -85,7 +105,35 @@ impl Walk<'_> {
             }
             PlanOp::KeyLookup { table, alias, index, keys, filters, .. } => {
                 let access = if keys.len() == 1 { "const" } else { "range" };
-                self.access(n, alias, access, Some(&table.indexes[*index].name), !filters.is_empty(), joined);
+                let index = &table.indexes[*index];
+                let parts = index.parts.len();
+                let by = (keys.len() == 1).then(|| vec!["const"; parts].join(","));
+                self.access(n, alias, access, Some(Key::new(table, index, parts, by)), !filters.is_empty(), joined);
+            }
+            PlanOp::IndexScan { table, alias, index, ranges, reverse, filters, .. } => {
+                let index = &table.indexes[*index];
+                let parts = ranges.iter().map(|r| r.parts()).max().unwrap_or(0);
+                let none = Names::of(&[]);
+                let (access, parts, by) = match index::access(ranges) {
+                    Access::Whole => ("index", index.parts.len(), None),
+                    Access::Lookup => ("ref", parts, Some(index::references(&table.schema, &ranges[0].equal, &none))),
+                    Access::Range => ("range", parts, None),
+                };
+                if *reverse {
+                    self.extra.insert(0, "Backward index scan");
+                }
+                // As MySQL does, a range counts as a condition.
+                let filtered = !filters.is_empty() || access == "range";
+                self.access(n, alias, access, Some(Key::new(table, index, parts, by)), filtered, joined);
+            }
+            PlanOp::IndexJoin { input, table, alias, index, key, filters, condition, .. } => {
+                self.node(input, joined);
+                let index = &table.indexes[*index];
+                let single = index.is_unique() && key.len() == index.parts.len();
+                let by = index::references(&table.schema, key, &Names::of(&input.output));
+                let filtered = !filters.is_empty() || condition.len() > key.len();
+                let access = if single { "eq_ref" } else { "ref" };
+                self.access(n, alias, access, Some(Key::new(table, index, key.len(), Some(by))), filtered, None);
             }
             PlanOp::CteScan { name, .. } => self.access(n, &format!("<{name}>"), "ALL", None, false, joined),
             PlanOp::Virtual { name, .. } => self.access(n, name, "ALL", None, false, joined),
@@ -127,7 +175,7 @@ impl Walk<'_> {
         n: &PlanNode,
         table: &str,
         access: &str,
-        key: Option<&str>,
+        key: Option<Key>,
         filtered: bool,
         joined: Option<&'static str>,
     ) {

@@ -190,6 +190,55 @@ impl Printer<'_> {
                     self.line(d, &lookup, None);
                 }
             }
+            PlanOp::IndexScan { table, alias, index, ranges, reverse, columns, filters, .. } => {
+                let names =
+                    Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].name)).collect());
+                let index = &table.indexes[*index];
+                let text = |e: &Expr| self.expr(e, &names);
+                let scan = super::index::scan_words(table, alias, index, ranges, *reverse, &text);
+                if filters.is_empty() {
+                    self.line(depth, &scan, Some(n));
+                } else {
+                    self.line(depth, &format!("Filter: {}", self.conjunction(filters, &names)), Some(n));
+                    self.line(d, &scan, None);
+                }
+            }
+            PlanOp::IndexJoin { kind, input, table, alias, index, key, columns, filters, condition, .. } => {
+                self.line(depth, nested_words(*kind), Some(n));
+                self.node(input, d);
+                let outer = Names::of(&input.output);
+                let own = Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].name)).collect());
+                let both: Vec<String> = input
+                    .output
+                    .iter()
+                    .map(|o| o.name.to_string())
+                    .chain(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].name)))
+                    .collect();
+                let both = Names::owned(both);
+                let def = &table.indexes[*index];
+                let single = def.is_unique() && key.len() == def.parts.len();
+                let what = if single { "Single-row index lookup" } else { "Index lookup" };
+                let by = super::index::lookup_key(table, def, key, &|e| self.expr(e, &outer));
+                let lookup = format!("{what} on {alias} using {} ({by})", def.name);
+                let mut tests: Vec<String> = filters.iter().map(|f| self.expr(f, &own)).collect();
+                // Equalities that the key answers go without saying.
+                let keyed = |e: &Expr| match &e.kind {
+                    expr::ExprKind::Compare { left, right, .. } => key.iter().any(|k| k.expr == **left || k.expr == **right),
+                    _ => false,
+                };
+                tests.extend(condition.iter().filter(|c| !keyed(c)).map(|c| self.expr(c, &both)));
+                if tests.is_empty() {
+                    self.line(d, &lookup, None);
+                } else {
+                    let all = if tests.len() == 1 && tests[0].starts_with('(') {
+                        tests.remove(0)
+                    } else {
+                        format!("({})", tests.join(" and "))
+                    };
+                    self.line(d, &format!("Filter: {all}"), None);
+                    self.line(d + 1, &lookup, None);
+                }
+            }
             PlanOp::Fetch { input, table, columns, .. } => {
                 let names: Vec<&str> = columns.iter().map(|c| &*table.columns[*c].name).collect();
                 self.line(depth, &format!("Fetch columns of {} by row id: {}", table.name, names.join(", ")), Some(n));

@@ -15,7 +15,7 @@ use super::scope::{Base, Clause, Scope, Source, SourceColumn, same_name};
 use catalog::{Relation, TableDef, TableEngine};
 use expr::{CmpOp, ColumnId, Expr, ExprKind, build};
 use parser::ast;
-use plan::logical::{ColumnInfo, IndexHint, IndexHintKind, Logical, LogicalJoinKind};
+use plan::logical::{ColumnInfo, IndexHint, IndexHintKind, IndexHintScope, Logical, LogicalJoinKind};
 use std::sync::Arc;
 use types::{Error, Result, SqlType};
 
@@ -421,7 +421,7 @@ fn has_lateral(t: &ast::TableRef) -> bool {
     }
 }
 
-/// Resolves names of indexes: 1176. Hints FOR ORDER BY and FOR GROUP BY alone are advice that is not taken.
+/// Resolves names of indexes: 1176.
 fn index_hints(table: &TableDef, alias: &str, hints: &[ast::IndexHint]) -> Result<Vec<IndexHint>> {
     let mut out = vec![];
     for h in hints {
@@ -439,9 +439,13 @@ fn index_hints(table: &TableDef, alias: &str, hints: &[ast::IndexHint]) -> Resul
             ast::IndexHintKind::Force => IndexHintKind::Force,
             ast::IndexHintKind::Ignore => IndexHintKind::Ignore,
         };
-        if matches!(h.scope, ast::IndexHintScope::All | ast::IndexHintScope::Join) {
-            out.push(IndexHint { kind, indexes });
-        }
+        let scope = match h.scope {
+            ast::IndexHintScope::All => IndexHintScope::All,
+            ast::IndexHintScope::Join => IndexHintScope::Join,
+            ast::IndexHintScope::OrderBy => IndexHintScope::OrderBy,
+            ast::IndexHintScope::GroupBy => IndexHintScope::GroupBy,
+        };
+        out.push(IndexHint { kind, scope, indexes });
     }
     Ok(out)
 }

@@ -30,6 +30,14 @@ pub struct CostParams {
     pub sort_compare: f64,
     /// Finding a row by a unique key.
     pub key_lookup: f64,
+    /// Starting an access by an index: the operator and its first descent.
+    pub index_open: f64,
+    /// Descending to a further stretch of an index.
+    pub index_descent: f64,
+    /// Walking over an entry of an index and reading its row, somewhere in memory.
+    pub index_row: f64,
+    /// Copying a column of a row read by its id.
+    pub fetch_column: f64,
 }
 
 impl Default for CostParams {
@@ -47,6 +55,10 @@ impl Default for CostParams {
             group: 8.0,
             sort_compare: 3.0,
             key_lookup: 100.0,
+            index_open: 300.0,
+            index_descent: 150.0,
+            index_row: 45.0,
+            fetch_column: 3.0,
         }
     }
 }
@@ -68,6 +80,24 @@ impl CostParams {
 
     pub fn nested_loop(&self, probe_rows: f64, build_rows: f64, out_rows: f64) -> f64 {
         probe_rows * build_rows.max(1.0) * self.pair + out_rows * self.output
+    }
+
+    /// Reading `rows` rows of `columns` columns through `ranges` stretches of an index.
+    pub fn index_scan(&self, ranges: f64, rows: f64, columns: f64, clustered: bool) -> f64 {
+        let row = if clustered { self.scan * (1.0 + columns / 4.0) } else { self.index_row + columns * self.fetch_column };
+        self.index_open + ranges.max(1.0) * self.index_descent + rows * row
+    }
+
+    /// Joining `probe_rows` rows with those that an index finds for them: `matches` in all.
+    pub fn index_join(&self, probe_rows: f64, matches: f64, columns: f64) -> f64 {
+        self.index_open
+            + probe_rows * self.index_descent
+            + matches * (self.index_row + columns * self.fetch_column + self.output)
+    }
+
+    /// The first `kept` of `rows` rows in some order.
+    pub fn top(&self, rows: f64, kept: f64) -> f64 {
+        rows * self.sort_compare + kept.min(rows) * kept.min(rows).max(2.0).log2() * self.sort_compare
     }
 
     pub fn sort(&self, rows: f64) -> f64 {

@@ -28,6 +28,7 @@ mod physical;
 mod predicates;
 mod properties;
 mod pushdown;
+mod ranges;
 mod sample;
 pub mod settings;
 mod subquery;

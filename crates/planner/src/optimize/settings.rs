@@ -21,6 +21,10 @@ pub struct OptimizerSettings {
     pub transitive_predicates: bool,
     /// GROUP BY a unique key and what depends on it: group by the key alone.
     pub functional_groups: bool,
+    /// Indexes find rows, order them and join by them.
+    pub index_access: bool,
+    /// use_invisible_indexes: invisible indexes may be used, too.
+    pub use_invisible_indexes: bool,
 }
 
 impl Default for OptimizerSettings {
@@ -34,6 +38,8 @@ impl Default for OptimizerSettings {
             sideways_filters: true,
             transitive_predicates: true,
             functional_groups: true,
+            index_access: true,
+            use_invisible_indexes: false,
         }
     }
 }
@@ -48,6 +54,7 @@ impl OptimizerSettings {
             sideways_filters: false,
             transitive_predicates: false,
             functional_groups: false,
+            index_access: false,
             ..OptimizerSettings::default()
         }
     }

@@ -1,5 +1,6 @@
-//! How a table's rows are found: by scanning, or by the values of a unique key.
+//! How a table's rows are found: by scanning, by the values of a unique key, or through stretches of an index.
 
+use super::index::{IndexPath, Site};
 use super::{Built, Physical};
 use crate::optimize::column_set::ColumnSet;
 use crate::optimize::properties::{not_null, null_rejected};
@@ -7,56 +8,79 @@ use crate::optimize::tree::{as_column, filter};
 use catalog::{IndexDef, TableDef};
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use plan::PlanOp;
-use plan::logical::{IndexHintKind, Logical};
+use plan::logical::{IndexHintScope, Logical};
 use types::{Error, Result, SqlType};
 
 /// Key tuples that one lookup may have.
 const LOOKUP_KEYS_MAX: usize = 1024;
 
+/// What every access to a base table needs, however the rows are found.
+struct Reading {
+    /// Table columns read, by position in the definition, and their ids.
+    numbers: Vec<usize>,
+    layout: Vec<ColumnId>,
+    /// Which of them are output.
+    project: Vec<usize>,
+    out: Vec<ColumnId>,
+    with_row_id: bool,
+    /// Columns never NULL: in the table, and in rows that pass the predicates.
+    facts: ColumnSet,
+    passed: ColumnSet,
+}
+
 impl Physical<'_, '_> {
-    /// A base table under `predicates`.
-    pub(super) fn access(&mut self, get: &Logical, predicates: &[Expr], needed: &ColumnSet) -> Result<Built> {
-        let Logical::Get { table, alias, columns, is_virtual, hints, row_id } = get else {
+    fn reading(&self, get: &Logical, predicates: &[Expr], needed: &ColumnSet) -> Result<Reading> {
+        let Logical::Get { columns, row_id, .. } = get else {
             return Err(Error::internal("an access path to something that is no table"));
         };
         let mut read = needed.clone();
         predicates.iter().for_each(|p| crate::optimize::tree::collect_columns(p, &mut read));
         let used: Vec<(ColumnId, usize)> = columns.iter().copied().filter(|c| read.contains(c.0)).collect();
-        let layout: Vec<ColumnId> = used.iter().map(|c| c.0).collect();
-        let whole = self.est.node(get, &[]);
         // Filters see the table's own NULLs; the rows that pass are free of those that a filter rejects.
         let facts = not_null(get);
         let mut passed = facts.clone();
         for p in predicates {
             passed.union_with(&null_rejected(p));
         }
+        let project: Vec<usize> = (0..used.len()).filter(|i| needed.contains(used[*i].0)).collect();
+        let mut out: Vec<ColumnId> = project.iter().map(|i| used[*i].0).collect();
+        let with_row_id = row_id.is_some_and(|r| needed.contains(r));
+        out.extend(row_id.filter(|_| with_row_id));
+        Ok(Reading {
+            numbers: used.iter().map(|c| c.1).collect(),
+            layout: used.iter().map(|c| c.0).collect(),
+            project,
+            out,
+            with_row_id,
+            facts,
+            passed,
+        })
+    }
+
+    /// A base table under `predicates`.
+    pub(super) fn access(&mut self, get: &Logical, predicates: &[Expr], needed: &ColumnSet) -> Result<Built> {
+        let Logical::Get { table, alias, columns, is_virtual, hints, .. } = get else {
+            return Err(Error::internal("an access path to something that is no table"));
+        };
+        let r = self.reading(get, predicates, needed)?;
+        let whole = self.est.node(get, &[]);
         let cost = &self.cx.settings.cost;
         let scan_cost = whole.rows * (cost.scan + predicates.len() as f64 * cost.predicate);
         if *is_virtual {
             let op = PlanOp::Virtual {
                 schema: table.schema.clone(),
                 name: table.name.clone(),
-                columns: used.iter().map(|c| c.1).collect(),
+                columns: r.numbers,
                 table: table.clone(),
             };
-            return Ok(self.node(op, layout, facts, whole, scan_cost));
+            return Ok(self.node(op, r.layout, r.facts, whole, scan_cost));
         }
-        let project: Vec<usize> = (0..used.len()).filter(|i| needed.contains(used[*i].0)).collect();
-        let mut out: Vec<ColumnId> = project.iter().map(|i| used[*i].0).collect();
-        let with_row_id = row_id.is_some_and(|r| needed.contains(r));
-        out.extend(row_id.filter(|_| with_row_id));
-        let numbers: Vec<usize> = used.iter().map(|c| c.1).collect();
-        let usable = |i: usize| {
-            hints.iter().all(|h| match h.kind {
-                IndexHintKind::Ignore => !h.indexes.contains(&i),
-                IndexHintKind::Use | IndexHintKind::Force => h.indexes.contains(&i),
-            })
-        };
+        let site = Site { table, columns, hints, predicates, whole: &whole };
         let lookup = table
             .indexes
             .iter()
             .enumerate()
-            .filter(|(i, x)| x.is_unique() && !x.invisible && usable(*i))
+            .filter(|(i, x)| x.is_unique() && self.visible(x) && site.allows(*i, IndexHintScope::Join))
             .filter_map(|(i, x)| key_values(table, x, columns, predicates).map(|k| (i, k)))
             .min_by_key(|(_, k)| k.keys.len());
         if let Some((index, found)) = lookup
@@ -66,7 +90,7 @@ impl Physical<'_, '_> {
                 .iter()
                 .enumerate()
                 .filter(|(i, _)| !found.used.contains(i))
-                .map(|(_, p)| self.resolve(p, &layout, &facts))
+                .map(|(_, p)| self.resolve(p, &r.layout, &r.facts))
                 .collect::<Result<_>>()?;
             let found_rows = whole.rows.min(found.keys.len() as f64);
             let share = found_rows / whole.rows.max(1.0);
@@ -78,12 +102,22 @@ impl Physical<'_, '_> {
                 alias: alias.clone(),
                 index,
                 keys: found.keys,
-                columns: numbers,
+                columns: r.numbers,
                 filters: rest,
-                project,
-                with_row_id,
+                project: r.project,
+                with_row_id: r.with_row_id,
             };
-            return Ok(self.node(op, out, passed, e, cost));
+            return Ok(self.node(op, r.out, r.passed, e, cost));
+        }
+        let best = self
+            .range_paths(&site)
+            .into_iter()
+            .map(|p| (self.path_cost(&p, r.numbers.len(), 1.0, false), p))
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((cost, path)) = best
+            && (cost < scan_cost.max(SMALL_SCAN_NS) || site.forced(IndexHintScope::Join))
+        {
+            return self.index_scan(get, predicates, r, path, cost, None);
         }
         let filtered = if predicates.is_empty() {
             whole.clone()
@@ -100,20 +134,104 @@ impl Physical<'_, '_> {
             })
             .collect();
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let filters = ranked.into_iter().map(|(_, p)| self.resolve(p, &layout, &facts)).collect::<Result<Vec<_>>>()?;
+        let filters = ranked.into_iter().map(|(_, p)| self.resolve(p, &r.layout, &r.facts)).collect::<Result<Vec<_>>>()?;
         self.rows_read += whole.rows;
         let op = PlanOp::Scan {
             table: table.clone(),
             alias: alias.clone(),
-            columns: numbers,
+            columns: r.numbers,
             filters,
-            project,
+            project: r.project,
             sideways: vec![],
-            with_row_id,
+            with_row_id: r.with_row_id,
         };
-        Ok(self.node(op, out, passed, filtered, scan_cost))
+        Ok(self.node(op, r.out, r.passed, filtered, scan_cost))
+    }
+
+    /// The node that reads through an index; `order`: the rows are wanted in its order, backwards if true, and the reader
+    /// stops after so many.
+    fn index_scan(
+        &mut self,
+        get: &Logical,
+        predicates: &[Expr],
+        r: Reading,
+        path: IndexPath,
+        cost: f64,
+        order: Option<(bool, Option<u64>)>,
+    ) -> Result<Built> {
+        let Logical::Get { table, alias, .. } = get else {
+            return Err(Error::internal("an access path to something that is no table"));
+        };
+        let whole = self.est.node(get, &[]);
+        let share = path.rows / whole.rows.max(1.0);
+        let e = crate::optimize::cardinality::filtered(whole, predicates, share);
+        let (mut answered, mut filters) = (vec![], vec![]);
+        for (p, is_answered) in predicates.iter().zip(&path.answered) {
+            let p = self.resolve(p, &r.layout, &r.facts)?;
+            if *is_answered { answered.push(p) } else { filters.push(p) }
+        }
+        self.rows_read += path.entries;
+        let op = PlanOp::IndexScan {
+            table: table.clone(),
+            alias: alias.clone(),
+            index: path.index,
+            ranges: path.ranges,
+            reverse: order.is_some_and(|o| o.0),
+            ordered: order.is_some(),
+            columns: r.numbers,
+            answered,
+            filters,
+            project: r.project,
+            with_row_id: r.with_row_id,
+            expected_rows: order.and_then(|o| o.1),
+        };
+        Ok(self.node(op, r.out, r.passed, e, cost))
+    }
+
+    /// The table's rows in the order of `keys`, by an index that has it, if that costs less than `budget`. The reader
+    /// takes `limit` rows, or all.
+    pub(super) fn access_in_order(
+        &mut self,
+        get: &Logical,
+        predicates: &[Expr],
+        needed: &ColumnSet,
+        keys: &[(Expr, bool)],
+        limit: Option<u64>,
+        budget: f64,
+    ) -> Result<Option<Built>> {
+        let Logical::Get { table, columns, is_virtual: false, hints, .. } = get else { return Ok(None) };
+        if table.indexes.is_empty() {
+            return Ok(None);
+        }
+        let whole = self.est.node(get, &[]);
+        let site = Site { table, columns, hints, predicates, whole: &whole };
+        let r = self.reading(get, predicates, needed)?;
+        let mut best: Option<(f64, IndexPath, bool)> = None;
+        for (path, reverse) in self.ordered_paths(&site, keys) {
+            let share = match limit {
+                None => 1.0,
+                // Rows that pass may lie at the far end: not as many as on average are expected near this one.
+                Some(l) if path.answered.iter().any(|a| !a) => (UNEVEN * l as f64 / path.rows.max(1e-9)).min(1.0),
+                Some(l) => (l as f64 / path.rows.max(1.0)).min(1.0),
+            };
+            let cost = self.path_cost(&path, r.numbers.len(), share, true);
+            if best.as_ref().is_none_or(|b| cost < b.0) {
+                best = Some((cost, path, reverse));
+            }
+        }
+        match best {
+            Some((cost, path, reverse)) if cost < budget || site.forced(IndexHintScope::OrderBy) => {
+                self.index_scan(get, predicates, r, path, cost, Some((reverse, limit))).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 }
+
+/// A scan this short is not worth more: tables grow while their plans are kept, and then the index is the safe choice.
+const SMALL_SCAN_NS: f64 = 1000.0;
+/// How many times more entries than on average an ordered reader must expect to read.
+const UNEVEN: f64 = 4.0;
 
 /// Rough cost of evaluating a predicate on a row, in comparisons of integers.
 fn weight(p: &Expr) -> f64 {

@@ -5,6 +5,7 @@
 //! as it can. Projections that only pick or rename columns vanish: scans and joins output what is asked for.
 
 mod access;
+mod index;
 mod join;
 mod sideways;
 
@@ -171,6 +172,8 @@ impl Physical<'_, '_> {
         match &mut b.node.op {
             PlanOp::Scan { project, with_row_id: false, .. }
             | PlanOp::KeyLookup { project, with_row_id: false, .. }
+            | PlanOp::IndexScan { project, with_row_id: false, .. }
+            | PlanOp::IndexJoin { project, .. }
             | PlanOp::HashJoin { project, .. }
             | PlanOp::NestedLoopJoin { project, .. } => {
                 *project = positions.iter().map(|i| project[*i]).collect();
@@ -433,6 +436,8 @@ impl Physical<'_, '_> {
                 b.node.op,
                 PlanOp::Scan { with_row_id: false, .. }
                     | PlanOp::KeyLookup { with_row_id: false, .. }
+                    | PlanOp::IndexScan { with_row_id: false, .. }
+                    | PlanOp::IndexJoin { .. }
                     | PlanOp::HashJoin { .. }
                     | PlanOp::NestedLoopJoin { .. }
                     | PlanOp::Project { .. }
@@ -523,7 +528,18 @@ impl Physical<'_, '_> {
     ) -> Result<Built> {
         let mut below = needed.clone();
         keys.iter().for_each(|k| collect_columns(&k.0, &mut below));
+        let read_before = self.rows_read;
         let b = self.convert(input, &below)?;
+        if let Some(found) = self.in_order(&b, input, keys, limit.map(|l| l.saturating_add(offset)), &below, read_before)? {
+            if limit.is_none() && offset == 0 {
+                return Ok(found);
+            }
+            let mut e = self.est.node(node, std::slice::from_ref(&found.estimate));
+            e.rows = limit.map_or(e.rows, |l| (e.rows - offset as f64).max(0.0).min(l as f64));
+            let (layout, facts, cost) = (found.layout.clone(), found.not_null.clone(), found.cost());
+            let op = PlanOp::Limit { input: Box::new(found.node), limit, offset };
+            return Ok(self.node(op, layout, facts, e, cost));
+        }
         let mut made: Vec<SortKey> = vec![];
         for k in self.sort_keys(keys, &b)? {
             if !k.expr.is_constant() && !made.iter().any(|m| m.expr == k.expr) {
@@ -543,4 +559,41 @@ impl Physical<'_, '_> {
         };
         Ok(self.node(op, layout, facts, e, cost))
     }
+
+    /// The rows of `input` already in the order of `keys`, if an index yields it for less than sorting `b` costs.
+    fn in_order(
+        &mut self,
+        b: &Built,
+        input: &Logical,
+        keys: &[(Expr, bool)],
+        kept: Option<u64>,
+        needed: &ColumnSet,
+        read_before: f64,
+    ) -> Result<Option<Built>> {
+        let (get, predicates): (&Logical, &[Expr]) = match input {
+            Logical::Filter { input, predicates } => (input, predicates),
+            other => (other, &[]),
+        };
+        if !matches!(get, Logical::Get { .. }) || keys.is_empty() {
+            return Ok(None);
+        }
+        let cost = &self.cx.settings.cost;
+        let sorting = match kept {
+            Some(k) => cost.top(b.rows(), k as f64),
+            None => cost.sort(b.rows()),
+        };
+        let budget = b.cost() + sorting;
+        let read = std::mem::replace(&mut self.rows_read, read_before);
+        let found = self.access_in_order(get, predicates, needed, keys, kept, budget)?;
+        match &found {
+            // What is read before the reader stops.
+            Some(f) => self.rows_read = self.rows_read.min(read_before + f.cost() / cost_per_row(&self.cx.settings.cost)),
+            None => self.rows_read = read,
+        }
+        Ok(found)
+    }
+}
+
+fn cost_per_row(cost: &super::cost::CostParams) -> f64 {
+    cost.index_row.max(1.0)
 }

@@ -60,7 +60,10 @@ pub(super) fn add(node: &mut PlanNode, next: &mut u32) {
 fn narrowed(node: &PlanNode) -> bool {
     match &node.op {
         PlanOp::Scan { filters, .. } => !filters.is_empty(),
-        PlanOp::KeyLookup { .. } | PlanOp::Filter { .. } | PlanOp::Limit { .. } => true,
+        PlanOp::IndexScan { ranges, filters, .. } => {
+            !filters.is_empty() || ranges.iter().any(|r| r.parts() > 0)
+        }
+        PlanOp::KeyLookup { .. } | PlanOp::IndexJoin { .. } | PlanOp::Filter { .. } | PlanOp::Limit { .. } => true,
         PlanOp::Sort { limit, .. } => limit.is_some() || node.inputs().into_iter().any(narrowed),
         _ => node.inputs().into_iter().any(narrowed),
     }
@@ -98,6 +101,13 @@ fn attach(node: &mut PlanNode, c: usize, found: &mut dyn FnMut(&mut PlanNode, us
             }
         }
         PlanOp::With { input, .. } => attach(input, c, found),
+        PlanOp::IndexJoin { input, project, kind: JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti, .. } => {
+            if let Some(&n) = project.get(c)
+                && n < input.output.len()
+            {
+                attach(input, n, found);
+            }
+        }
         PlanOp::HashJoin { kind, probe, build, project, .. }
         | PlanOp::NestedLoopJoin { kind, probe, build, project, .. } => {
             let Some(&n) = project.get(c) else { return };
@@ -130,9 +140,11 @@ fn inputs_mut(node: &mut PlanNode) -> Vec<&mut PlanNode> {
         | PlanOp::Values { .. }
         | PlanOp::Scan { .. }
         | PlanOp::KeyLookup { .. }
+        | PlanOp::IndexScan { .. }
         | PlanOp::CteScan { .. }
         | PlanOp::Virtual { .. } => vec![],
         PlanOp::Fetch { input, .. }
+        | PlanOp::IndexJoin { input, .. }
         | PlanOp::Filter { input, .. }
         | PlanOp::Project { input, .. }
         | PlanOp::Aggregate { input, .. }

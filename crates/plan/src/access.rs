@@ -1,0 +1,262 @@
+//! Stretches of an index: how a plan names them, and what they are once the values are known.
+//!
+//! ```text
+//!   index (a, b, c)            equal    last
+//!   a = 1 AND b > 5            [1]      b: low 5 exclusive
+//!   a = 1 AND b = 2            [1, 2]   none: all entries that begin with (1, 2)
+//!   a IS NULL                  [NULL]   none
+//!   s LIKE 'ab%'               []       s: begins with 'ab'
+//! ```
+//! A plan holds expressions, constant at execution: plans are kept, parameters change. [`resolve`] evaluates them, turns
+//! each into a value of the column's type and answers the ends as the index orders them. A value that the column cannot
+//! hold moves the end to the nearest one that it can (`i < 2.5` is `i <= 2`), or makes the stretch empty (`i = 2.5`).
+
+use catalog::{IndexDef, KeyBounds, KeyEnd, TableDef};
+use expr::Expr;
+use types::{Decimal, I256, Result, SqlType, Value};
+
+/// A value to look for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyValue {
+    /// Constant at execution; in a join by index: over the probe input.
+    pub expr: Expr,
+    /// NULL is looked for like any value (`<=>`, IS NULL); else NULL finds nothing.
+    pub null_safe: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangeEnd {
+    pub expr: Expr,
+    pub inclusive: bool,
+}
+
+/// What is known of the part after the equal ones. Never NULL.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LastPart {
+    /// Both ends open: IS NOT NULL.
+    Between { low: Option<RangeEnd>, high: Option<RangeEnd> },
+    /// The text before LIKE's first wildcard.
+    StartsWith(Expr),
+}
+
+/// A stretch of an index.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct IndexRange {
+    /// Leading parts.
+    pub equal: Vec<KeyValue>,
+    pub last: Option<LastPart>,
+}
+
+impl IndexRange {
+    /// How many leading parts it bounds.
+    pub fn parts(&self) -> usize {
+        self.equal.len() + self.last.is_some() as usize
+    }
+}
+
+/// Where a value lies among those that a column can hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fitted {
+    Exact(Value),
+    /// Above this one and below the next.
+    After(Value),
+    /// Below or above them all.
+    Below,
+    Above,
+    /// It does not order as the column's values do.
+    Unfit,
+}
+
+/// `v` as a value of the column type `to`.
+pub fn fit(v: Value, to: &SqlType) -> Fitted {
+    match (&v, to) {
+        (Value::Int(x), SqlType::Int { .. } | SqlType::Year) => fit_integer(*x as i128, false, to),
+        (Value::UInt(x), SqlType::Int { .. } | SqlType::Year) => fit_integer(*x as i128, false, to),
+        (Value::Decimal(d), SqlType::Int { .. }) => {
+            let floor = d.floor();
+            match floor.to_i128() {
+                Some(x) => fit_integer(x, floor.cmp_value(d).is_ne(), to),
+                None if d.is_negative() => Fitted::Below,
+                None => Fitted::Above,
+            }
+        }
+        (Value::Double(x), SqlType::Int { .. }) => {
+            // Larger ones are compared as doubles, to which several integers round.
+            const EXACT: f64 = (1u64 << 53) as f64;
+            if x.is_nan() {
+                Fitted::Unfit
+            } else if *x >= EXACT || *x <= -EXACT {
+                Fitted::Unfit
+            } else {
+                fit_integer(x.floor() as i128, x.fract() != 0.0, to)
+            }
+        }
+        (Value::Int(x), SqlType::Decimal { precision, scale }) => {
+            fit_decimal(Decimal::from_i64(*x), *precision, *scale)
+        }
+        (Value::UInt(x), SqlType::Decimal { precision, scale }) => {
+            fit_decimal(Decimal::from_u64(*x), *precision, *scale)
+        }
+        (Value::Decimal(d), SqlType::Decimal { precision, scale }) => fit_decimal(*d, *precision, *scale),
+        (Value::Date(_), SqlType::Date)
+        | (Value::Time(_), SqlType::Time { .. })
+        | (Value::DateTime(_), SqlType::DateTime { .. })
+        | (Value::Timestamp(_), SqlType::Timestamp { .. })
+        | (Value::Bytes(_), SqlType::String { .. })
+        | (Value::Float(_), SqlType::Float)
+        | (Value::Double(_), SqlType::Double) => Fitted::Exact(v),
+        (Value::Date(d), SqlType::DateTime { .. }) => Fitted::Exact(Value::DateTime(d.midnight())),
+        (Value::DateTime(t), SqlType::Date) => {
+            let day = Value::Date(t.date());
+            if t.micros_of_day() == 0 { Fitted::Exact(day) } else { Fitted::After(day) }
+        }
+        _ => Fitted::Unfit,
+    }
+}
+
+fn fit_integer(x: i128, more: bool, to: &SqlType) -> Fitted {
+    let (size, unsigned) = match to {
+        SqlType::Int { size, unsigned } => (*size, *unsigned),
+        _ => (types::IntSize::I16, false),
+    };
+    let (min, max) = size.range(unsigned);
+    if x < min {
+        return Fitted::Below;
+    }
+    if x > max {
+        return Fitted::Above;
+    }
+    let v = if unsigned { Value::UInt(x as u64) } else { Value::Int(x as i64) };
+    if more { Fitted::After(v) } else { Fitted::Exact(v) }
+}
+
+fn fit_decimal(d: Decimal, precision: u8, scale: u8) -> Fitted {
+    let Some(mut cut) = d.truncate(scale) else {
+        return if d.is_negative() { Fitted::Below } else { Fitted::Above };
+    };
+    let exact = cut.cmp_value(&d).is_eq();
+    if !exact && d.is_negative() {
+        // Cutting goes towards zero, flooring away from it.
+        match cut.sub(&Decimal::from_i128(1, scale)) {
+            Some(lower) => cut = lower,
+            None => return Fitted::Below,
+        }
+    }
+    let limit = I256::pow10(precision as usize);
+    if cut.unscaled.abs() >= limit {
+        return if cut.is_negative() { Fitted::Below } else { Fitted::Above };
+    }
+    if exact { Fitted::Exact(Value::Decimal(cut)) } else { Fitted::After(Value::Decimal(cut)) }
+}
+
+/// The ends of a range whose expressions `eval` computes, in the index's order; `None` if it is empty for sure.
+pub fn resolve(
+    range: &IndexRange,
+    table: &TableDef,
+    index: &IndexDef,
+    eval: &mut dyn FnMut(&Expr) -> Result<Value>,
+) -> Result<Option<KeyBounds>> {
+    let mut equal = Vec::with_capacity(range.equal.len() + 1);
+    for (k, part) in range.equal.iter().zip(&index.parts) {
+        let v = eval(&k.expr)?;
+        if v.is_null() {
+            if !k.null_safe {
+                return Ok(None);
+            }
+            equal.push(Value::Null);
+            continue;
+        }
+        match fit(v, &table.columns[part.column_idx].ty) {
+            Fitted::Exact(v) => equal.push(v),
+            // Entries that might compare equal nevertheless: all of them, the filter decides.
+            Fitted::Unfit => return Ok(Some(whole(equal))),
+            _ => return Ok(None),
+        }
+    }
+    let Some(last) = &range.last else { return Ok(Some(whole(equal))) };
+    let part = &index.parts[equal.len()];
+    let ty = table.columns[part.column_idx].ty;
+    let (low, high) = match last {
+        LastPart::StartsWith(e) => {
+            let mut end = KeyEnd { values: equal, inclusive: true, starts_with: true };
+            match eval(e)? {
+                Value::Null => return Ok(None),
+                v => end.values.push(v),
+            }
+            return Ok(Some(KeyBounds { low: end.clone(), high: end }));
+        }
+        LastPart::Between { low, high } => (low, high),
+    };
+    let is_prefix = part.prefix_len.is_some();
+    // In the order of values; `None`: next to the NULLs below, or at the upper end.
+    let (mut from, mut to) = (None, None);
+    if let Some(end) = low {
+        match end_value(end, &ty, eval)? {
+            None => return Ok(None),
+            Some(Fitted::Exact(v)) => from = Some((v, end.inclusive || is_prefix)),
+            Some(Fitted::After(v)) => from = Some((v, false)),
+            Some(Fitted::Below | Fitted::Unfit) => {}
+            Some(Fitted::Above) => return Ok(None),
+        }
+    }
+    if let Some(end) = high {
+        match end_value(end, &ty, eval)? {
+            None => return Ok(None),
+            Some(Fitted::Exact(v)) => to = Some((v, end.inclusive || is_prefix)),
+            Some(Fitted::After(v)) => to = Some((v, true)),
+            Some(Fitted::Above | Fitted::Unfit) => {}
+            Some(Fitted::Below) => return Ok(None),
+        }
+    }
+    let nulls = (Value::Null, false);
+    let end = |at: Option<(Value, bool)>| match at {
+        Some((v, inclusive)) => {
+            let mut values = equal.clone();
+            values.push(v);
+            KeyEnd { values, inclusive, starts_with: false }
+        }
+        None => KeyEnd { values: equal.clone(), inclusive: true, starts_with: false },
+    };
+    Ok(Some(if part.descending {
+        KeyBounds { low: end(to), high: end(Some(from.unwrap_or(nulls))) }
+    } else {
+        KeyBounds { low: end(Some(from.unwrap_or(nulls))), high: end(to) }
+    }))
+}
+
+/// `None`: NULL, which nothing compares with.
+fn end_value(end: &RangeEnd, ty: &SqlType, eval: &mut dyn FnMut(&Expr) -> Result<Value>) -> Result<Option<Fitted>> {
+    let v = eval(&end.expr)?;
+    Ok(if v.is_null() { None } else { Some(fit(v, ty)) })
+}
+
+/// All entries that begin with `values`.
+fn whole(values: Vec<Value>) -> KeyBounds {
+    let end = KeyEnd { values, inclusive: true, starts_with: false };
+    KeyBounds { low: end.clone(), high: end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::IntSize;
+
+    #[test]
+    fn values_between_two_of_the_column_lie_after_the_lower() {
+        let tiny = SqlType::Int { size: IntSize::I8, unsigned: false };
+        let dec = |u: i128, s: u8| Value::Decimal(Decimal::from_i128(u, s));
+        assert_eq!(fit(Value::Int(127), &tiny), Fitted::Exact(Value::Int(127)));
+        assert_eq!(fit(Value::Int(128), &tiny), Fitted::Above);
+        assert_eq!(fit(Value::Int(-129), &tiny), Fitted::Below);
+        assert_eq!(fit(dec(25, 1), &tiny), Fitted::After(Value::Int(2)));
+        assert_eq!(fit(dec(-25, 1), &tiny), Fitted::After(Value::Int(-3)));
+        assert_eq!(fit(dec(-20, 1), &tiny), Fitted::Exact(Value::Int(-2)));
+        assert_eq!(fit(Value::Double(-2.5), &tiny), Fitted::After(Value::Int(-3)));
+        let money = SqlType::Decimal { precision: 4, scale: 2 };
+        assert_eq!(fit(dec(-1234, 3), &money), Fitted::After(dec(-124, 2)));
+        assert_eq!(fit(dec(1234, 3), &money), Fitted::After(dec(123, 2)));
+        assert_eq!(fit(Value::Int(100), &money), Fitted::Above);
+        assert_eq!(fit(Value::Int(-100), &money), Fitted::Below);
+        assert_eq!(fit(Value::Double(1.5), &money), Fitted::Unfit);
+    }
+}

@@ -1,0 +1,427 @@
+//! From the conjuncts on a table to stretches of one of its indexes.
+//!
+//! Parts of the index are taken in order. A part that conjuncts give values for (`=`, IN, IS NULL, `<=>`) multiplies the
+//! stretches and the next part follows; a part with bounds, or a LIKE that begins with text, ends them. An OR is usable
+//! if every branch, together with the other conjuncts, bounds the part at hand: its stretches are those of all branches.
+//! Row constructors arrive here as such ORs: `(a, b) > (1, 2)` is `a > 1 OR (a = 1 AND b > 2)`.
+//!
+//! ```text
+//!   index (a, b)   a IN (1, 2) AND b > 5 AND c = 3    ->  (1, 5..) (2, 5..)     c = 3 stays a filter
+//!                  a = 1 AND b < 3 OR a > 7           ->  (1, ..3) (7..)
+//! ```
+//! Stretches may overlap and come in any order; whoever reads them sorts and merges them once the values are known.
+//!
+//! A conjunct is *answered* if the stretches hold exactly the rows for which it is TRUE, so that it need not be tested
+//! again. Columns must stand bare, or under an implicit conversion that loses nothing and keeps the order; strings must
+//! be compared by the column's own collation.
+
+use super::tree::as_column;
+use catalog::{IndexDef, TableDef};
+use expr::{CmpOp, ColumnId, Expr, ExprKind};
+use plan::{IndexRange, KeyValue, LastPart, RangeEnd};
+use types::{SqlType, Value};
+
+/// Stretches that one access may have.
+pub const RANGES_MAX: usize = 4096;
+/// Branches of ORs that are looked at for one index.
+const WORK_MAX: usize = 20_000;
+
+/// What the conjuncts say of an index.
+#[derive(Debug)]
+pub struct Found {
+    pub ranges: Vec<IndexRange>,
+    /// Conjuncts that need no test any more, by position.
+    pub answered: Vec<bool>,
+    /// Leading parts that have the same single value in every row, through all stretches.
+    pub fixed_parts: usize,
+}
+
+/// The stretches of `index` that can hold rows for which all `conjuncts` are TRUE; `None` if nothing bounds it.
+pub fn find(
+    table: &TableDef,
+    index: &IndexDef,
+    columns: &[(ColumnId, usize)],
+    conjuncts: &[Expr],
+) -> Option<Found> {
+    let first = columns.iter().find(|c| c.1 == index.parts[0].column_idx)?.0;
+    if !conjuncts.iter().any(|c| mentions(c, first)) {
+        return None;
+    }
+    let mut search = Search { table, index, columns, work: 0 };
+    let all: Vec<&Expr> = conjuncts.iter().collect();
+    let tails = search.tails(0, &all)?;
+    let answered = conjuncts.iter().map(|c| tails.answered.iter().any(|a| std::ptr::eq(*a, c))).collect();
+    let fixed_parts = match tails.ranges.as_slice() {
+        [] => index.parts.len(),
+        [first, rest @ ..] => {
+            let same = |i: usize| rest.iter().all(|r| r.equal.get(i) == first.equal.get(i));
+            let is_prefix = |i: usize| index.parts[i].prefix_len.is_some();
+            (0..first.equal.len()).take_while(|i| same(*i) && !is_prefix(*i)).count()
+        }
+    };
+    Some(Found { ranges: tails.ranges, answered, fixed_parts })
+}
+
+fn mentions(e: &Expr, c: ColumnId) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= e.kind == ExprKind::Column(c));
+    found
+}
+
+/// Stretches by the parts from some part on.
+struct Tails<'e> {
+    ranges: Vec<IndexRange>,
+    answered: Vec<&'e Expr>,
+}
+
+struct Search<'a> {
+    table: &'a TableDef,
+    index: &'a IndexDef,
+    columns: &'a [(ColumnId, usize)],
+    work: usize,
+}
+
+/// What one conjunct says of one column.
+enum Constraint {
+    Points(Vec<KeyValue>),
+    Ends { low: Option<RangeEnd>, high: Option<RangeEnd> },
+    NotEqual(Expr),
+    StartsWith(Expr),
+}
+
+struct Simple {
+    constraint: Constraint,
+    exact: bool,
+}
+
+impl Search<'_> {
+    /// `None` if nothing bounds `part`.
+    fn tails<'e>(&mut self, part: usize, conjuncts: &[&'e Expr]) -> Option<Tails<'e>> {
+        let p = self.index.parts.get(part)?;
+        let column = self.columns.iter().find(|c| c.1 == p.column_idx)?.0;
+        let ty = self.table.columns[p.column_idx].ty;
+        self.work += conjuncts.len();
+        if self.work > WORK_MAX {
+            return None;
+        }
+        let is_prefix = p.prefix_len.is_some();
+        let simple: Vec<(&'e Expr, Simple)> = conjuncts
+            .iter()
+            .filter_map(|c| simple(c, column, &ty).map(|s| (*c, Simple { exact: s.exact && !is_prefix, ..s })))
+            .collect();
+        // A value, or as few values as possible.
+        let points = simple
+            .iter()
+            .filter_map(|(e, s)| match &s.constraint {
+                Constraint::Points(v) => Some((*e, s.exact, v)),
+                _ => None,
+            })
+            .min_by_key(|(_, _, v)| v.len());
+        if let Some((_, _, values)) = &points
+            && values.len() <= 1
+        {
+            return self.by_points(part, conjuncts, points?);
+        }
+        if let Some(found) = self.by_or(part, conjuncts) {
+            return Some(found);
+        }
+        if points.is_some() {
+            return self.by_points(part, conjuncts, points?);
+        }
+        by_ends(simple)
+    }
+
+    fn by_points<'e>(
+        &mut self,
+        part: usize,
+        conjuncts: &[&'e Expr],
+        (e, exact, values): (&'e Expr, bool, &Vec<KeyValue>),
+    ) -> Option<Tails<'e>> {
+        let rest: Vec<&'e Expr> = conjuncts.iter().copied().filter(|c| !std::ptr::eq(*c, e)).collect();
+        if values.len() > RANGES_MAX {
+            return None;
+        }
+        let next = self.tails(part + 1, &rest).filter(|t| t.ranges.len() * values.len() <= RANGES_MAX);
+        let next = next.unwrap_or_else(|| Tails { ranges: vec![IndexRange::default()], answered: vec![] });
+        let mut answered = next.answered;
+        if exact {
+            answered.push(e);
+        }
+        let mut ranges = Vec::with_capacity(values.len() * next.ranges.len());
+        for v in values {
+            for tail in &next.ranges {
+                let mut equal = Vec::with_capacity(tail.equal.len() + 1);
+                equal.push(v.clone());
+                equal.extend(tail.equal.iter().cloned());
+                ranges.push(IndexRange { equal, last: tail.last.clone() });
+            }
+        }
+        Some(Tails { ranges, answered })
+    }
+
+    /// By the first OR of which every branch bounds the part.
+    fn by_or<'e>(&mut self, part: usize, conjuncts: &[&'e Expr]) -> Option<Tails<'e>> {
+        conjuncts.iter().copied().find_map(|or| {
+            let ExprKind::Or(branches) = &or.kind else { return None };
+            if branches.len() > RANGES_MAX {
+                return None;
+            }
+            let mut ranges: Vec<IndexRange> = vec![];
+            let mut answered: Option<Vec<&'e Expr>> = None;
+            let mut whole = true;
+            for b in branches {
+                let mut terms = vec![];
+                flatten(b, &mut terms);
+                let own = terms.len();
+                terms.extend(conjuncts.iter().copied().filter(|c| !std::ptr::eq(*c, or)));
+                let t = self.tails(part, &terms)?;
+                let has = |e: &&'e Expr| t.answered.iter().any(|a| std::ptr::eq(*a, *e));
+                whole &= terms[..own].iter().all(has);
+                for r in t.ranges {
+                    if !ranges.contains(&r) || ranges.len() > 64 {
+                        ranges.push(r);
+                    }
+                }
+                if ranges.len() > RANGES_MAX {
+                    return None;
+                }
+                let others: Vec<&'e Expr> = terms[own..].iter().copied().filter(has).collect();
+                answered = Some(match answered {
+                    None => others,
+                    Some(a) => a.into_iter().filter(|x| others.iter().any(|o| std::ptr::eq(*o, *x))).collect(),
+                });
+            }
+            let mut answered = answered?;
+            if whole {
+                answered.push(or);
+            }
+            Some(Tails { ranges, answered })
+        })
+    }
+}
+
+fn flatten<'e>(e: &'e Expr, into: &mut Vec<&'e Expr>) {
+    match &e.kind {
+        ExprKind::And(parts) => parts.iter().for_each(|p| flatten(p, into)),
+        _ => into.push(e),
+    }
+}
+
+/// The bounds that the conjuncts set together, else what one of them allows.
+fn by_ends(simple: Vec<(&Expr, Simple)>) -> Option<Tails<'_>> {
+    let (mut low, mut high): (Option<RangeEnd>, Option<RangeEnd>) = (None, None);
+    let mut answered = vec![];
+    let mut bounded = false;
+    for (e, s) in &simple {
+        let Constraint::Ends { low: l, high: h } = &s.constraint else { continue };
+        bounded = true;
+        let taken = tighter(&mut low, l, true) & tighter(&mut high, h, false);
+        if taken && s.exact {
+            answered.push(*e);
+        }
+    }
+    let tail = |last| IndexRange { equal: vec![], last: Some(last) };
+    if low.is_some() || high.is_some() {
+        return Some(Tails { ranges: vec![tail(LastPart::Between { low, high })], answered });
+    }
+    for (e, s) in simple {
+        match s.constraint {
+            Constraint::StartsWith(prefix) => {
+                return Some(Tails { ranges: vec![tail(LastPart::StartsWith(prefix))], answered: vec![] });
+            }
+            Constraint::NotEqual(v) => {
+                let end = || Some(RangeEnd { expr: v.clone(), inclusive: false });
+                let ranges = vec![
+                    tail(LastPart::Between { low: None, high: end() }),
+                    tail(LastPart::Between { low: end(), high: None }),
+                ];
+                return Some(Tails { ranges, answered: if s.exact { vec![e] } else { vec![] } });
+            }
+            _ => {}
+        }
+    }
+    bounded.then(|| Tails { ranges: vec![tail(LastPart::Between { low: None, high: None })], answered })
+}
+
+/// Takes `new` if it is known to be the tighter end, or the first. Answers whether the end now implies `new`.
+fn tighter(have: &mut Option<RangeEnd>, new: &Option<RangeEnd>, is_low: bool) -> bool {
+    let Some(n) = new else { return true };
+    let Some(h) = have else {
+        *have = Some(n.clone());
+        return true;
+    };
+    if h == n {
+        return true;
+    }
+    let (Some(a), Some(b)) = (h.expr.as_const(), n.expr.as_const()) else { return false };
+    if h.expr.ty.collation() != n.expr.ty.collation() {
+        return false;
+    }
+    let Some(order) = b.compare(a, h.expr.ty.collation().unwrap_or_default()) else { return false };
+    let order = if is_low { order } else { order.reverse() };
+    if order.is_gt() || (order.is_eq() && !n.inclusive) {
+        *have = Some(n.clone());
+    }
+    true
+}
+
+/// The conjunct as a constraint of one column of type `ty`.
+fn simple(e: &Expr, column: ColumnId, ty: &SqlType) -> Option<Simple> {
+    match &e.kind {
+        ExprKind::Compare { op, left, right } => {
+            let (value, exact, op) = match of_column(left, column) {
+                true => (right, comparable(left, right, ty)?, *op),
+                false if of_column(right, column) => (left, comparable(right, left, ty)?, flipped(*op)),
+                false => return None,
+            };
+            let end = |inclusive| Some(RangeEnd { expr: (**value).clone(), inclusive });
+            let constraint = match op {
+                CmpOp::Eq => point(value, false),
+                CmpOp::NullSafeEq => point(value, true),
+                CmpOp::Ne => Constraint::NotEqual((**value).clone()),
+                CmpOp::Lt => Constraint::Ends { low: None, high: end(false) },
+                CmpOp::Le => Constraint::Ends { low: None, high: end(true) },
+                CmpOp::Gt => Constraint::Ends { low: end(false), high: None },
+                CmpOp::Ge => Constraint::Ends { low: end(true), high: None },
+            };
+            Some(Simple { constraint, exact })
+        }
+        ExprKind::InList { expr, list, negated: false } if of_column(expr, column) => {
+            let mut exact = true;
+            let mut values = Vec::with_capacity(list.len());
+            for v in list {
+                exact &= comparable(expr, v, ty)?;
+                values.push(KeyValue { expr: v.clone(), null_safe: false });
+            }
+            Some(Simple { constraint: Constraint::Points(values), exact })
+        }
+        ExprKind::IsNull { expr, negated } if as_column(expr) == Some(column) => {
+            let constraint = if *negated {
+                Constraint::Ends { low: None, high: None }
+            } else {
+                let null = Expr::constant(Value::Null, *ty);
+                Constraint::Points(vec![KeyValue { expr: null, null_safe: true }])
+            };
+            Some(Simple { constraint, exact: true })
+        }
+        ExprKind::Like { expr, pattern, escape, negated: false } if as_column(expr) == Some(column) => {
+            let same = ty.collation().is_some() && ty.collation() == pattern.ty.collation();
+            let text = like_prefix(pattern.as_const()?.as_bytes()?, *escape);
+            if !same || text.is_empty() {
+                return None;
+            }
+            let prefix = Expr::constant(Value::Bytes(text.into()), pattern.ty);
+            Some(Simple { constraint: Constraint::StartsWith(prefix), exact: false })
+        }
+        _ => None,
+    }
+}
+
+fn point(value: &Expr, null_safe: bool) -> Constraint {
+    Constraint::Points(vec![KeyValue { expr: value.clone(), null_safe }])
+}
+
+fn flipped(op: CmpOp) -> CmpOp {
+    match op {
+        CmpOp::Lt => CmpOp::Gt,
+        CmpOp::Le => CmpOp::Ge,
+        CmpOp::Gt => CmpOp::Lt,
+        CmpOp::Ge => CmpOp::Le,
+        other => other,
+    }
+}
+
+/// The column, bare or under an implicit conversion.
+fn of_column(e: &Expr, column: ColumnId) -> bool {
+    match &e.kind {
+        ExprKind::Column(c) => *c == column,
+        ExprKind::Cast { expr, explicit: false } => as_column(expr) == Some(column),
+        _ => false,
+    }
+}
+
+/// May `side` (the column of type `ty`, perhaps converted) be looked up by the constant `value`? Answers whether the
+/// index finds exactly what the comparison does.
+pub(super) fn comparable(side: &Expr, value: &Expr, ty: &SqlType) -> Option<bool> {
+    if !value.is_constant() {
+        return None;
+    }
+    same_order(&side.ty, &value.ty, ty)
+}
+
+/// Do values of type `value`, compared with the column as `side`, order as the column's own values do?
+pub(super) fn same_order(side: &SqlType, value: &SqlType, column: &SqlType) -> Option<bool> {
+    use SqlType::*;
+    match (column, side, value) {
+        (Int { .. } | Year, s, v) if s == column && v.is_integer() => Some(true),
+        (Int { .. } | Year, Decimal { .. }, Decimal { .. }) => Some(matches!(column, Int { .. })).filter(|ok| *ok),
+        // Beyond 2^53 several integers are one double: the filter decides.
+        (Int { .. }, Double, Double) => Some(false),
+        (Decimal { scale, .. }, Decimal { scale: s, .. }, Decimal { .. }) if s >= scale => Some(true),
+        (String { collation: a, .. }, String { .. }, String { collation: b, .. }) => {
+            (side == column && a == b).then_some(true)
+        }
+        (Date, Date, Date) | (Date, DateTime { .. }, DateTime { .. }) => Some(true),
+        (Time { .. }, Time { .. }, Time { .. }) => Some(true),
+        (DateTime { .. }, DateTime { .. }, DateTime { .. } | Date) => Some(true),
+        (Timestamp { .. }, Timestamp { .. }, Timestamp { .. }) => Some(true),
+        (Float, Float, Float) | (Double, Double, Double) => Some(true),
+        _ => None,
+    }
+}
+
+/// The text of a pattern before its first wildcard.
+///
+/// Without an ESCAPE clause it depends on the session whether a backslash escapes: the text ends there.
+fn like_prefix(pattern: &[u8], escape: Option<char>) -> Vec<u8> {
+    let mut buffer = [0; 4];
+    let named = escape.is_some();
+    let escape = escape.unwrap_or('\\').encode_utf8(&mut buffer).as_bytes();
+    let mut out = Vec::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some((&b, tail)) = rest.split_first() {
+        if rest.starts_with(escape) {
+            if !named {
+                break;
+            }
+            // What follows stands for itself; an escape at the very end, too.
+            rest = &rest[escape.len()..];
+            match rest.split_first() {
+                Some((&b, tail)) => {
+                    out.push(b);
+                    rest = tail;
+                }
+                None => out.extend_from_slice(escape),
+            }
+            continue;
+        }
+        if b == b'%' || b == b'_' {
+            break;
+        }
+        out.push(b);
+        rest = tail;
+    }
+    // Never half a character.
+    let whole = std::str::from_utf8(&out).map_or_else(|e| e.valid_up_to(), str::len);
+    if std::str::from_utf8(pattern).is_ok() {
+        out.truncate(whole);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::like_prefix;
+
+    #[test]
+    fn text_before_the_first_wildcard() {
+        let prefix = |p: &str| String::from_utf8(like_prefix(p.as_bytes(), None)).expect("text");
+        assert_eq!(prefix("abc%"), "abc");
+        assert_eq!(prefix("%abc"), "");
+        assert_eq!(prefix("a_c"), "a");
+        assert_eq!(prefix("a\\%b%"), "a");
+        assert_eq!(like_prefix(b"a|%b%", Some('|')), b"a%b");
+        assert_eq!(prefix("ä%"), "ä");
+        assert_eq!(prefix("abc"), "abc");
+    }
+}
