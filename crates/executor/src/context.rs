@@ -3,11 +3,13 @@
 use crate::memory::MemoryAccountant;
 use crate::pool::WorkerPool;
 use crate::stats::NodeStatsSet;
-use catalog::TableDef;
+use catalog::{KeyBounds, TableDef};
 use expr::{EvalContext, Params, SessionInfo, UserVars, Warnings};
+use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use types::{Error, ErrorCode, Result, Value};
 use vector::{Batch, Bounds};
 
@@ -33,6 +35,112 @@ pub trait TableReader: Send + Sync {
     fn lookup(&self, index: usize, keys: &[Vec<Value>]) -> Result<Vec<Option<u64>>>;
     /// The named columns of these rows, in this order (`row_ids.len()` <= [`vector::BATCH_ROWS_MAX`]).
     fn fetch(&self, row_ids: &[u64], columns: &[usize]) -> Result<Batch>;
+
+    /// The ends of a stretch as index `index` orders its entries; `None`: it has no order (yet).
+    fn index_span(&self, _index: usize, _bounds: &KeyBounds) -> Option<KeySpan> {
+        None
+    }
+
+    /// A walk through a stretch, which [`TableReader::index_span`] has made.
+    fn index_cursor(&self, _index: usize, _span: &KeySpan, _reverse: bool) -> Result<Box<dyn IndexCursor + '_>> {
+        Err(Error::internal("a walk through an index without order"))
+    }
+
+    /// About how many entries a stretch has.
+    fn index_estimate(&self, _index: usize, _span: &KeySpan) -> u64 {
+        u64::MAX
+    }
+
+    /// The named columns of the rows found, in this order, with the row id as last column if asked for. Selected are
+    /// those that are visible with the key under which they were found: so each visible row comes once, in its place.
+    fn fetch_candidates(
+        &self,
+        _index: usize,
+        _candidates: &Candidates,
+        _columns: &[usize],
+        _with_row_id: bool,
+    ) -> Result<Batch> {
+        Err(Error::internal("candidates of an index without order"))
+    }
+
+    /// The leaves that alone can hold rows within the bounds, if few are known to; rows of a leaf then ascend by the
+    /// key, and all rows of one leaf come before all of the next.
+    fn index_leaves(&self, _index: usize, _bounds: &[KeyBounds]) -> Option<Vec<usize>> {
+        None
+    }
+}
+
+/// A place between the entries of an index: before or after all keys that begin with some bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeyCut {
+    pub prefix: Vec<u8>,
+    pub after: bool,
+}
+
+impl Ord for KeyCut {
+    fn cmp(&self, other: &KeyCut) -> Ordering {
+        let n = self.prefix.len().min(other.prefix.len());
+        // The shorter one, if it begins the longer: all of the longer's keys lie on one side of it.
+        self.prefix[..n].cmp(&other.prefix[..n]).then_with(|| {
+            match self.prefix.len().cmp(&other.prefix.len()) {
+                Ordering::Equal => self.after.cmp(&other.after),
+                Ordering::Less if self.after => Ordering::Greater,
+                Ordering::Less => Ordering::Less,
+                Ordering::Greater if other.after => Ordering::Less,
+                Ordering::Greater => Ordering::Greater,
+            }
+        })
+    }
+}
+
+impl PartialOrd for KeyCut {
+    fn partial_cmp(&self, other: &KeyCut) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A stretch of an index's entries.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeySpan {
+    pub low: KeyCut,
+    pub high: KeyCut,
+}
+
+/// Row ids and the keys under which they were found.
+#[derive(Clone, Debug, Default)]
+pub struct Candidates {
+    pub row_ids: Vec<u64>,
+    pub keys: Vec<u8>,
+    /// Where each key ends in `keys`.
+    pub ends: Vec<u32>,
+}
+
+impl Candidates {
+    pub fn clear(&mut self) {
+        self.row_ids.clear();
+        self.keys.clear();
+        self.ends.clear();
+    }
+
+    pub fn append(&mut self, other: &Candidates) {
+        self.append_part(other, 0, other.row_ids.len());
+    }
+
+    /// Appends the candidates `from..to` of another list.
+    pub fn append_part(&mut self, other: &Candidates, from: usize, to: usize) {
+        let start = if from == 0 { 0 } else { other.ends[from - 1] };
+        let end = if to == 0 { 0 } else { other.ends[to - 1] };
+        let base = self.keys.len() as u32;
+        self.row_ids.extend_from_slice(&other.row_ids[from..to]);
+        self.keys.extend_from_slice(&other.keys[start as usize..end as usize]);
+        self.ends.extend(other.ends[from..to].iter().map(|e| e - start + base));
+    }
+}
+
+/// A walk through a stretch of an index, in its order or backwards.
+pub trait IndexCursor: Send {
+    /// Replaces what is in `out` by the next candidates, `max` at most. False: there are no more.
+    fn next(&mut self, out: &mut Candidates, max: usize) -> Result<bool>;
 }
 
 /// Opens tables for the statement's snapshot.
@@ -55,6 +163,8 @@ pub struct Progress {
     pub leaves_skipped: AtomicU64,
     pub leaves_total: AtomicU64,
     pub key_lookups: AtomicU64,
+    /// Entries walked over in indexes.
+    pub index_entries: AtomicU64,
     pub spilled_bytes: AtomicU64,
 }
 
@@ -67,9 +177,10 @@ impl Progress {
             &self.leaves_skipped,
             &self.leaves_total,
             &self.key_lookups,
+            &self.index_entries,
             &self.spilled_bytes,
         ] {
-            counter.store(0, Ordering::Relaxed);
+            counter.store(0, Relaxed);
         }
     }
 }
@@ -102,7 +213,7 @@ impl ExecContext<'_> {
     /// Called at least once a batch by everything that may take long.
     #[inline]
     pub fn check_killed(&self) -> Result<()> {
-        if self.killed.load(Ordering::Relaxed) { Err(interrupted()) } else { Ok(()) }
+        if self.killed.load(Relaxed) { Err(interrupted()) } else { Ok(()) }
     }
 
     pub(crate) fn eval<'e>(&'e self, params: &'e Params) -> EvalContext<'e> {

@@ -24,7 +24,9 @@ mod spill;
 pub mod stats;
 mod tables;
 
-pub use context::{ExecContext, NoVirtualTables, Progress, TableReader, Tables, VirtualTables};
+pub use context::{
+    Candidates, ExecContext, IndexCursor, KeyCut, KeySpan, NoVirtualTables, Progress, TableReader, Tables, VirtualTables,
+};
 pub use execute::{execute, no_params};
 pub use memory::{MemoryAccountant, Reservation};
 pub use pool::WorkerPool;

@@ -116,6 +116,8 @@ pub fn run_node<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Resul
         PlanOp::Values { rows } => ops::simple::run_values(run, node, rows, down),
         PlanOp::Scan { .. } => ops::scan::run_scan(run, node, down),
         PlanOp::KeyLookup { .. } => ops::lookup::run_lookup(run, node, down),
+        PlanOp::IndexScan { .. } => ops::index_scan::run_index_scan(run, node, down),
+        PlanOp::IndexJoin { .. } => ops::index_join::run_index_join(run, node, down),
         PlanOp::Fetch { input, .. } => ops::lookup::run_fetch(run, node, input, down),
         PlanOp::Filter { input, predicates } => ops::simple::run_filter(run, node, input, predicates, down),
         PlanOp::Project { input, exprs } => ops::simple::run_project(run, node, input, exprs, down),

@@ -183,7 +183,7 @@ pub enum PlanOp {
         /// Rows after which the reader is likely to stop.
         expected_rows: Option<u64>,
     },
-    /// For each input row the rows of `table` that have its key in an index. Order of the input is kept.
+    /// For each input row the rows of `table` that have its key in an index. Inner: the order of the input is kept.
     IndexJoin {
         /// Inner, Left, Semi or Anti.
         kind: JoinKind,

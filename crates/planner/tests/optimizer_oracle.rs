@@ -10,7 +10,7 @@ mod physical;
 #[path = "oracle/scalar.rs"]
 mod scalar;
 
-use catalog::{ColumnStats, Statistics, TableId, TableStats};
+use catalog::{ColumnStats, IndexForm, Statistics, TableId, TableStats};
 use generate::Generator;
 use planner::optimize::{OptimizerSettings, optimize_traced};
 use scalar::Row;
@@ -36,6 +36,10 @@ impl Statistics for Rumours {
             })
             .collect();
         Some(Arc::new(TableStats { rows, columns, sample: Arc::default() }))
+    }
+
+    fn index_form(&self, id: TableId, index: usize) -> IndexForm {
+        IndexForm { ordered: !(self.0 ^ id.0 ^ index as u64).is_multiple_of(4), clustered: false }
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use catalog::{CatalogReader, ColumnStats, Relation, Statistics, TableId, TableStats};
+use catalog::{CatalogReader, ColumnStats, IndexForm, Relation, Statistics, TableId, TableStats};
 use common::{Variables, fixture, golden, session};
 use parser::ast::Statement;
 use parser::{ParseOptions, parse};
@@ -67,6 +67,10 @@ struct ScaleOne(HashMap<TableId, Arc<TableStats>>);
 impl Statistics for ScaleOne {
     fn table(&self, id: TableId) -> Option<Arc<TableStats>> {
         self.0.get(&id).cloned()
+    }
+
+    fn index_form(&self, _: TableId, _: usize) -> IndexForm {
+        IndexForm { ordered: true, clustered: false }
     }
 }
 

@@ -3,6 +3,8 @@
 pub mod apply;
 pub mod collect;
 pub mod cte;
+pub mod index_join;
+pub mod index_scan;
 pub mod join;
 pub mod lookup;
 pub mod nested_loop;

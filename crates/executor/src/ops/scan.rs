@@ -12,7 +12,7 @@ use crate::ops::sideways::SidewaysFilter;
 use crate::pipeline::{Down, Pull, Source, run_pipeline};
 use crate::run::Run;
 use expr::{CmpOp, Expr, ExprKind};
-use plan::physical::{PlanNode, PlanOp};
+use plan::physical::{PlanNode, PlanOp, SidewaysTarget};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -42,6 +42,10 @@ struct ScanSource<'a> {
     sideways: Vec<(usize, Arc<SidewaysFilter>)>,
     with_row_id: bool,
     next_leaf: AtomicUsize,
+    /// The leaves to read, if not all.
+    leaves: Option<Vec<usize>>,
+    /// The rows are wanted in the order of `leaves`, backwards if true.
+    order: Option<bool>,
     leaf_count: usize,
     morsel_leaves: usize,
 }
@@ -51,8 +55,35 @@ pub fn run_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Resul
         return Err(Error::internal("not a Scan node"));
     };
     let reader = run.ctx.tables.open(table)?;
-    let leaf_count = reader.leaf_count();
-    let conjuncts: Vec<&Expr> = filters.iter().flat_map(conjuncts).collect();
+    let what = Reading { columns, project, sideways, with_row_id: *with_row_id, leaves: None, order: None };
+    scan_leaves(run, node.id, reader, what, filters.iter(), down)
+}
+
+/// What is read of a table.
+pub struct Reading<'a> {
+    /// Positions in the definition.
+    pub columns: &'a [usize],
+    pub project: &'a [usize],
+    pub sideways: &'a [SidewaysTarget],
+    pub with_row_id: bool,
+    /// The leaves to read, if not all.
+    pub leaves: Option<Vec<usize>>,
+    /// The rows are wanted in the order of `leaves` and of each leaf's rows; backwards if true.
+    pub order: Option<bool>,
+}
+
+/// Scans leaves of a table for rows that pass all filters.
+pub fn scan_leaves<'a>(
+    run: &Run<'a>,
+    node: u32,
+    reader: Arc<dyn TableReader + 'a>,
+    what: Reading<'a>,
+    filters: impl Iterator<Item = &'a Expr>,
+    down: &Down<'_>,
+) -> Result<()> {
+    let Reading { columns, project, sideways, with_row_id, leaves, order } = what;
+    let leaf_count = leaves.as_ref().map_or_else(|| reader.leaf_count(), Vec::len);
+    let conjuncts: Vec<&Expr> = filters.flat_map(conjuncts).collect();
     let ctx = run.eval();
     // Comparisons of numbers with constants go together: one pass over bitmaps costs less than choosing between them.
     let (cheap, mut units): (Vec<&Expr>, Vec<&Expr>) = conjuncts.iter().partition(|e| is_cheap(e));
@@ -74,13 +105,15 @@ pub fn run_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Resul
         zones: conjuncts.iter().flat_map(|e| zone_tests(e, columns, run)).collect(),
         filters: compiled,
         sideways: sideways.iter().filter_map(|t| Some((t.column, run.sideways(t.filter_id)?))).collect(),
-        with_row_id: *with_row_id,
+        with_row_id,
         next_leaf: AtomicUsize::new(0),
+        leaves,
+        order,
         leaf_count,
         morsel_leaves: (leaf_count / (run.dop * 8)).clamp(1, MORSEL_LEAVES_MAX),
     };
     run.ctx.progress.leaves_total.fetch_add(leaf_count as u64, Ordering::Relaxed);
-    run_pipeline(run, node.id, &source, down)
+    run_pipeline(run, node, &source, down)
 }
 
 /// A number, date or time of a column against a constant.
@@ -217,8 +250,15 @@ impl Source for ScanSource<'_> {
     }
 
     fn workers_max(&self) -> usize {
-        self.leaf_count.div_ceil(self.morsel_leaves)
+        if self.order.is_some() { 1 } else { self.leaf_count.div_ceil(self.morsel_leaves) }
     }
+}
+
+/// The selected rows, last first.
+fn reversed(batch: &Batch) -> Batch {
+    let mut positions = batch.selection.to_positions(batch.rows);
+    positions.reverse();
+    Batch::new(positions.len(), batch.columns.iter().map(|c| c.gather(&positions)).collect())
 }
 
 #[derive(Clone, Default)]
@@ -296,7 +336,10 @@ impl Pull for ScanPull<'_> {
                 self.end = (self.leaf + s.morsel_leaves).min(s.leaf_count);
             }
             s.run.ctx.check_killed()?;
-            let leaf = self.leaf;
+            let leaf = match &s.leaves {
+                None => self.leaf,
+                Some(l) => l[if s.order == Some(true) { l.len() - 1 - self.leaf } else { self.leaf }],
+            };
             self.leaf += 1;
             let wanted = |bounds: &crate::context::ZoneMaps<'_>| {
                 s.zones.iter().all(|z| bounds(z.column).is_none_or(|b| b.max >= z.min && b.min <= z.max))
@@ -321,7 +364,8 @@ impl Pull for ScanPull<'_> {
             }
             let row_id = if s.with_row_id { batch.columns.last().cloned() } else { None };
             let columns = s.project.iter().map(|&p| batch.columns[p].clone()).chain(row_id).collect();
-            return Ok(Some(Batch { columns, ..batch }));
+            let batch = Batch { columns, ..batch };
+            return Ok(Some(if s.order == Some(true) { reversed(&batch) } else { batch }));
         }
     }
 }

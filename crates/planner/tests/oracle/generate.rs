@@ -67,17 +67,25 @@ impl Generator {
                     generated: None,
                 })
                 .collect();
+            let index = |name: &str, kind, columns: &[usize]| IndexDef {
+                name: name.into(),
+                kind,
+                parts: columns
+                    .iter()
+                    .map(|c| IndexPart { column_idx: *c, prefix_len: None, descending: false })
+                    .collect(),
+                algorithm: None,
+                comment: "".into(),
+                invisible: false,
+            };
             let indexes = if t < 2 {
-                vec![IndexDef {
-                    name: "PRIMARY".into(),
-                    kind: IndexKind::Primary,
-                    parts: vec![IndexPart { column_idx: 0, prefix_len: None, descending: false }],
-                    algorithm: None,
-                    comment: "".into(),
-                    invisible: false,
-                }]
+                vec![
+                    index("PRIMARY", IndexKind::Primary, &[0]),
+                    index("k", IndexKind::Plain, &[1, 2]),
+                    index("l", IndexKind::Plain, &[2]),
+                ]
             } else {
-                vec![]
+                vec![index("k", IndexKind::Plain, &[0, 1])]
             };
             g.tables.push(Arc::new(TableDef {
                 id: TableId(t),

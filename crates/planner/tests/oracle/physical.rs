@@ -4,7 +4,7 @@ use crate::logical::{Data, agg, set_op};
 use crate::scalar::{self, Env, Row, V, eval, is_true};
 use expr::{Expr, WindowFunc};
 use plan::logical::SetOpKind as Kind;
-use plan::{InitKind, JoinKind, Plan, PlanNode, PlanOp, SetOpKind};
+use plan::{IndexRange, InitKind, JoinKind, LastPart, Plan, PlanNode, PlanOp, SetOpKind};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -102,6 +102,32 @@ impl Machine<'_> {
         Ok(rows)
     }
 
+    /// Does a stretch hold the key?
+    fn is_within(&self, range: &IndexRange, key: &[V]) -> Result<bool> {
+        for (k, v) in range.equal.iter().zip(key) {
+            let wanted = self.value(&k.expr, &[])?;
+            if wanted != *v || (wanted.is_none() && !k.null_safe) {
+                return Ok(false);
+            }
+        }
+        match &range.last {
+            None => Ok(true),
+            Some(LastPart::StartsWith(_)) => Err(Failure::Broken("no strings here".into())),
+            Some(LastPart::Between { low, high }) => {
+                let Some(v) = key[range.equal.len()] else { return Ok(false) };
+                for (end, is_low) in [(low, true), (high, false)] {
+                    let Some(end) = end else { continue };
+                    let Some(e) = self.value(&end.expr, &[])? else { return Ok(false) };
+                    let inside = if is_low { v > e } else { v < e };
+                    if !inside && !(end.inclusive && v == e) {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+        }
+    }
+
     fn op(&self, n: &PlanNode) -> Result<Vec<Row>> {
         match &n.op {
             PlanOp::OneRow => Ok(vec![vec![]]),
@@ -131,6 +157,59 @@ impl Machine<'_> {
                                 out.push(project.iter().map(|p| r[*p]).collect());
                             }
                         }
+                    }
+                }
+                Ok(out)
+            }
+            PlanOp::IndexScan { table, index, ranges, reverse, ordered, columns, filters, project, .. } => {
+                let parts = &table.indexes[*index].parts;
+                let mut all = self.data[&table.id.0].clone();
+                all.sort_by_key(|r| parts.iter().map(|p| r[p.column_idx]).collect::<Vec<_>>());
+                if *reverse && *ordered {
+                    all.reverse();
+                }
+                let mut out = vec![];
+                for r in all {
+                    let mut within = false;
+                    for range in ranges {
+                        within |= self.is_within(range, &parts.iter().map(|p| r[p.column_idx]).collect::<Vec<_>>())?;
+                    }
+                    let r: Row = columns.iter().map(|c| r[*c]).collect();
+                    if within && self.passes(filters, &r)? {
+                        out.push(project.iter().map(|p| r[*p]).collect());
+                    }
+                }
+                Ok(out)
+            }
+            PlanOp::IndexJoin { kind, input, table, index, key, columns, filters, condition, project, .. } => {
+                let parts = &table.indexes[*index].parts;
+                let mut out = vec![];
+                for l in self.node(input)? {
+                    let mut matched = false;
+                    for r in &self.data[&table.id.0] {
+                        let mut found = true;
+                        for (k, p) in key.iter().zip(parts) {
+                            let v = self.value(&k.expr, &l)?;
+                            found &= v == r[p.column_idx] && (v.is_some() || k.null_safe);
+                        }
+                        let own: Row = columns.iter().map(|c| r[*c]).collect();
+                        let both: Row = l.iter().copied().chain(own.iter().copied()).collect();
+                        if !found || !self.passes(filters, &own)? || !self.passes(condition, &both)? {
+                            continue;
+                        }
+                        matched = true;
+                        if matches!(kind, JoinKind::Inner | JoinKind::Left) {
+                            out.push(project.iter().map(|p| both[*p]).collect());
+                        }
+                    }
+                    let alone = match kind {
+                        JoinKind::Left | JoinKind::Anti => !matched,
+                        JoinKind::Semi => matched,
+                        _ => false,
+                    };
+                    if alone {
+                        let both: Row = l.iter().copied().chain(columns.iter().map(|_| None)).collect();
+                        out.push(project.iter().map(|p| both[*p]).collect());
                     }
                 }
                 Ok(out)

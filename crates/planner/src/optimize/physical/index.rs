@@ -173,7 +173,7 @@ impl Physical<'_, '_> {
     }
 
     /// Entries of a stretch with values that are not known yet.
-    fn guess(&self, site: &Site<'_>, index: &IndexDef, range: &IndexRange) -> f64 {
+    pub(super) fn guess(&self, site: &Site<'_>, index: &IndexDef, range: &IndexRange) -> f64 {
         let column = |part: usize| {
             let n = index.parts[part].column_idx;
             site.columns.iter().find(|c| c.1 == n).map(|c| site.whole.column(c.0))

@@ -30,8 +30,11 @@ impl Physical<'_, '_> {
         let (lo, ro) = (output_set(left), output_set(right));
         let read = exprs_columns(on);
         let wanted = needed.union(&read);
+        let before = self.rows_read;
         let l = self.convert(left, &wanted.intersection(&lo))?;
+        let left_read = self.rows_read - before;
         let r = self.convert(right, &wanted.intersection(&ro))?;
+        let right_read = self.rows_read - before - left_read;
         let estimate = self.est.node(node, &[l.estimate.clone(), r.estimate.clone()]);
         let null_aware =
             matches!(kind, LogicalJoinKind::NullAwareAnti | LogicalJoinKind::Mark { null_aware: true, .. });
@@ -112,6 +115,30 @@ impl Physical<'_, '_> {
             out_facts.union_with(&r.not_null);
         }
         let out_facts = out_facts.intersection(&layout.iter().collect());
+
+        let costs = &self.cx.settings.cost;
+        let usual = if keys.is_empty() {
+            l.cost() + r.cost() + costs.nested_loop(probe.rows(), build.rows(), estimate.rows)
+        } else {
+            l.cost() + r.cost() + costs.hash_join(probe.rows(), build.rows(), build.width(), estimate.rows)
+        };
+        if matches!(kind, LogicalJoinKind::Inner | LogicalJoinKind::Left | LogicalJoinKind::Semi | LogicalJoinKind::Anti)
+        {
+            let by_right = self.index_join_path(&l, &lo, right, on, usual);
+            let by_left = (kind == LogicalJoinKind::Inner && !*straight)
+                .then(|| self.index_join_path(&r, &ro, left, on, usual))
+                .flatten();
+            let left_first = match (&by_right, &by_left) {
+                (Some(a), Some(b)) => (a.forced, -a.cost) >= (b.forced, -b.cost),
+                (a, _) => a.is_some(),
+            };
+            if let Some(path) = if left_first { by_right } else { by_left } {
+                let (outer, inner, read) = if left_first { (l, right, right_read) } else { (r, left, left_read) };
+                self.rows_read -= read;
+                let made = self.index_join(node, kind, outer, inner, on, needed, estimate, path)?;
+                return made.ok_or_else(|| Error::internal("a path to nothing"));
+            }
+        }
 
         let both: Vec<ColumnId> = probe.layout.iter().chain(&build.layout).copied().collect();
         let condition = if residual.is_empty() { None } else { Some(self.resolve(&and(residual), &both, &facts)?) };

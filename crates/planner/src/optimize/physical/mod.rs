@@ -6,6 +6,7 @@
 
 mod access;
 mod index;
+mod index_join;
 mod join;
 mod sideways;
 
@@ -14,7 +15,7 @@ use super::column_set::ColumnSet;
 use super::context::{Context, LogicalInit};
 use super::properties::{not_null, set_nullable};
 use super::tree::{as_column, collect_columns, exprs_columns, outputs};
-use expr::{AggCall, ColumnId, Expr, ExprKind, WindowCall};
+use expr::{AggCall, AggFunc, ColumnId, Expr, ExprKind, WindowCall};
 use plan::logical::{Logical, LogicalQuery, SetOpKind as LogicalSetOp};
 use plan::{CteDef, InitKind, InitPlan, OutputColumn, Plan, PlanNode, PlanOp, SetOpKind, SortKey};
 use types::{Error, Result};
@@ -487,7 +488,13 @@ impl Physical<'_, '_> {
             b.node.output = self.output(&b.layout, &b.not_null);
             return Ok(b);
         }
-        let b = self.convert(input, &below)?;
+        let read_before = self.rows_read;
+        let mut b = self.convert(input, &below)?;
+        if groups.is_empty()
+            && let Some(ends) = self.index_ends(&b, input, &wanted, read_before)?
+        {
+            b = ends;
+        }
         let list: Vec<Expr> = groups.iter().map(|g| g.1.clone()).collect();
         let made = self.resolve_all(&list, &b)?;
         let mut calls = vec![];
@@ -591,6 +598,66 @@ impl Physical<'_, '_> {
             None => self.rows_read = read,
         }
         Ok(found)
+    }
+}
+
+impl Physical<'_, '_> {
+    /// MIN and MAX of one column: the rows at the ends of an index, one each, in place of all rows of `b`.
+    fn index_ends(
+        &mut self,
+        b: &Built,
+        input: &Logical,
+        wanted: &[&(ColumnId, AggCall)],
+        read_before: f64,
+    ) -> Result<Option<Built>> {
+        let (get, predicates): (&Logical, &[Expr]) = match input {
+            Logical::Filter { input, predicates } => (input, predicates),
+            other => (other, &[]),
+        };
+        let end = |a: &AggCall| match (a.func, a.args.as_slice()) {
+            (AggFunc::Min, [e]) => as_column(e).map(|c| (c, false)),
+            (AggFunc::Max, [e]) => as_column(e).map(|c| (c, true)),
+            _ => None,
+        };
+        let Some(mut ends) = wanted.iter().map(|w| end(&w.1)).collect::<Option<Vec<_>>>() else { return Ok(None) };
+        ends.sort();
+        ends.dedup();
+        if !matches!(get, Logical::Get { .. }) || ends.is_empty() || ends.iter().any(|e| e.0 != ends[0].0) {
+            return Ok(None);
+        }
+        let column = ends[0].0;
+        let key = self.cx.columns.expr(column);
+        let mut predicates = predicates.to_vec();
+        if !b.not_null.contains(column) {
+            predicates.push(super::tree::is_not_null(key.clone()));
+        }
+        let needed: ColumnSet = [column].into_iter().collect();
+        let mut budget = b.cost() + b.rows() * self.cx.settings.cost.group;
+        let read = std::mem::replace(&mut self.rows_read, read_before);
+        let mut made = vec![];
+        for (_, last) in ends {
+            let keys = [(key.clone(), last)];
+            let Some(found) = self.access_in_order(get, &predicates, &needed, &keys, Some(1), budget)? else {
+                self.rows_read = read;
+                return Ok(None);
+            };
+            budget -= found.cost();
+            let found = self.rearranged(found, &[column])?;
+            let mut e = found.estimate.clone();
+            e.rows = e.rows.min(1.0);
+            let (layout, facts, cost) = (found.layout.clone(), found.not_null.clone(), found.cost());
+            let op = PlanOp::Limit { input: Box::new(found.node), limit: Some(1), offset: 0 };
+            made.push(self.node(op, layout, facts, e, cost));
+        }
+        self.rows_read = read_before + 2.0;
+        if made.len() == 1 {
+            return Ok(made.pop());
+        }
+        let (layout, facts, mut e) = (made[0].layout.clone(), made[0].not_null.clone(), made[0].estimate.clone());
+        e.rows = made.iter().map(Built::rows).sum();
+        let cost = made.iter().map(Built::cost).sum();
+        let op = PlanOp::SetOp { kind: SetOpKind::UnionAll, inputs: made.into_iter().map(|m| m.node).collect() };
+        Ok(Some(self.node(op, layout, facts, e, cost)))
     }
 }
 

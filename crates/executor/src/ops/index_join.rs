@@ -1,0 +1,291 @@
+//! IndexJoin: for each input row, the rows of a table with its key in an index.
+//!
+//! A batch of input rows is joined at a time: its keys are computed, equal neighbours looked up once, the matching rows
+//! of many keys fetched together. Pairs come in the order of the input; of a left join, a batch's rows without a match come after its pairs.
+//!
+//! ```text
+//!   input batch ─▶ keys ─▶ (position, row id) pairs ─▶ table columns beside input columns ─▶ conditions ─▶ output
+//! ```
+
+use crate::columns::null_vector;
+use crate::context::{Candidates, TableReader};
+use crate::eval::{Filter, Program, eval_all};
+use crate::pipeline::{Down, Flow, Push, Stage};
+use crate::run::{Run, run_node};
+use catalog::{KeyBounds, KeyEnd, TableDef};
+use plan::access::{Fitted, fit};
+use plan::physical::{JoinKind, PlanNode, PlanOp};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use types::{Error, Result, SqlType, Value};
+use vector::{BATCH_ROWS_MAX, Batch, Bitmap, Selection, Vector};
+
+/// Shared state.
+struct JoinStage<'a> {
+    run: Run<'a>,
+    kind: JoinKind,
+    reader: Arc<dyn TableReader + 'a>,
+    index: usize,
+    /// The key's expressions over the input, whether NULL is looked for, the key parts' types.
+    programs: Vec<Program>,
+    types: Vec<SqlType>,
+    null_safe: Vec<bool>,
+    part_types: Vec<SqlType>,
+    /// The whole key of a unique index: looked up by hash.
+    single: bool,
+    columns: &'a [usize],
+    column_types: Vec<SqlType>,
+    filter: Filter,
+    condition: Filter,
+    project: &'a [usize],
+    with_row_id: bool,
+}
+
+struct JoinLocal<'a> {
+    stage: &'a JoinStage<'a>,
+    candidates: Candidates,
+    next: Box<dyn Push + 'a>,
+}
+
+pub fn run_index_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Result<()> {
+    let PlanOp::IndexJoin { kind, input, table, index, key, columns, filters, condition, project, with_row_id, .. } =
+        &node.op
+    else {
+        return Err(Error::internal("not an IndexJoin node"));
+    };
+    if !matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti) {
+        return Err(Error::internal(format_args!("IndexJoin of kind {kind:?}")));
+    }
+    let ctx = run.eval();
+    let def: &TableDef = table;
+    let parts = &def.indexes[*index].parts;
+    let stage = JoinStage {
+        run: *run,
+        kind: *kind,
+        reader: run.ctx.tables.open(table)?,
+        index: *index,
+        programs: Program::all(key.iter().map(|k| &k.expr), &ctx)?,
+        types: key.iter().map(|k| k.expr.ty).collect(),
+        null_safe: key.iter().map(|k| k.null_safe).collect(),
+        part_types: parts.iter().take(key.len()).map(|p| def.columns[p.column_idx].ty).collect(),
+        single: def.indexes[*index].is_unique()
+            && key.len() == parts.len()
+            && key.iter().all(|k| !k.null_safe)
+            && parts.iter().all(|p| p.prefix_len.is_none()),
+        columns,
+        column_types: columns.iter().map(|&c| def.columns[c].ty).collect(),
+        filter: Filter::new(filters, &ctx)?,
+        condition: Filter::new(condition, &ctx)?,
+        project,
+        with_row_id: *with_row_id,
+    };
+    run_node(run, input, &Down::stage(node.id, &stage, down))
+}
+
+impl Stage for JoinStage<'_> {
+    fn local<'b>(&'b self, next: Box<dyn Push + 'b>) -> Result<Box<dyn Push + 'b>> {
+        Ok(Box::new(JoinLocal { stage: self, candidates: Candidates::default(), next }))
+    }
+}
+
+/// What the index has for the rows of an input batch.
+enum Matches {
+    /// (input position, row id)
+    Rows(Vec<(u16, u64)>),
+    /// Candidates, by input position.
+    Candidates(Vec<(u16, Candidates)>),
+}
+
+impl JoinStage<'_> {
+    /// The key at position `i` as values of the parts' types; `None`: nothing can have it.
+    fn key(&self, values: &[Vector], i: usize) -> Option<Vec<Value>> {
+        let mut out = Vec::with_capacity(values.len() + 1);
+        for (k, v) in values.iter().enumerate() {
+            if !v.is_valid(i) {
+                if !self.null_safe[k] {
+                    return None;
+                }
+                out.push(Value::Null);
+                continue;
+            }
+            match fit(v.value(i, &self.types[k]), &self.part_types[k]) {
+                Fitted::Exact(v) => out.push(v),
+                _ => return None,
+            }
+        }
+        Some(out)
+    }
+
+    fn matches(&self, batch: &Batch) -> Result<Matches> {
+        let values = eval_all(&self.programs, batch, &self.run.eval())?;
+        let positions = batch.selection.to_positions(batch.rows);
+        self.run.ctx.progress.key_lookups.fetch_add(positions.len() as u64, Relaxed);
+        if self.single {
+            let (mut keys, mut at) = (Vec::with_capacity(positions.len()), Vec::with_capacity(positions.len()));
+            for &i in &positions {
+                if let Some(key) = self.key(&values, i as usize) {
+                    keys.push(key);
+                    at.push(i);
+                }
+            }
+            let found = self.reader.lookup(self.index, &keys)?;
+            return Ok(Matches::Rows(at.into_iter().zip(found).filter_map(|(i, id)| Some((i, id?))).collect()));
+        }
+        let mut out: Vec<(u16, Candidates)> = Vec::new();
+        let mut last: Option<(Vec<Value>, Candidates)> = None;
+        for &i in &positions {
+            let Some(key) = self.key(&values, i as usize) else { continue };
+            if last.as_ref().is_none_or(|l| l.0 != key) {
+                let found = self.entries(&key)?;
+                last = Some((key, found));
+            }
+            if let Some((_, found)) = &last
+                && !found.row_ids.is_empty()
+            {
+                out.push((i, found.clone()));
+            }
+        }
+        Ok(Matches::Candidates(out))
+    }
+
+    /// All entries whose key begins with `key`.
+    fn entries(&self, key: &[Value]) -> Result<Candidates> {
+        let end = KeyEnd { values: key.to_vec(), inclusive: true, starts_with: false };
+        let bounds = KeyBounds { low: end.clone(), high: end };
+        let span = self
+            .reader
+            .index_span(self.index, &bounds)
+            .ok_or_else(|| Error::internal("a join by an index without order"))?;
+        let mut cursor = self.reader.index_cursor(self.index, &span, false)?;
+        let (mut all, mut some) = (Candidates::default(), Candidates::default());
+        while cursor.next(&mut some, BATCH_ROWS_MAX)? {
+            self.run.ctx.check_killed()?;
+            all.append(&some);
+        }
+        self.run.ctx.progress.index_entries.fetch_add(all.row_ids.len() as u64, Relaxed);
+        Ok(all)
+    }
+}
+
+impl JoinLocal<'_> {
+    /// Joins the rows at `positions` with `fetched`, one row each; notes which match and hands pairs on.
+    fn pairs(&mut self, input: &Batch, positions: &[u16], mut fetched: Batch, matched: &mut Bitmap) -> Result<Flow> {
+        let s = self.stage;
+        s.run.ctx.progress.rows_read.fetch_add(fetched.count() as u64, Relaxed);
+        s.filter.apply(&mut fetched, &s.run.eval())?;
+        if fetched.count() == 0 {
+            return Ok(Flow::More);
+        }
+        let columns = input.columns.iter().map(|c| c.gather(positions)).chain(fetched.columns).collect();
+        let mut pairs = Batch { rows: fetched.rows, columns, selection: fetched.selection };
+        s.condition.apply(&mut pairs, &s.run.eval())?;
+        pairs.selection.for_each(pairs.rows, |i| matched.set(positions[i] as usize, true));
+        if pairs.count() == 0 || !matches!(s.kind, JoinKind::Inner | JoinKind::Left) {
+            return Ok(Flow::More);
+        }
+        self.next.push(self.projected(pairs))
+    }
+
+    fn projected(&self, pairs: Batch) -> Batch {
+        let columns = self.stage.project.iter().map(|&c| pairs.columns[c].clone()).collect();
+        Batch { columns, ..pairs }
+    }
+
+    /// Fetches and joins rows known by id.
+    fn join_rows(&mut self, input: &Batch, rows: &[(u16, u64)], matched: &mut Bitmap) -> Result<Flow> {
+        for part in rows.chunks(BATCH_ROWS_MAX) {
+            let ids: Vec<u64> = part.iter().map(|p| p.1).collect();
+            let mut fetched = self.stage.reader.fetch(&ids, self.stage.columns)?;
+            if self.stage.with_row_id {
+                let ids = vector::Values::U64(ids);
+                fetched.columns.push(Vector::flat(vector::Chunk::new(ids, None)));
+            }
+            let positions: Vec<u16> = part.iter().map(|p| p.0).collect();
+            if self.pairs(input, &positions, fetched, matched)? == Flow::Done {
+                return Ok(Flow::Done);
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    /// Fetches and joins candidates, those of several input rows together.
+    fn join_candidates(&mut self, input: &Batch, found: &[(u16, Candidates)], matched: &mut Bitmap) -> Result<Flow> {
+        let mut positions: Vec<u16> = Vec::new();
+        let mut together = std::mem::take(&mut self.candidates);
+        together.clear();
+        for (i, c) in found {
+            let mut from = 0;
+            while from < c.row_ids.len() {
+                let n = (BATCH_ROWS_MAX - positions.len()).min(c.row_ids.len() - from);
+                together.append_part(c, from, from + n);
+                positions.extend(std::iter::repeat_n(*i, n));
+                from += n;
+                if positions.len() == BATCH_ROWS_MAX
+                    && self.flush(input, &mut positions, &mut together, matched)? == Flow::Done
+                {
+                    return Ok(Flow::Done);
+                }
+            }
+        }
+        let flow = self.flush(input, &mut positions, &mut together, matched)?;
+        self.candidates = together;
+        Ok(flow)
+    }
+
+    fn flush(
+        &mut self,
+        input: &Batch,
+        positions: &mut Vec<u16>,
+        together: &mut Candidates,
+        matched: &mut Bitmap,
+    ) -> Result<Flow> {
+        if positions.is_empty() {
+            return Ok(Flow::More);
+        }
+        let s = self.stage;
+        let fetched = s.reader.fetch_candidates(s.index, together, s.columns, s.with_row_id)?;
+        let flow = self.pairs(input, positions, fetched, matched)?;
+        positions.clear();
+        together.clear();
+        Ok(flow)
+    }
+
+    /// What comes after the pairs: rows by whether they have a match.
+    fn finish_batch(&mut self, input: Batch, matched: &Bitmap) -> Result<Flow> {
+        let s = self.stage;
+        let wanted = s.kind == JoinKind::Semi;
+        let mut kept = input.selection.to_positions(input.rows);
+        kept.retain(|&i| matched.get(i as usize) == wanted);
+        if s.kind == JoinKind::Inner || kept.is_empty() {
+            return Ok(Flow::More);
+        }
+        let mut columns = input.columns;
+        if s.kind == JoinKind::Left {
+            columns.extend(s.column_types.iter().map(null_vector));
+            if s.with_row_id {
+                columns.push(null_vector(&SqlType::BIGINT_UNSIGNED));
+            }
+        }
+        let out = self.projected(Batch { rows: input.rows, columns, selection: Selection::Some(kept) });
+        self.next.push(out)
+    }
+}
+
+impl Push for JoinLocal<'_> {
+    fn push(&mut self, batch: Batch) -> Result<Flow> {
+        self.stage.run.ctx.check_killed()?;
+        let mut matched = Bitmap::zeros(batch.rows);
+        let flow = match self.stage.matches(&batch)? {
+            Matches::Rows(rows) => self.join_rows(&batch, &rows, &mut matched)?,
+            Matches::Candidates(found) => self.join_candidates(&batch, &found, &mut matched)?,
+        };
+        if flow == Flow::Done {
+            return Ok(Flow::Done);
+        }
+        self.finish_batch(batch, &matched)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.next.finish()
+    }
+}

@@ -1,0 +1,233 @@
+//! IndexScan: the rows within stretches of an index.
+//!
+//! ```text
+//!   expressions ─▶ values ─▶ encoded stretches, sorted and merged ─▶ candidates ─▶ rows, a batch at a time
+//! ```
+//! Threads share one walk: each takes the next candidates under its latch and reads their rows without it.
+//!
+//! Two shortcuts. Where the table's rows lie in the order of the index, the leaves that can hold the stretches are
+//! scanned. And where the stretches turn out to hold a good part of the table (the plan was made for other values), all
+//! leaves are, unless the rows are wanted in order.
+
+use crate::context::{Candidates, IndexCursor, KeySpan, TableReader};
+use crate::eval::{Filter, Program};
+use crate::ops::scan::{Reading, scan_leaves};
+use crate::pipeline::{Down, Pull, Source, run_pipeline};
+use crate::run::Run;
+use catalog::KeyBounds;
+use plan::access::resolve;
+use plan::physical::{PlanNode, PlanOp};
+use plan::IndexRange;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+use types::{Error, Result, Value};
+use vector::{BATCH_ROWS_MAX, Batch};
+
+/// Candidates of the first batch of a walk whose reader will probably stop early.
+const FIRST_MIN: usize = 16;
+/// Candidates for which a thread is worth having.
+const ROWS_PER_WORKER: u64 = 8192;
+/// A walk over more than one row in so many is slower than a scan.
+const SCAN_SHARE: u64 = 8;
+/// Entries below which nobody asks.
+const SHORT: u64 = 2048;
+
+pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Result<()> {
+    let PlanOp::IndexScan { table, index, ranges, reverse, ordered, columns, answered, filters, .. } = &node.op else {
+        return Err(Error::internal("not an IndexScan node"));
+    };
+    let PlanOp::IndexScan { project, with_row_id, expected_rows, .. } = &node.op else {
+        return Err(Error::internal("not an IndexScan node"));
+    };
+    let bounds = bounds(run, table, *index, ranges)?;
+    if bounds.is_empty() {
+        return Ok(());
+    }
+    run.ctx.progress.key_lookups.fetch_add(bounds.len() as u64, Relaxed);
+    let reader = run.ctx.tables.open(table)?;
+    let by_leaves = |leaves, order| {
+        let what = Reading { columns, project, sideways: &[], with_row_id: *with_row_id, leaves, order };
+        scan_leaves(run, node.id, reader.clone(), what, answered.iter().chain(filters), down)
+    };
+    if let Some(leaves) = reader.index_leaves(*index, &bounds) {
+        return by_leaves(Some(leaves), ordered.then_some(*reverse));
+    }
+    let spans: Option<Vec<KeySpan>> = bounds.iter().map(|b| reader.index_span(*index, b)).collect();
+    let Some(spans) = spans else {
+        // The index lost its order since the plan was made.
+        return if *ordered { Err(Error::internal("the index has no order")) } else { by_leaves(None, None) };
+    };
+    let mut spans = merged(spans);
+    let entries = if *ordered && expected_rows.is_some() {
+        0
+    } else {
+        spans.iter().map(|s| reader.index_estimate(*index, s)).fold(0, u64::saturating_add)
+    };
+    let table_rows = (reader.leaf_count() * BATCH_ROWS_MAX) as u64;
+    if !ordered && entries > SHORT && entries > table_rows / SCAN_SHARE {
+        return by_leaves(None, None);
+    }
+    if *reverse {
+        spans.reverse();
+    }
+    let first = match expected_rows {
+        Some(n) if filters.is_empty() => (*n as usize).clamp(1, BATCH_ROWS_MAX),
+        Some(n) => (*n as usize * 2).clamp(FIRST_MIN, BATCH_ROWS_MAX),
+        None => BATCH_ROWS_MAX,
+    };
+    let walk = Walk { spans: spans.into_iter(), cursor: None, size: first };
+    let source = IndexScanSource {
+        run: *run,
+        reader: &*reader,
+        index: *index,
+        reverse: *reverse,
+        columns,
+        project,
+        with_row_id: *with_row_id,
+        filter: Filter::new(filters, &run.eval())?,
+        workers: if *ordered { 1 } else { (entries / ROWS_PER_WORKER).max(1) as usize },
+        walk: Mutex::new(walk),
+    };
+    run_pipeline(run, node.id, &source, down)
+}
+
+/// The stretches that can hold anything, their values computed.
+fn bounds(
+    run: &Run<'_>,
+    table: &catalog::TableDef,
+    index: usize,
+    ranges: &[IndexRange],
+) -> Result<Vec<KeyBounds>> {
+    let ctx = run.eval();
+    let one = Batch::new(1, Vec::new());
+    let mut eval = |e: &expr::Expr| -> Result<Value> {
+        Ok(match e.as_const() {
+            Some(v) => v.clone(),
+            None => Program::new(e, &ctx)?.eval(&one, &ctx)?.value(0, &e.ty),
+        })
+    };
+    let mut out = Vec::with_capacity(ranges.len());
+    for r in ranges {
+        out.extend(resolve(r, table, &table.indexes[index], &mut eval)?);
+    }
+    Ok(out)
+}
+
+/// The stretches in order, none empty, those that overlap or touch made one.
+fn merged(mut spans: Vec<KeySpan>) -> Vec<KeySpan> {
+    spans.retain(|s| s.low < s.high);
+    if spans.len() > 1 {
+        spans.sort_by(|a, b| a.low.cmp(&b.low));
+    }
+    let mut out: Vec<KeySpan> = Vec::with_capacity(spans.len());
+    for s in spans {
+        match out.last_mut() {
+            Some(last) if s.low <= last.high => {
+                if s.high > last.high {
+                    last.high = s.high;
+                }
+            }
+            _ => out.push(s),
+        }
+    }
+    out
+}
+
+/// Where the threads of a scan have come.
+struct Walk<'a> {
+    spans: std::vec::IntoIter<KeySpan>,
+    cursor: Option<Box<dyn IndexCursor + 'a>>,
+    /// Candidates of the next batch.
+    size: usize,
+}
+
+struct IndexScanSource<'a> {
+    run: Run<'a>,
+    reader: &'a dyn TableReader,
+    index: usize,
+    reverse: bool,
+    columns: &'a [usize],
+    project: &'a [usize],
+    with_row_id: bool,
+    filter: Filter,
+    workers: usize,
+    walk: Mutex<Walk<'a>>,
+}
+
+impl IndexScanSource<'_> {
+    /// The next candidates; false at the end.
+    fn take(&self, out: &mut Candidates) -> Result<bool> {
+        let mut guard = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
+        let walk = &mut *guard;
+        loop {
+            if let Some(cursor) = &mut walk.cursor {
+                if cursor.next(out, walk.size)? {
+                    walk.size = (walk.size * 4).min(BATCH_ROWS_MAX);
+                    return Ok(true);
+                }
+                walk.cursor = None;
+            }
+            let Some(span) = walk.spans.next() else { return Ok(false) };
+            walk.cursor = Some(self.reader.index_cursor(self.index, &span, self.reverse)?);
+        }
+    }
+}
+
+impl Source for IndexScanSource<'_> {
+    fn local<'b>(&'b self) -> Result<Box<dyn Pull + 'b>> {
+        Ok(Box::new(IndexScanPull { source: self, candidates: Candidates::default() }))
+    }
+
+    fn workers_max(&self) -> usize {
+        self.workers
+    }
+}
+
+struct IndexScanPull<'a, 's> {
+    source: &'a IndexScanSource<'s>,
+    candidates: Candidates,
+}
+
+impl Pull for IndexScanPull<'_, '_> {
+    fn next(&mut self) -> Result<Option<Batch>> {
+        let s = self.source;
+        loop {
+            s.run.ctx.check_killed()?;
+            if !s.take(&mut self.candidates)? {
+                return Ok(None);
+            }
+            s.run.ctx.progress.index_entries.fetch_add(self.candidates.row_ids.len() as u64, Relaxed);
+            let mut batch = s.reader.fetch_candidates(s.index, &self.candidates, s.columns, s.with_row_id)?;
+            s.run.ctx.progress.rows_read.fetch_add(batch.count() as u64, Relaxed);
+            s.filter.apply(&mut batch, &s.run.eval())?;
+            if batch.count() == 0 {
+                continue;
+            }
+            let row_id = if s.with_row_id { batch.columns.last().cloned() } else { None };
+            let columns = s.project.iter().map(|&p| batch.columns[p].clone()).chain(row_id).collect();
+            return Ok(Some(Batch { columns, ..batch }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::KeyCut;
+
+    #[test]
+    fn stretches_that_touch_become_one() {
+        let cut = |p: &[u8], after| KeyCut { prefix: p.to_vec(), after };
+        let span = |low, high| KeySpan { low, high };
+        // (a = 1 AND b > 2) OR a > 1: from after (1, 2) on.
+        let a = span(cut(&[1, 2], true), cut(&[1], true));
+        let b = span(cut(&[1], true), cut(&[], true));
+        assert_eq!(merged(vec![b.clone(), a.clone()]), vec![span(cut(&[1, 2], true), cut(&[], true))]);
+        // Equal ones, an empty one, one apart.
+        let c = span(cut(&[9], true), cut(&[9], false));
+        let d = span(cut(&[5], false), cut(&[5], true));
+        let e = span(cut(&[7], false), cut(&[7], true));
+        assert_eq!(merged(vec![e.clone(), d.clone(), c, d.clone()]), vec![d, e]);
+        assert!(cut(&[1], false) < cut(&[1, 0], false) && cut(&[1, 255], true) < cut(&[1], true));
+    }
+}

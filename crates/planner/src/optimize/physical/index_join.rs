@@ -1,0 +1,193 @@
+//! Joins by index: each row of one side looks its partners up in an index of the other side's table.
+//!
+//! Worth it where the outer side is small against the table: a hash join must read all of it. The outer side's size is an
+//! estimate, and a lookup costs much more than a row of a scan; so the lookups must promise to be clearly cheaper.
+
+use super::index::Site;
+use super::{Built, Physical};
+use crate::optimize::cardinality::{Estimate, join_equality};
+use crate::optimize::column_set::ColumnSet;
+use crate::optimize::properties::{not_null, null_rejected};
+use crate::optimize::ranges::{comparable, same_order};
+use crate::optimize::tree::{as_column, exprs_columns, output_set};
+use expr::{CmpOp, ColumnId, Expr, ExprKind};
+use plan::logical::{IndexHintScope, Logical, LogicalJoinKind};
+use plan::{IndexRange, JoinKind, KeyValue, PlanOp};
+use types::Result;
+
+/// How many times cheaper than a hash join the estimate must be.
+const MARGIN: f64 = 2.0;
+
+/// An index by which one side can be joined.
+pub(super) struct IndexJoinPath {
+    index: usize,
+    /// Over the outer side's columns.
+    key: Vec<KeyValue>,
+    pub cost: f64,
+    pub forced: bool,
+}
+
+/// The table and its filter, if `node` is nothing more.
+fn table_of(node: &Logical) -> Option<(&Logical, &[Expr])> {
+    let (get, predicates): (&Logical, &[Expr]) = match node {
+        Logical::Filter { input, predicates } => (input, predicates),
+        other => (other, &[]),
+    };
+    matches!(get, Logical::Get { is_virtual: false, .. }).then_some((get, predicates))
+}
+
+impl Physical<'_, '_> {
+    /// The best index of `inner` to join by, if it beats `hash_cost`.
+    pub(super) fn index_join_path(
+        &self,
+        outer: &Built,
+        outer_columns: &ColumnSet,
+        inner: &Logical,
+        on: &[Expr],
+        hash_cost: f64,
+    ) -> Option<IndexJoinPath> {
+        let (get, predicates) = table_of(inner)?;
+        let Logical::Get { table, columns, hints, .. } = get else { return None };
+        if !self.cx.settings.index_access || table.indexes.is_empty() {
+            return None;
+        }
+        let inner_columns = output_set(get);
+        let whole = self.est.node(get, &[]);
+        let site = Site { table, columns, hints, predicates, whole: &whole };
+        let read = columns.len().min(4) as f64;
+        let mut best: Option<IndexJoinPath> = None;
+        for (i, index) in table.indexes.iter().enumerate() {
+            if !self.visible(index) || !site.allows(i, IndexHintScope::Join) {
+                continue;
+            }
+            let mut key = vec![];
+            let mut by_outer = false;
+            for part in &index.parts {
+                let Some((c, _)) = columns.iter().find(|c| c.1 == part.column_idx) else { break };
+                let ty = table.columns[part.column_idx].ty;
+                let joined = on.iter().find_map(|p| {
+                    let (a, b, null_safe) = join_equality(p, outer_columns, &inner_columns)?;
+                    (of_column(&b, *c) && same_order(&b.ty, &a.ty, &ty).is_some()).then_some(KeyValue { expr: a, null_safe })
+                });
+                let value = match joined {
+                    Some(k) => {
+                        by_outer = true;
+                        k
+                    }
+                    None => match predicates.iter().find_map(|p| constant_for(p, *c, &ty)) {
+                        Some(k) => k,
+                        None => break,
+                    },
+                };
+                key.push(value);
+            }
+            let single = index.is_unique()
+                && key.len() == index.parts.len()
+                && key.iter().all(|k| !k.null_safe)
+                && index.parts.iter().all(|p| p.prefix_len.is_none());
+            if !by_outer || (!single && !self.cx.stats.index_form(table.id, i).ordered) {
+                continue;
+            }
+            let each = if single { 1.0 } else { self.matches(&site, i, &key) };
+            let cost = outer.cost() + self.cx.settings.cost.index_join(outer.rows(), outer.rows() * each, read);
+            if best.as_ref().is_none_or(|b| cost < b.cost) {
+                best = Some(IndexJoinPath { index: i, key, cost, forced: site.forced(IndexHintScope::Join) });
+            }
+        }
+        best.filter(|b| b.forced || b.cost * MARGIN < hash_cost)
+    }
+
+    /// Entries that begin with a key not known yet.
+    fn matches(&self, site: &Site<'_>, index: usize, key: &[KeyValue]) -> f64 {
+        let range = IndexRange { equal: key.to_vec(), last: None };
+        self.guess(site, &site.table.indexes[index], &range)
+    }
+
+    /// The join of `outer` with `inner` by the path's index.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn index_join(
+        &mut self,
+        node: &Logical,
+        kind: LogicalJoinKind,
+        outer: Built,
+        inner: &Logical,
+        on: &[Expr],
+        needed: &ColumnSet,
+        estimate: Estimate,
+        path: IndexJoinPath,
+    ) -> Result<Option<Built>> {
+        let Some((get, predicates)) = table_of(inner) else { return Ok(None) };
+        let Logical::Get { table, alias, columns, row_id, .. } = get else { return Ok(None) };
+        let kind = match kind {
+            LogicalJoinKind::Inner => JoinKind::Inner,
+            LogicalJoinKind::Left => JoinKind::Left,
+            LogicalJoinKind::Semi => JoinKind::Semi,
+            LogicalJoinKind::Anti => JoinKind::Anti,
+            _ => return Ok(None),
+        };
+        let tested = exprs_columns(on.iter().chain(predicates));
+        let used: Vec<(ColumnId, usize)> =
+            columns.iter().copied().filter(|c| needed.contains(c.0) || tested.contains(c.0)).collect();
+        let own: Vec<ColumnId> = used.iter().map(|c| c.0).collect();
+        let own_facts = not_null(get);
+        let mut both: Vec<ColumnId> = outer.layout.iter().chain(&own).copied().collect();
+        let facts = outer.not_null.union(&own_facts);
+        let mut key = vec![];
+        for k in path.key {
+            key.push(KeyValue { expr: self.resolve(&k.expr, &outer.layout, &outer.not_null)?, ..k });
+        }
+        let filters = predicates.iter().map(|p| self.resolve(p, &own, &own_facts)).collect::<Result<Vec<_>>>()?;
+        let condition = on.iter().map(|p| self.resolve(p, &both, &facts)).collect::<Result<Vec<_>>>()?;
+        let with_row_id = row_id.is_some_and(|r| needed.contains(r));
+        both.extend(row_id.filter(|_| with_row_id));
+        let outputs_inner = matches!(kind, JoinKind::Inner | JoinKind::Left);
+        let natural = if outputs_inner { both.len() } else { outer.layout.len() };
+        let project: Vec<usize> = (0..natural).filter(|i| needed.contains(both[*i])).collect();
+        let layout: Vec<ColumnId> = project.iter().map(|i| both[*i]).collect();
+        let mut out_facts = crate::optimize::properties::not_null(node);
+        out_facts.union_with(&outer.not_null);
+        if kind == JoinKind::Inner {
+            out_facts.union_with(&own_facts);
+            predicates.iter().chain(on).for_each(|p| out_facts.union_with(&null_rejected(p)));
+        }
+        let out_facts = out_facts.intersection(&layout.iter().collect());
+        self.rows_read += outer.rows();
+        let op = PlanOp::IndexJoin {
+            kind,
+            input: Box::new(outer.node),
+            table: table.clone(),
+            alias: alias.clone(),
+            index: path.index,
+            key,
+            columns: used.iter().map(|c| c.1).collect(),
+            filters,
+            condition,
+            project,
+            with_row_id,
+        };
+        Ok(Some(self.node(op, layout, out_facts, estimate, path.cost)))
+    }
+}
+
+/// The column, bare or under an implicit conversion.
+fn of_column(e: &Expr, c: ColumnId) -> bool {
+    match &e.kind {
+        ExprKind::Cast { expr, explicit: false } => as_column(expr) == Some(c),
+        _ => as_column(e) == Some(c),
+    }
+}
+
+/// `c = constant`
+fn constant_for(p: &Expr, c: ColumnId, ty: &types::SqlType) -> Option<KeyValue> {
+    let ExprKind::Compare { op: CmpOp::Eq, left, right } = &p.kind else { return None };
+    let value = if of_column(left, c) {
+        comparable(left, right, ty)?;
+        right
+    } else if of_column(right, c) {
+        comparable(right, left, ty)?;
+        left
+    } else {
+        return None;
+    };
+    Some(KeyValue { expr: (**value).clone(), null_safe: false })
+}
