@@ -30,7 +30,7 @@ pub struct TableStats {
 /// One end of a stretch of an index's entries, by the values of leading key parts. No values: the very end.
 ///
 /// All entries that begin with the values lie inside if `inclusive`, outside if not.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct KeyEnd {
     /// Of the columns' types, NULL included.
     pub values: Vec<Value>,
@@ -41,7 +41,7 @@ pub struct KeyEnd {
 
 /// A stretch of an index's entries. The ends are in the order of the entries: where a DESC part tells them apart, `low`
 /// has the greater value.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct KeyBounds {
     pub low: KeyEnd,
     pub high: KeyEnd,
@@ -50,7 +50,8 @@ pub struct KeyBounds {
 impl KeyBounds {
     /// All entries.
     pub fn all() -> KeyBounds {
-        KeyBounds::default()
+        let end = KeyEnd { values: vec![], inclusive: true, starts_with: false };
+        KeyBounds { low: end.clone(), high: end }
     }
 }
 

@@ -48,6 +48,7 @@ counters! {
     handler_commit = "Handler_commit",
     handler_delete = "Handler_delete",
     handler_read_key = "Handler_read_key",
+    handler_read_next = "Handler_read_next",
     handler_read_rnd_next = "Handler_read_rnd_next",
     handler_rollback = "Handler_rollback",
     handler_update = "Handler_update",

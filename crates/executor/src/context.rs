@@ -4,6 +4,7 @@ use crate::memory::MemoryAccountant;
 use crate::pool::WorkerPool;
 use crate::stats::NodeStatsSet;
 use catalog::{KeyBounds, TableDef};
+pub use storage::Candidates;
 use expr::{EvalContext, Params, SessionInfo, UserVars, Warnings};
 use std::cmp::Ordering;
 use std::path::Path;
@@ -51,22 +52,34 @@ pub trait TableReader: Send + Sync {
         u64::MAX
     }
 
-    /// The named columns of the rows found, in this order, with the row id as last column if asked for. Selected are
-    /// those that are visible with the key under which they were found: so each visible row comes once, in its place.
+    /// The candidates (at most [`vector::BATCH_ROWS_MAX`]) that are visible with the key under which they were found, so
+    /// that each visible row comes once, in its place: their positions, and the named columns of these rows, with the
+    /// row id as last column if asked for.
     fn fetch_candidates(
         &self,
         _index: usize,
         _candidates: &Candidates,
         _columns: &[usize],
         _with_row_id: bool,
-    ) -> Result<Batch> {
+    ) -> Result<(Vec<u16>, Batch)> {
         Err(Error::internal("candidates of an index without order"))
     }
 
-    /// The leaves that alone can hold rows within the bounds, if few are known to; rows of a leaf then ascend by the
-    /// key, and all rows of one leaf come before all of the next.
-    fn index_leaves(&self, _index: usize, _bounds: &[KeyBounds]) -> Option<Vec<usize>> {
+    /// The leaves in which rows within the spans (in order) lie by the order of the index: by leaf, and within a leaf.
+    /// `None`: the table's rows do not lie so.
+    fn index_leaves(&self, _index: usize, _spans: &[KeySpan]) -> Option<OrderedLeaves> {
         None
+    }
+
+    /// Like [`TableReader::index_cursor`], but may leave out candidates in leaves that [`TableReader::index_leaves`]
+    /// named before.
+    fn index_cursor_beside_leaves(&self, index: usize, span: &KeySpan) -> Result<Box<dyn IndexCursor + '_>> {
+        self.index_cursor(index, span, false)
+    }
+
+    /// The leaf of a row.
+    fn leaf_of(&self, _row_id: u64) -> usize {
+        0
     }
 }
 
@@ -99,42 +112,19 @@ impl PartialOrd for KeyCut {
     }
 }
 
+/// Leaves whose rows lie in the order of an index.
+#[derive(Clone, Debug)]
+pub struct OrderedLeaves {
+    pub leaves: Vec<usize>,
+    /// No other leaf has rows within the spans.
+    pub is_all: bool,
+}
+
 /// A stretch of an index's entries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeySpan {
     pub low: KeyCut,
     pub high: KeyCut,
-}
-
-/// Row ids and the keys under which they were found.
-#[derive(Clone, Debug, Default)]
-pub struct Candidates {
-    pub row_ids: Vec<u64>,
-    pub keys: Vec<u8>,
-    /// Where each key ends in `keys`.
-    pub ends: Vec<u32>,
-}
-
-impl Candidates {
-    pub fn clear(&mut self) {
-        self.row_ids.clear();
-        self.keys.clear();
-        self.ends.clear();
-    }
-
-    pub fn append(&mut self, other: &Candidates) {
-        self.append_part(other, 0, other.row_ids.len());
-    }
-
-    /// Appends the candidates `from..to` of another list.
-    pub fn append_part(&mut self, other: &Candidates, from: usize, to: usize) {
-        let start = if from == 0 { 0 } else { other.ends[from - 1] };
-        let end = if to == 0 { 0 } else { other.ends[to - 1] };
-        let base = self.keys.len() as u32;
-        self.row_ids.extend_from_slice(&other.row_ids[from..to]);
-        self.keys.extend_from_slice(&other.keys[start as usize..end as usize]);
-        self.ends.extend(other.ends[from..to].iter().map(|e| e - start + base));
-    }
 }
 
 /// A walk through a stretch of an index, in its order or backwards.

@@ -1,10 +1,11 @@
 //! Tables of the storage layer, as one statement's snapshot sees them.
 
-use crate::context::{TableReader, Tables, ZoneMaps};
-use catalog::TableDef;
+use crate::context::{Candidates, IndexCursor, KeyCut, KeySpan, OrderedLeaves, TableReader, Tables, ZoneMaps};
+use catalog::{KeyBounds, TableDef};
+use std::ops::Bound;
 use std::sync::Arc;
-use storage::{Snapshot, Store, Table};
-use types::{Result, Value};
+use storage::{KeyRange, Snapshot, Store, Table};
+use types::{Error, Result, Value};
 use vector::{Batch, Chunk, ChunkBuilder, Selection, Values, Vector};
 
 /// Opens tables of a store under one snapshot.
@@ -76,5 +77,84 @@ impl TableReader for StoreReader<'_> {
         };
         let columns = fetched.columns.into_iter().map(Vector::flat).collect();
         Ok(Batch { rows: row_ids.len(), columns, selection })
+    }
+
+    fn index_span(&self, index: usize, bounds: &KeyBounds) -> Option<KeySpan> {
+        let range = self.table.key_range(index, bounds)?;
+        let low = match range.lo {
+            Bound::Included(prefix) => KeyCut { prefix, after: false },
+            Bound::Excluded(prefix) => KeyCut { prefix, after: true },
+            Bound::Unbounded => KeyCut { prefix: Vec::new(), after: false },
+        };
+        let high = match range.hi {
+            Bound::Included(prefix) => KeyCut { prefix, after: true },
+            Bound::Excluded(prefix) => KeyCut { prefix, after: false },
+            Bound::Unbounded => KeyCut { prefix: Vec::new(), after: true },
+        };
+        Some(KeySpan { low, high })
+    }
+
+    fn index_cursor(&self, index: usize, span: &KeySpan, reverse: bool) -> Result<Box<dyn IndexCursor + '_>> {
+        let cursor = self.table.index_cursor(index, &range(span), reverse).ok_or_else(no_order)?;
+        Ok(Box::new(StoreCursor(cursor)))
+    }
+
+    fn index_estimate(&self, index: usize, span: &KeySpan) -> u64 {
+        self.table.index_estimate(index, &range(span))
+    }
+
+    fn fetch_candidates(
+        &self,
+        index: usize,
+        candidates: &Candidates,
+        columns: &[usize],
+        with_row_id: bool,
+    ) -> Result<(Vec<u16>, Batch)> {
+        let kept = self.table.visible_positions(index, candidates, self.snapshot);
+        let row_ids: Vec<u64> = kept.iter().map(|&i| candidates.row_ids()[i as usize]).collect();
+        let mut batch = self.fetch(&row_ids, columns)?;
+        if with_row_id {
+            batch.columns.push(Vector::flat(Chunk::new(Values::U64(row_ids), None)));
+        }
+        Ok((kept, batch))
+    }
+
+    fn index_leaves(&self, index: usize, spans: &[KeySpan]) -> Option<OrderedLeaves> {
+        let ranges: Vec<KeyRange> = spans.iter().map(range).collect();
+        let found = self.table.index_leaves(index, &ranges)?;
+        Some(OrderedLeaves { leaves: found.leaves.iter().map(|l| *l as usize).collect(), is_all: found.is_all })
+    }
+
+    fn index_cursor_beside_leaves(&self, index: usize, span: &KeySpan) -> Result<Box<dyn IndexCursor + '_>> {
+        let cursor = self.table.index_cursor_beside_runs(index, &range(span)).ok_or_else(no_order)?;
+        Ok(Box::new(StoreCursor(cursor)))
+    }
+
+    fn leaf_of(&self, row_id: u64) -> usize {
+        self.table.split(row_id).0 as usize
+    }
+}
+
+fn no_order() -> Error {
+    Error::internal("a walk through an index without order")
+}
+
+fn range(span: &KeySpan) -> KeyRange {
+    let lo = match span.low.after {
+        false => Bound::Included(span.low.prefix.clone()),
+        true => Bound::Excluded(span.low.prefix.clone()),
+    };
+    let hi = match span.high.after {
+        true => Bound::Included(span.high.prefix.clone()),
+        false => Bound::Excluded(span.high.prefix.clone()),
+    };
+    KeyRange { lo, hi }
+}
+
+struct StoreCursor<'a>(storage::IndexCursor<'a>);
+
+impl IndexCursor for StoreCursor<'_> {
+    fn next(&mut self, out: &mut Candidates, max: usize) -> Result<bool> {
+        Ok(self.0.next(out, max))
     }
 }

@@ -42,6 +42,7 @@
 //! Everything is `Send + Sync`. Nothing here blocks but the write functions of [`Table`], for rows and keys that another
 //! transaction holds.
 
+mod access;
 mod bulk;
 mod check;
 mod current;
@@ -65,6 +66,7 @@ mod write;
 pub use bulk::{BulkAppender, BulkDone, ColumnBuilder};
 pub use current::Found;
 pub use fetch::Fetched;
+pub use access::RunLeaves;
 pub use index::cursor::{Candidates, IndexCursor, KeyRange};
 pub use index::encode::KeyEncoder;
 pub use ordered::{IndexEncoder, IndexRows};

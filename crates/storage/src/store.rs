@@ -3,7 +3,7 @@
 use crate::sync::{Rank, RwLock};
 use crate::table::Table;
 use crate::txn::TxnManager;
-use catalog::{Statistics, TableDef, TableId, TableStats};
+use catalog::{IndexForm, KeyBounds, Statistics, TableDef, TableId, TableStats};
 use std::collections::HashMap;
 use std::sync::Arc;
 use types::{Error, Result};
@@ -97,5 +97,15 @@ impl Store {
 impl Statistics for Store {
     fn table(&self, id: TableId) -> Option<Arc<TableStats>> {
         Some(Store::table(self, id)?.statistics())
+    }
+
+    fn index_form(&self, id: TableId, index: usize) -> IndexForm {
+        Store::table(self, id).map(|t| t.index_form(index)).unwrap_or_default()
+    }
+
+    fn index_estimate(&self, id: TableId, index: usize, bounds: &KeyBounds) -> Option<u64> {
+        let table = Store::table(self, id)?;
+        let range = table.key_range(index, bounds)?;
+        Some(table.index_estimate(index, &range))
     }
 }

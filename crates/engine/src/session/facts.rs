@@ -198,7 +198,10 @@ impl Session {
     }
 
     pub(crate) fn optimizer_settings(&self) -> OptimizerSettings {
-        OptimizerSettings::default()
+        OptimizerSettings {
+            use_invisible_indexes: self.vars().text("optimizer_switch").contains("use_invisible_indexes=on"),
+            ..OptimizerSettings::default()
+        }
     }
 
     /// How values are fitted to columns.

@@ -140,7 +140,7 @@ impl JoinStage<'_> {
                 last = Some((key, found));
             }
             if let Some((_, found)) = &last
-                && !found.row_ids.is_empty()
+                && !found.is_empty()
             {
                 out.push((i, found.clone()));
             }
@@ -160,9 +160,9 @@ impl JoinStage<'_> {
         let (mut all, mut some) = (Candidates::default(), Candidates::default());
         while cursor.next(&mut some, BATCH_ROWS_MAX)? {
             self.run.ctx.check_killed()?;
-            all.append(&some);
+            all.append(&some, 0, some.len());
         }
-        self.run.ctx.progress.index_entries.fetch_add(all.row_ids.len() as u64, Relaxed);
+        self.run.ctx.progress.index_entries.fetch_add(all.len() as u64, Relaxed);
         Ok(all)
     }
 }
@@ -215,9 +215,9 @@ impl JoinLocal<'_> {
         together.clear();
         for (i, c) in found {
             let mut from = 0;
-            while from < c.row_ids.len() {
-                let n = (BATCH_ROWS_MAX - positions.len()).min(c.row_ids.len() - from);
-                together.append_part(c, from, from + n);
+            while from < c.len() {
+                let n = (BATCH_ROWS_MAX - positions.len()).min(c.len() - from);
+                together.append(c, from, from + n);
                 positions.extend(std::iter::repeat_n(*i, n));
                 from += n;
                 if positions.len() == BATCH_ROWS_MAX
@@ -243,8 +243,9 @@ impl JoinLocal<'_> {
             return Ok(Flow::More);
         }
         let s = self.stage;
-        let fetched = s.reader.fetch_candidates(s.index, together, s.columns, s.with_row_id)?;
-        let flow = self.pairs(input, positions, fetched, matched)?;
+        let (kept, fetched) = s.reader.fetch_candidates(s.index, together, s.columns, s.with_row_id)?;
+        let kept: Vec<u16> = kept.iter().map(|&i| positions[i as usize]).collect();
+        let flow = self.pairs(input, &kept, fetched, matched)?;
         positions.clear();
         together.clear();
         Ok(flow)

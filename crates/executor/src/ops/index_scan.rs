@@ -6,7 +6,7 @@
 //! Threads share one walk: each takes the next candidates under its latch and reads their rows without it.
 //!
 //! Two shortcuts. Where the table's rows lie in the order of the index, the leaves that can hold the stretches are
-//! scanned. And where the stretches turn out to hold a good part of the table (the plan was made for other values), all
+//! scanned, and the walk is left with the rows that lie elsewhere. And where the stretches turn out to hold a good part of the table (the plan was made for other values), all
 //! leaves are, unless the rows are wanted in order.
 
 use crate::context::{Candidates, IndexCursor, KeySpan, TableReader};
@@ -31,6 +31,8 @@ const ROWS_PER_WORKER: u64 = 8192;
 const SCAN_SHARE: u64 = 8;
 /// Entries below which nobody asks.
 const SHORT: u64 = 2048;
+/// Rows that each of several leaves should hold to be scanned for them.
+const ROWS_PER_LEAF_MIN: u64 = 32;
 
 pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Result<()> {
     let PlanOp::IndexScan { table, index, ranges, reverse, ordered, columns, answered, filters, .. } = &node.op else {
@@ -49,23 +51,33 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         let what = Reading { columns, project, sideways: &[], with_row_id: *with_row_id, leaves, order };
         scan_leaves(run, node.id, reader.clone(), what, answered.iter().chain(filters), down)
     };
-    if let Some(leaves) = reader.index_leaves(*index, &bounds) {
-        return by_leaves(Some(leaves), ordered.then_some(*reverse));
-    }
     let spans: Option<Vec<KeySpan>> = bounds.iter().map(|b| reader.index_span(*index, b)).collect();
     let Some(spans) = spans else {
         // The index lost its order since the plan was made.
         return if *ordered { Err(Error::internal("the index has no order")) } else { by_leaves(None, None) };
     };
     let mut spans = merged(spans);
-    let entries = if *ordered && expected_rows.is_some() {
+    let entries = if spans.len() == 1 && *ordered && expected_rows.is_some() {
         0
     } else {
         spans.iter().map(|s| reader.index_estimate(*index, s)).fold(0, u64::saturating_add)
     };
-    let table_rows = (reader.leaf_count() * BATCH_ROWS_MAX) as u64;
-    if !ordered && entries > SHORT && entries > table_rows / SCAN_SHARE {
-        return by_leaves(None, None);
+    let mut scanned = Vec::new();
+    if let Some(found) = reader.index_leaves(*index, &spans)
+        && (spans.len() == 1 || found.leaves.len() as u64 * ROWS_PER_LEAF_MIN <= entries)
+        && (found.is_all || !ordered)
+    {
+        by_leaves(Some(found.leaves.clone()), ordered.then_some(*reverse))?;
+        if found.is_all || down.is_done() {
+            return Ok(());
+        }
+        scanned = found.leaves;
+        scanned.sort_unstable();
+    } else {
+        let table_rows = (reader.leaf_count() * BATCH_ROWS_MAX) as u64;
+        if !ordered && entries > SHORT && entries > table_rows / SCAN_SHARE {
+            return by_leaves(None, None);
+        }
     }
     if *reverse {
         spans.reverse();
@@ -86,6 +98,7 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         with_row_id: *with_row_id,
         filter: Filter::new(filters, &run.eval())?,
         workers: if *ordered { 1 } else { (entries / ROWS_PER_WORKER).max(1) as usize },
+        scanned,
         walk: Mutex::new(walk),
     };
     run_pipeline(run, node.id, &source, down)
@@ -151,6 +164,8 @@ struct IndexScanSource<'a> {
     with_row_id: bool,
     filter: Filter,
     workers: usize,
+    /// Leaves whose rows are not wanted again, ascending.
+    scanned: Vec<usize>,
     walk: Mutex<Walk<'a>>,
 }
 
@@ -168,7 +183,10 @@ impl IndexScanSource<'_> {
                 walk.cursor = None;
             }
             let Some(span) = walk.spans.next() else { return Ok(false) };
-            walk.cursor = Some(self.reader.index_cursor(self.index, &span, self.reverse)?);
+            walk.cursor = Some(match self.scanned.is_empty() {
+                true => self.reader.index_cursor(self.index, &span, self.reverse)?,
+                false => self.reader.index_cursor_beside_leaves(self.index, &span)?,
+            });
         }
     }
 }
@@ -188,6 +206,19 @@ struct IndexScanPull<'a, 's> {
     candidates: Candidates,
 }
 
+impl IndexScanPull<'_, '_> {
+    fn leave_out_scanned(&mut self) {
+        let s = self.source;
+        let mut kept = Candidates::default();
+        for (i, row_id) in self.candidates.row_ids().iter().enumerate() {
+            if s.scanned.binary_search(&s.reader.leaf_of(*row_id)).is_err() {
+                kept.append(&self.candidates, i, i + 1);
+            }
+        }
+        self.candidates = kept;
+    }
+}
+
 impl Pull for IndexScanPull<'_, '_> {
     fn next(&mut self) -> Result<Option<Batch>> {
         let s = self.source;
@@ -196,8 +227,11 @@ impl Pull for IndexScanPull<'_, '_> {
             if !s.take(&mut self.candidates)? {
                 return Ok(None);
             }
-            s.run.ctx.progress.index_entries.fetch_add(self.candidates.row_ids.len() as u64, Relaxed);
-            let mut batch = s.reader.fetch_candidates(s.index, &self.candidates, s.columns, s.with_row_id)?;
+            if !s.scanned.is_empty() {
+                self.leave_out_scanned();
+            }
+            s.run.ctx.progress.index_entries.fetch_add(self.candidates.len() as u64, Relaxed);
+            let (_, mut batch) = s.reader.fetch_candidates(s.index, &self.candidates, s.columns, s.with_row_id)?;
             s.run.ctx.progress.rows_read.fetch_add(batch.count() as u64, Relaxed);
             s.filter.apply(&mut batch, &s.run.eval())?;
             if batch.count() == 0 {

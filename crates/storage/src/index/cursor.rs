@@ -107,6 +107,13 @@ impl Candidates {
         self.ends.clear();
     }
 
+    /// Appends the candidates `from..to` of another list.
+    pub fn append(&mut self, other: &Candidates, from: usize, to: usize) {
+        for i in from..to {
+            self.push(other.key(i), other.row_ids[i]);
+        }
+    }
+
     pub(crate) fn push(&mut self, key: &[u8], row_id: u64) {
         self.row_ids.push(row_id);
         self.keys.extend_from_slice(key);

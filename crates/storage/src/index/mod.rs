@@ -412,6 +412,11 @@ impl UniqueIndex {
         self.runs.estimate(encoder, &self.spec, rows.heap, interval)
     }
 
+    /// Appends the leaves whose runs can hold keys of the interval, in the order of their keys.
+    pub(crate) fn run_leaves(&self, encoder: &KeyEncoder, interval: &Interval, out: &mut Vec<u64>) {
+        self.runs.leaves(encoder, interval, out);
+    }
+
     /// See [`Runs::walk`].
     #[expect(clippy::too_many_arguments)]
     pub(crate) fn walk_runs(

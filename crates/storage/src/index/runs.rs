@@ -260,18 +260,29 @@ impl Runs {
     /// About how many rows of runs have keys in the interval.
     pub fn estimate(&self, encoder: &KeyEncoder, spec: &KeySpec, heap: &Heap, interval: &Interval) -> u64 {
         let runs = self.0.read();
-        let below = |key: &[u8]| -> u64 {
+        // (runs wholly below the key, rows below it in the next one)
+        let below = |key: &[u8]| -> (usize, u64) {
             let at = runs.partition_point(|r| encoder.encode_ints(&r.min)[..] < *key);
-            let Some(last) = at.checked_sub(1) else { return 0 };
-            let whole: u64 = runs[..last].iter().map(|r| r.rows.load(Memory::Relaxed) as u64).sum();
+            let Some(last) = at.checked_sub(1) else { return (0, 0) };
             let rows = runs[last].rows.load(Memory::Acquire) as usize;
             let state = heap.slot(runs[last].leaf_no).map(|s| s.read());
             let leaf = state.as_ref().and_then(|s| s.leaf());
-            whole + leaf.map_or(0, |l| first_slot(encoder, spec, l, rows.min(l.rows()), key)) as u64
+            (last, leaf.map_or(0, |l| first_slot(encoder, spec, l, rows.min(l.rows()), key)) as u64)
         };
-        let total = || runs.iter().map(|r| r.rows.load(Memory::Relaxed) as u64).sum();
-        let hi = interval.end.as_ref().map_or_else(total, |e| below(e));
-        hi.saturating_sub(below(&interval.start))
+        let (first, before) = below(&interval.start);
+        let (last, more) = interval.end.as_ref().map_or((runs.len(), 0), |e| below(e));
+        let between = runs.get(first..last).unwrap_or_default();
+        let whole: u64 = between.iter().map(|r| r.rows.load(Memory::Relaxed) as u64).sum();
+        (whole + more).saturating_sub(before)
+    }
+
+    /// Appends the leaves whose runs can hold keys of the interval, in the order of their keys.
+    pub fn leaves(&self, encoder: &KeyEncoder, interval: &Interval, out: &mut Vec<u64>) {
+        let runs = self.0.read();
+        let first = runs.partition_point(|r| encoder.encode_ints(&r.min)[..] <= interval.start[..]).saturating_sub(1);
+        let end = |end: &Vec<u8>| runs.partition_point(|r| encoder.encode_ints(&r.min)[..] < end[..]);
+        let last = interval.end.as_ref().map_or(runs.len(), end);
+        out.extend(runs.get(first..last).unwrap_or_default().iter().map(|r| r.leaf_no));
     }
 
     /// Appends rows of runs whose keys lie in the interval and behind `after`, in the walk's direction, at most `max`.

@@ -112,6 +112,7 @@ impl Physical<'_, '_> {
         let best = self
             .range_paths(&site)
             .into_iter()
+            .filter(|p| p.entries <= whole.rows * WIDEST_SHARE || p.form.clustered || site.forced(IndexHintScope::Join))
             .map(|p| (self.path_cost(&p, r.numbers.len(), 1.0, false), p))
             .min_by(|a, b| a.0.total_cmp(&b.0));
         if let Some((cost, path)) = best
@@ -230,6 +231,8 @@ impl Physical<'_, '_> {
 
 /// A scan this short is not worth more: tables grow while their plans are kept, and then the index is the safe choice.
 const SMALL_SCAN_NS: f64 = 1000.0;
+/// An index that leaves more of the table than this is no help, whatever the figures say.
+const WIDEST_SHARE: f64 = 0.5;
 /// How many times more entries than on average an ordered reader must expect to read.
 const UNEVEN: f64 = 4.0;
 

@@ -12,7 +12,7 @@ use catalog::{IndexDef, IndexForm, IndexKind, TableDef};
 use expr::{ColumnId, Expr};
 use plan::access::resolve;
 use plan::logical::{IndexHint, IndexHintKind, IndexHintScope};
-use plan::{IndexRange, LastPart};
+use plan::{IndexRange, LastPart, RangeEnd};
 use std::sync::Arc;
 use types::Error;
 
@@ -22,6 +22,8 @@ const DIVES_MAX: usize = 32;
 const UNKNOWN_BETWEEN: f64 = 0.001;
 const UNKNOWN_END: f64 = 0.02;
 const PREFIX_SHARE: f64 = 0.01;
+const KNOWN_BETWEEN: f64 = 0.1;
+const KNOWN_END: f64 = 1.0 / 3.0;
 
 /// A base table and what is asked of it.
 pub(super) struct Site<'q> {
@@ -190,6 +192,12 @@ impl Physical<'_, '_> {
             Some(LastPart::StartsWith(_)) => PREFIX_SHARE,
             Some(LastPart::Between { low: None, high: None }) => {
                 1.0 - column(range.equal.len()).map_or(0.0, |c| c.null_fraction)
+            }
+            // Known values of an index that cannot be asked.
+            Some(LastPart::Between { low, high })
+                if low.iter().chain(high).all(|e: &RangeEnd| e.expr.as_const().is_some()) =>
+            {
+                if low.is_some() && high.is_some() { KNOWN_BETWEEN } else { KNOWN_END }
             }
             Some(LastPart::Between { low: Some(_), high: Some(_) }) => UNKNOWN_BETWEEN,
             Some(LastPart::Between { .. }) => UNKNOWN_END,

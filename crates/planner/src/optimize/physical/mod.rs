@@ -8,6 +8,7 @@ mod access;
 mod index;
 mod index_join;
 mod join;
+mod late;
 mod sideways;
 
 use super::cardinality::{Estimate, Estimator};
@@ -547,6 +548,25 @@ impl Physical<'_, '_> {
             let op = PlanOp::Limit { input: Box::new(found.node), limit, offset };
             return Ok(self.node(op, layout, facts, e, cost));
         }
+        let kept = limit.map(|l| l.saturating_add(offset));
+        if let Some((narrow, late)) = self.without_late_columns(&b, input, keys, kept, needed) {
+            self.rows_read = read_before;
+            let below = late::Late::replaced(&late, &below);
+            let b = self.convert(&narrow, &below)?;
+            let sorted = self.sorted(node, b, keys, limit, offset)?;
+            return self.with_late_columns(sorted, node, late);
+        }
+        self.sorted(node, b, keys, limit, offset)
+    }
+
+    fn sorted(
+        &mut self,
+        node: &Logical,
+        b: Built,
+        keys: &[(Expr, bool)],
+        limit: Option<u64>,
+        offset: u64,
+    ) -> Result<Built> {
         let mut made: Vec<SortKey> = vec![];
         for k in self.sort_keys(keys, &b)? {
             if !k.expr.is_constant() && !made.iter().any(|m| m.expr == k.expr) {
