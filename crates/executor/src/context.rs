@@ -4,13 +4,13 @@ use crate::memory::MemoryAccountant;
 use crate::pool::WorkerPool;
 use crate::stats::NodeStatsSet;
 use catalog::{KeyBounds, TableDef};
-pub use storage::Candidates;
 use expr::{EvalContext, Params, SessionInfo, UserVars, Warnings};
 use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+pub use storage::Candidates;
 use types::{Error, ErrorCode, Result, Value};
 use vector::{Batch, Bounds};
 
@@ -94,14 +94,12 @@ impl Ord for KeyCut {
     fn cmp(&self, other: &KeyCut) -> Ordering {
         let n = self.prefix.len().min(other.prefix.len());
         // The shorter one, if it begins the longer: all of the longer's keys lie on one side of it.
-        self.prefix[..n].cmp(&other.prefix[..n]).then_with(|| {
-            match self.prefix.len().cmp(&other.prefix.len()) {
-                Ordering::Equal => self.after.cmp(&other.after),
-                Ordering::Less if self.after => Ordering::Greater,
-                Ordering::Less => Ordering::Less,
-                Ordering::Greater if other.after => Ordering::Less,
-                Ordering::Greater => Ordering::Greater,
-            }
+        self.prefix[..n].cmp(&other.prefix[..n]).then_with(|| match self.prefix.len().cmp(&other.prefix.len()) {
+            Ordering::Equal => self.after.cmp(&other.after),
+            Ordering::Less if self.after => Ordering::Greater,
+            Ordering::Less => Ordering::Less,
+            Ordering::Greater if other.after => Ordering::Less,
+            Ordering::Greater => Ordering::Greater,
         })
     }
 }

@@ -25,7 +25,8 @@ pub mod stats;
 mod tables;
 
 pub use context::{
-    Candidates, ExecContext, IndexCursor, KeyCut, KeySpan, NoVirtualTables, OrderedLeaves, Progress, TableReader, Tables, VirtualTables,
+    Candidates, ExecContext, IndexCursor, KeyCut, KeySpan, NoVirtualTables, OrderedLeaves, Progress, TableReader,
+    Tables, VirtualTables,
 };
 pub use execute::{execute, no_params};
 pub use memory::{MemoryAccountant, Reservation};

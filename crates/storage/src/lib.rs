@@ -63,10 +63,10 @@ mod undo;
 mod waits;
 mod write;
 
+pub use access::RunLeaves;
 pub use bulk::{BulkAppender, BulkDone, ColumnBuilder};
 pub use current::Found;
 pub use fetch::Fetched;
-pub use access::RunLeaves;
 pub use index::cursor::{Candidates, IndexCursor, KeyRange};
 pub use index::encode::KeyEncoder;
 pub use ordered::{IndexEncoder, IndexRows};

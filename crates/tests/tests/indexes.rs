@@ -151,7 +151,11 @@ fn query(rng: &mut Rng, index: &Index) -> (String, bool) {
         0 => {
             let c = &index.columns[0];
             // Of equal texts any may be shown.
-            let shown = if matches!(c.as_str(), "e" | "f") { format!("LENGTH(MIN({c})) > 99") } else { format!("MIN({c}), MAX({c})") };
+            let shown = if matches!(c.as_str(), "e" | "f") {
+                format!("LENGTH(MIN({c})) > 99")
+            } else {
+                format!("MIN({c}), MAX({c})")
+            };
             (format!("SELECT {shown} FROM t {{}} WHERE {filter}"), true)
         }
         1 => (format!("SELECT COUNT(*), SUM(id) FROM t {{}} WHERE {filter}"), true),
@@ -165,21 +169,37 @@ fn query(rng: &mut Rng, index: &Index) -> (String, bool) {
             // The order of the index itself; rows of one key in any order.
             let desc = if rng.bool() { " DESC" } else { "" };
             let keys: Vec<String> = index.columns.iter().map(|c| format!("{c}{desc}")).collect();
-            let shown: Vec<String> = index
-                .columns
-                .iter()
-                .map(|c| if matches!(c.as_str(), "e" | "f") { format!("LOWER({c}) = 'a', {c} IS NULL") } else { c.clone() })
-                .collect();
+            let shown: Vec<String> =
+                index
+                    .columns
+                    .iter()
+                    .map(|c| {
+                        if matches!(c.as_str(), "e" | "f") {
+                            format!("LOWER({c}) = 'a', {c} IS NULL")
+                        } else {
+                            c.clone()
+                        }
+                    })
+                    .collect();
             let limit = if rng.bool() { format!(" LIMIT {}", rng.u8(1..9)) } else { String::new() };
-            (format!("SELECT {} FROM t {{}} WHERE {filter} ORDER BY {}{limit}", shown.join(", "), keys.join(", ")), true)
+            (
+                format!("SELECT {} FROM t {{}} WHERE {filter} ORDER BY {}{limit}", shown.join(", "), keys.join(", ")),
+                true,
+            )
         }
         5 => (
-            format!("SELECT o.id, t.id FROM t o STRAIGHT_JOIN t {{}} ON t.{0} = o.{0} WHERE o.id < 20", index.columns[0]),
+            format!(
+                "SELECT o.id, t.id FROM t o STRAIGHT_JOIN t {{}} ON t.{0} = o.{0} WHERE o.id < 20",
+                index.columns[0]
+            ),
             false,
         ),
         6 => (
-            format!("SELECT o.id FROM t o WHERE o.id < 40 AND {}EXISTS (SELECT 1 FROM t {{}} WHERE t.{1} = o.{1} AND t.id > o.id)",
-                if rng.bool() { "NOT " } else { "" }, index.columns[0]),
+            format!(
+                "SELECT o.id FROM t o WHERE o.id < 40 AND {}EXISTS (SELECT 1 FROM t {{}} WHERE t.{1} = o.{1} AND t.id > o.id)",
+                if rng.bool() { "NOT " } else { "" },
+                index.columns[0]
+            ),
             false,
         ),
         _ => (format!("SELECT id FROM t {{}} WHERE {filter}"), false),

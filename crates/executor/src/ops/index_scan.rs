@@ -15,9 +15,9 @@ use crate::ops::scan::{Reading, scan_leaves};
 use crate::pipeline::{Down, Pull, Source, run_pipeline};
 use crate::run::Run;
 use catalog::KeyBounds;
+use plan::IndexRange;
 use plan::access::resolve;
 use plan::physical::{PlanNode, PlanOp};
-use plan::IndexRange;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 use types::{Error, Result, Value};
@@ -105,12 +105,7 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
 }
 
 /// The stretches that can hold anything, their values computed.
-fn bounds(
-    run: &Run<'_>,
-    table: &catalog::TableDef,
-    index: usize,
-    ranges: &[IndexRange],
-) -> Result<Vec<KeyBounds>> {
+fn bounds(run: &Run<'_>, table: &catalog::TableDef, index: usize, ranges: &[IndexRange]) -> Result<Vec<KeyBounds>> {
     let ctx = run.eval();
     let one = Batch::new(1, Vec::new());
     let mut eval = |e: &expr::Expr| -> Result<Value> {

@@ -39,7 +39,11 @@ pub(super) fn scan_words(
     match access(ranges) {
         Access::Whole => format!("Index scan on {alias} using {}{back}", index.name),
         Access::Lookup => {
-            format!("Index lookup on {alias} using {} ({}){back}", index.name, lookup_key(table, index, &ranges[0].equal, text))
+            format!(
+                "Index lookup on {alias} using {} ({}){back}",
+                index.name,
+                lookup_key(table, index, &ranges[0].equal, text)
+            )
         }
         Access::Range => {
             let shown = if ranges.len() > RANGES_SHOWN_MAX { RANGES_SHOWN_MAX - 1 } else { ranges.len() };
@@ -54,7 +58,12 @@ pub(super) fn scan_words(
 }
 
 /// `a=1, b=t.c`
-pub(super) fn lookup_key(table: &TableDef, index: &IndexDef, key: &[KeyValue], text: &dyn Fn(&Expr) -> String) -> String {
+pub(super) fn lookup_key(
+    table: &TableDef,
+    index: &IndexDef,
+    key: &[KeyValue],
+    text: &dyn Fn(&Expr) -> String,
+) -> String {
     let parts: Vec<String> = index
         .parts
         .iter()

@@ -223,7 +223,9 @@ impl Printer<'_> {
                 let mut tests: Vec<String> = filters.iter().map(|f| self.expr(f, &own)).collect();
                 // Equalities that the key answers go without saying.
                 let keyed = |e: &Expr| match &e.kind {
-                    expr::ExprKind::Compare { left, right, .. } => key.iter().any(|k| k.expr == **left || k.expr == **right),
+                    expr::ExprKind::Compare { left, right, .. } => {
+                        key.iter().any(|k| k.expr == **left || k.expr == **right)
+                    }
                     _ => false,
                 };
                 tests.extend(condition.iter().filter(|c| !keyed(c)).map(|c| self.expr(c, &both)));

@@ -84,7 +84,8 @@ impl CostParams {
 
     /// Reading `rows` rows of `columns` columns through `ranges` stretches of an index.
     pub fn index_scan(&self, ranges: f64, rows: f64, columns: f64, clustered: bool) -> f64 {
-        let row = if clustered { self.scan * (1.0 + columns / 4.0) } else { self.index_row + columns * self.fetch_column };
+        let row =
+            if clustered { self.scan * (1.0 + columns / 4.0) } else { self.index_row + columns * self.fetch_column };
         self.index_open + ranges.max(1.0) * self.index_descent + rows * row
     }
 

@@ -37,12 +37,7 @@ pub struct Found {
 }
 
 /// The stretches of `index` that can hold rows for which all `conjuncts` are TRUE; `None` if nothing bounds it.
-pub fn find(
-    table: &TableDef,
-    index: &IndexDef,
-    columns: &[(ColumnId, usize)],
-    conjuncts: &[Expr],
-) -> Option<Found> {
+pub fn find(table: &TableDef, index: &IndexDef, columns: &[(ColumnId, usize)], conjuncts: &[Expr]) -> Option<Found> {
     let first = columns.iter().find(|c| c.1 == index.parts[0].column_idx)?.0;
     if !conjuncts.iter().any(|c| mentions(c, first)) {
         return None;

@@ -135,7 +135,8 @@ impl Physical<'_, '_> {
             })
             .collect();
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let filters = ranked.into_iter().map(|(_, p)| self.resolve(p, &r.layout, &r.facts)).collect::<Result<Vec<_>>>()?;
+        let filters =
+            ranked.into_iter().map(|(_, p)| self.resolve(p, &r.layout, &r.facts)).collect::<Result<Vec<_>>>()?;
         self.rows_read += whole.rows;
         let op = PlanOp::Scan {
             table: table.clone(),

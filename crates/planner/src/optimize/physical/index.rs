@@ -65,7 +65,9 @@ impl Site<'_> {
 
     /// FORCE INDEX: scans are the last resort.
     pub fn forced(&self, scope: IndexHintScope) -> bool {
-        self.hints.iter().any(|h| h.kind == IndexHintKind::Force && (h.scope == IndexHintScope::All || h.scope == scope))
+        self.hints
+            .iter()
+            .any(|h| h.kind == IndexHintKind::Force && (h.scope == IndexHintScope::All || h.scope == scope))
     }
 }
 
@@ -211,8 +213,7 @@ impl Physical<'_, '_> {
         let rows = path.entries * share;
         let left = path.answered.iter().filter(|a| !**a).count();
         let clustered = path.form.clustered && (!in_order || path.form.ordered);
-        cost.index_scan(path.ranges.len() as f64, rows, columns as f64, clustered)
-            + rows * left as f64 * cost.predicate
+        cost.index_scan(path.ranges.len() as f64, rows, columns as f64, clustered) + rows * left as f64 * cost.predicate
     }
 }
 

@@ -67,7 +67,8 @@ impl Physical<'_, '_> {
                 let ty = table.columns[part.column_idx].ty;
                 let joined = on.iter().find_map(|p| {
                     let (a, b, null_safe) = join_equality(p, outer_columns, &inner_columns)?;
-                    (of_column(&b, *c) && same_order(&b.ty, &a.ty, &ty).is_some()).then_some(KeyValue { expr: a, null_safe })
+                    (of_column(&b, *c) && same_order(&b.ty, &a.ty, &ty).is_some())
+                        .then_some(KeyValue { expr: a, null_safe })
                 });
                 let value = match joined {
                     Some(k) => {

@@ -122,8 +122,10 @@ impl Physical<'_, '_> {
         } else {
             l.cost() + r.cost() + costs.hash_join(probe.rows(), build.rows(), build.width(), estimate.rows)
         };
-        if matches!(kind, LogicalJoinKind::Inner | LogicalJoinKind::Left | LogicalJoinKind::Semi | LogicalJoinKind::Anti)
-        {
+        if matches!(
+            kind,
+            LogicalJoinKind::Inner | LogicalJoinKind::Left | LogicalJoinKind::Semi | LogicalJoinKind::Anti
+        ) {
             let by_right = self.index_join_path(&l, &lo, right, on, usual);
             let by_left = (kind == LogicalJoinKind::Inner && !*straight)
                 .then(|| self.index_join_path(&r, &ro, left, on, usual))

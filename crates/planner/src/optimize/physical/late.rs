@@ -96,7 +96,9 @@ impl Physical<'_, '_> {
                     known.insert(*c);
                 }
             }
-            let cost = cost + rows.rows * (self.cx.settings.cost.index_row + l.columns.len() as f64 * self.cx.settings.cost.fetch_column);
+            let cost = cost
+                + rows.rows
+                    * (self.cx.settings.cost.index_row + l.columns.len() as f64 * self.cx.settings.cost.fetch_column);
             let op = PlanOp::Fetch {
                 input: Box::new(b.node),
                 table: l.table,

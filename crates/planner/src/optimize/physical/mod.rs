@@ -538,7 +538,9 @@ impl Physical<'_, '_> {
         keys.iter().for_each(|k| collect_columns(&k.0, &mut below));
         let read_before = self.rows_read;
         let b = self.convert(input, &below)?;
-        if let Some(found) = self.in_order(&b, input, keys, limit.map(|l| l.saturating_add(offset)), &below, read_before)? {
+        if let Some(found) =
+            self.in_order(&b, input, keys, limit.map(|l| l.saturating_add(offset)), &below, read_before)?
+        {
             if limit.is_none() && offset == 0 {
                 return Ok(found);
             }
@@ -614,7 +616,9 @@ impl Physical<'_, '_> {
         let found = self.access_in_order(get, predicates, needed, keys, kept, budget)?;
         match &found {
             // What is read before the reader stops.
-            Some(f) => self.rows_read = self.rows_read.min(read_before + f.cost() / cost_per_row(&self.cx.settings.cost)),
+            Some(f) => {
+                self.rows_read = self.rows_read.min(read_before + f.cost() / cost_per_row(&self.cx.settings.cost))
+            }
             None => self.rows_read = read,
         }
         Ok(found)

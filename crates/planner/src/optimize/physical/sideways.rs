@@ -60,9 +60,7 @@ pub(super) fn add(node: &mut PlanNode, next: &mut u32) {
 fn narrowed(node: &PlanNode) -> bool {
     match &node.op {
         PlanOp::Scan { filters, .. } => !filters.is_empty(),
-        PlanOp::IndexScan { ranges, filters, .. } => {
-            !filters.is_empty() || ranges.iter().any(|r| r.parts() > 0)
-        }
+        PlanOp::IndexScan { ranges, filters, .. } => !filters.is_empty() || ranges.iter().any(|r| r.parts() > 0),
         PlanOp::KeyLookup { .. } | PlanOp::IndexJoin { .. } | PlanOp::Filter { .. } | PlanOp::Limit { .. } => true,
         PlanOp::Sort { limit, .. } => limit.is_some() || node.inputs().into_iter().any(narrowed),
         _ => node.inputs().into_iter().any(narrowed),
@@ -101,7 +99,12 @@ fn attach(node: &mut PlanNode, c: usize, found: &mut dyn FnMut(&mut PlanNode, us
             }
         }
         PlanOp::With { input, .. } => attach(input, c, found),
-        PlanOp::IndexJoin { input, project, kind: JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti, .. } => {
+        PlanOp::IndexJoin {
+            input,
+            project,
+            kind: JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti,
+            ..
+        } => {
             if let Some(&n) = project.get(c)
                 && n < input.output.len()
             {
