@@ -26,6 +26,7 @@ mod keywords;
 
 pub use keywords::words as keywords;
 mod lexer;
+pub mod normalize;
 mod options;
 pub mod unparse;
 

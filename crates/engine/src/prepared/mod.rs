@@ -82,7 +82,7 @@ impl Session {
 
     /// The collation of string literals and text parameters.
     pub fn connection_collation(&self) -> Collation {
-        Collation::from_name(self.vars().text("collation_connection")).unwrap_or_default()
+        self.vars().hot().collation_connection
     }
 
     /// Counts a COM_STMT_FETCH.

@@ -168,7 +168,7 @@ impl Session {
 
     /// The diagnostics area starts anew.
     pub(crate) fn begin_diagnostics(&mut self) {
-        self.warnings = Warnings::new(self.vars.uint("max_error_count") as usize);
+        self.warnings = Warnings::new(self.vars.hot().max_error_count);
         self.diagnostics.clear();
         self.diagnostics_count = 0;
     }
@@ -227,7 +227,7 @@ impl Session {
         self.begin_statement();
         let keeps_diagnostics = dispatch::keeps_diagnostics(statement);
         if !keeps_diagnostics {
-            self.warnings = Warnings::new(self.vars.uint("max_error_count") as usize);
+            self.warnings = Warnings::new(self.vars.hot().max_error_count);
         }
         let ended = self.dispatch(statement, text, more, sink);
         if keeps_diagnostics && ended.is_ok() {
@@ -243,13 +243,10 @@ impl Session {
         ended
     }
 
-    fn start_clock(&mut self) {
-        let fixed = self.vars.text("timestamp").parse::<f64>().unwrap_or(0.0);
-        self.statement_time_us = if fixed > 0.0 {
-            (fixed * 1e6) as i64
-        } else {
+    pub(crate) fn start_clock(&mut self) {
+        self.statement_time_us = self.vars.hot().timestamp_us.unwrap_or_else(|| {
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64)
-        };
+        });
     }
 
     /// When the running statement began.
@@ -272,7 +269,7 @@ impl Session {
     pub fn status_flags(&self, more_results: bool) -> StatusFlags {
         StatusFlags {
             in_transaction: self.txn.as_ref().is_some_and(|t| t.is_explicit()),
-            autocommit: self.vars.on("autocommit"),
+            autocommit: self.vars.hot().autocommit,
             more_results,
             no_backslash_escapes: self.sql_mode.no_backslash_escapes,
             in_read_only_transaction: self.txn.as_ref().is_some_and(|t| t.is_explicit() && t.read_only()),

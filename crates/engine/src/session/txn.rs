@@ -140,7 +140,7 @@ impl Session {
     /// Whether the running statement's plain reads keep writers away: SERIALIZABLE, in a transaction of several statements
     /// or one that changes something.
     pub(super) fn reads_are_locked(&self, changes: bool) -> bool {
-        let several = self.txn.as_ref().map_or_else(|| !self.vars().on("autocommit"), |t| t.explicit);
+        let several = self.txn.as_ref().map_or_else(|| !self.vars().hot().autocommit, |t| t.explicit);
         (several || changes) && self.isolation() == Isolation::Serializable
     }
 
@@ -160,7 +160,7 @@ impl Session {
     /// The transaction that the running statement locks rows in; opened if need be.
     pub(crate) fn locking(&mut self) -> Result<Arc<Txn>> {
         if self.txn.is_none() {
-            let explicit = !self.vars().on("autocommit");
+            let explicit = !self.vars().hot().autocommit;
             let read_only = self.next_read_only();
             self.open_transaction(explicit, read_only);
         }
@@ -172,7 +172,7 @@ impl Session {
     /// What the running statement's consistent reads see.
     pub(crate) fn read_snapshot(&mut self) -> Snapshot {
         let manager = self.db.store().txns().clone();
-        if self.txn.is_none() && !self.vars().on("autocommit") {
+        if self.txn.is_none() && !self.vars().hot().autocommit {
             let read_only = self.next_read_only();
             self.open_transaction(true, read_only);
         }
@@ -269,7 +269,7 @@ impl Session {
 
     /// `SET autocommit`: turning it on commits.
     pub(super) fn set_autocommit(&mut self, on: bool) -> Result<()> {
-        if on && !self.vars().on("autocommit") {
+        if on && !self.vars().hot().autocommit {
             self.commit_all()?;
         }
         Ok(())
@@ -277,7 +277,7 @@ impl Session {
 
     pub(super) fn savepoint(&mut self, name: &str) -> Result<()> {
         if self.txn.is_none() {
-            if self.vars().on("autocommit") {
+            if self.vars().hot().autocommit {
                 return Ok(()); // a savepoint of a transaction that ends with the statement
             }
             let read_only = self.next_read_only();

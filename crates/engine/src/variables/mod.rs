@@ -6,26 +6,47 @@
 
 mod check;
 pub mod defs;
+mod hot;
 
 pub use check::normalize;
 pub use defs::{Kind, Scope, VarDef, find};
 
-use parking_lot::RwLock;
+pub use hot::HotVars;
+
+use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use types::{Error, Result, SqlType, Value};
 
-/// Global values that differ from the built-in ones, by name.
+/// Values by name.
+type Values = HashMap<&'static str, Box<str>>;
+
+/// Global values: those that differ from the built-in ones, and all that a session starts with.
 #[derive(Debug, Default)]
-pub struct GlobalVars(RwLock<HashMap<&'static str, Box<str>>>);
+pub struct GlobalVars {
+    changed: RwLock<Values>,
+    /// Made when a session first needs it, thrown away by SET GLOBAL; sessions share it.
+    initial: Mutex<Option<Arc<Values>>>,
+    /// Grows with each SET GLOBAL, after the value can be read.
+    version: AtomicU64,
+}
 
 impl GlobalVars {
     pub fn get(&self, def: &VarDef) -> Box<str> {
-        self.0.read().get(def.name).cloned().unwrap_or_else(|| def.default.into())
+        self.changed.read().get(def.name).cloned().unwrap_or_else(|| def.default.into())
     }
 
     /// `text` as [`normalize`] returned it.
     pub fn set(&self, def: &'static VarDef, text: Box<str>) {
-        self.0.write().insert(def.name, text);
+        self.changed.write().insert(def.name, text);
+        *self.initial.lock() = None;
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Grows with each SET GLOBAL.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
     }
 
     pub fn by_name(&self, name: &str) -> Option<Box<str>> {
@@ -35,37 +56,60 @@ impl GlobalVars {
     pub fn int(&self, name: &str) -> i64 {
         self.by_name(name).and_then(|t| t.parse().ok()).unwrap_or(0)
     }
+
+    fn initial(&self) -> Arc<Values> {
+        let mut initial = self.initial.lock();
+        let made = initial.get_or_insert_with(|| {
+            let of_sessions = defs::DEFS.iter().filter(|d| d.scope != Scope::Global);
+            Arc::new(of_sessions.map(|d| (d.name, self.get(d))).collect())
+        });
+        made.clone()
+    }
 }
 
-/// A session's values: copied from the global ones when it starts.
+/// A session's values: the global ones when it started, and those that it has set itself.
 #[derive(Debug, Clone)]
 pub struct SessionVars {
-    values: HashMap<&'static str, Box<str>>,
+    initial: Arc<Values>,
+    own: Values,
+    hot: HotVars,
 }
 
 impl SessionVars {
     pub fn new(globals: &GlobalVars) -> SessionVars {
-        let values = defs::DEFS.iter().filter(|d| d.scope != Scope::Global).map(|d| (d.name, globals.get(d))).collect();
-        SessionVars { values }
+        let mut vars = SessionVars { initial: globals.initial(), own: HashMap::new(), hot: HotVars::default() };
+        vars.hot = HotVars::of(&vars);
+        vars
+    }
+
+    /// The values that every statement needs, read already.
+    pub fn hot(&self) -> &HotVars {
+        &self.hot
     }
 
     /// # Panics
     /// If no such session variable is defined: a misspelling in our code.
     pub fn text(&self, name: &str) -> &str {
-        self.values.get(name).unwrap_or_else(|| panic!("session variable {name} is not defined"))
+        self.find(name).unwrap_or_else(|| panic!("session variable {name} is not defined"))
+    }
+
+    fn find(&self, name: &str) -> Option<&str> {
+        let own = if self.own.is_empty() { None } else { self.own.get(name) };
+        own.or_else(|| self.initial.get(name)).map(|v| &**v)
     }
 
     pub fn get(&self, def: &VarDef) -> Option<&str> {
-        self.values.get(def.name).map(|v| &**v)
+        self.find(def.name)
     }
 
     pub fn set(&mut self, def: &'static VarDef, text: Box<str>) {
-        self.values.insert(def.name, text);
+        self.own.insert(def.name, text);
+        self.hot = HotVars::of(self);
     }
 
     pub fn set_by_name(&mut self, name: &str, text: &str) {
         let def = find(name).expect("callers name defined variables");
-        self.values.insert(def.name, text.into());
+        self.set(def, text.into());
     }
 
     pub fn int(&self, name: &str) -> i64 {

@@ -27,10 +27,6 @@ impl EngineSession {
         let session = open_session(&db, &client)?;
         Ok(EngineSession { db, session, client, statements: Statements::new(), params: Vec::new() })
     }
-
-    fn seconds(&self, name: &str) -> Duration {
-        Duration::from_secs(self.session.vars().uint(name))
-    }
 }
 
 fn open_session(db: &Arc<Database>, client: &Client) -> Result<Session> {
@@ -61,11 +57,12 @@ fn set_names(session: &mut Session, collation_id: u16) {
 impl net::Session for EngineSession {
     fn limits(&self) -> Limits {
         let interactive = self.client.capabilities.has(Capabilities::INTERACTIVE);
+        let hot = self.session.vars().hot();
         Limits {
-            idle: self.seconds(if interactive { "interactive_timeout" } else { "wait_timeout" }),
-            read: self.seconds("net_read_timeout"),
-            write: self.seconds("net_write_timeout"),
-            packet_len_max: self.session.vars().uint("max_allowed_packet") as usize,
+            idle: Duration::from_secs(if interactive { hot.interactive_timeout_s } else { hot.wait_timeout_s }),
+            read: Duration::from_secs(hot.net_read_timeout_s),
+            write: Duration::from_secs(hot.net_write_timeout_s),
+            packet_len_max: hot.max_allowed_packet as usize,
         }
     }
 

@@ -20,6 +20,7 @@ pub mod cursor;
 pub mod encode;
 pub mod key;
 pub mod ordered;
+pub mod point;
 pub mod runs;
 pub mod set;
 

@@ -1,0 +1,145 @@
+//! Making a plan that may be kept.
+//!
+//! A query is bound with the types of its parameters only. Its plan may be kept if it holds nothing of this execution
+//! (`cacheable`), if every parameter stands where a constant of its type would mean the same, and if the optimizer chose
+//! the same plan with the values as without.
+
+use super::point::PointSelect;
+use super::{Body, CachedPlan, PlanEnv, QueryPlan};
+use crate::query::meta;
+use crate::session::Session;
+use crate::sink::ResultShape;
+use catalog::TableEngine;
+use expr::{Expr, ExprKind};
+use parser::ast::{Query, Statement};
+use plan::logical::{Logical, LogicalQuery};
+use plan::{Plan, PlanNode};
+use std::sync::Arc;
+use types::{Result, SqlType, Value};
+
+/// Plans that read more are made anew each time, for the values at hand.
+const ROWS_READ_MAX: f64 = 10_000.0;
+
+impl Session {
+    /// What a kept plan depends on, now.
+    pub(super) fn plan_env(&self, params: &[(Value, SqlType)]) -> PlanEnv {
+        PlanEnv {
+            catalog_version: self.db().catalog().version(),
+            settings: self.vars().hot().plan_settings,
+            param_types: params.iter().map(|(_, ty)| *ty).collect(),
+        }
+    }
+
+    /// The plan to keep for a statement. A fault of the statement is left to the ordinary way to report.
+    pub(super) fn build_plan(&self, statement: &Statement, params: &[(Value, SqlType)]) -> CachedPlan {
+        // read first: a change during the work makes the plan stale at once
+        let env = self.plan_env(params);
+        let body = match statement {
+            Statement::Query(query) if query.into.is_none() && query.locking.is_empty() => {
+                self.build_query(query, params, &env.param_types).ok().flatten()
+            }
+            _ => None,
+        };
+        CachedPlan { env, body: body.unwrap_or(Body::None) }
+    }
+
+    fn build_query(&self, query: &Query, params: &[(Value, SqlType)], types: &[SqlType]) -> Result<Option<Body>> {
+        let info = self.info();
+        let logical = self.untyped_binder(&info).with_param_types(types).bind_query(query)?;
+        if !logical.cacheable || logical.calc_found_rows || logical.serial {
+            return Ok(None);
+        }
+        if let Some(point) = PointSelect::of(&logical) {
+            return Ok(Some(Body::Point(point)));
+        }
+        let Some(tables) = self.plain_tables(&logical) else { return Ok(None) };
+        if !params_are_plain(&logical) {
+            return Ok(None);
+        }
+        let shape = Arc::new(ResultShape::new(meta::columns(&logical)));
+        let mut plan = self.optimize(logical)?;
+        let valued = self.optimize(self.untyped_binder(&info).with_params(params).bind_query(query)?)?;
+        if valued.estimated_rows_read > ROWS_READ_MAX || !same_shape(&plan, &valued) {
+            return Ok(None);
+        }
+        plan.estimated_rows_read = valued.estimated_rows_read;
+        Ok(Some(Body::Query(QueryPlan { plan, shape, tables })))
+    }
+
+    /// The tables read with their sizes; `None` if the server makes one of them.
+    fn plain_tables(&self, query: &LogicalQuery) -> Option<Vec<(catalog::TableId, u64)>> {
+        let mut tables = Some(Vec::new());
+        let mut visit = |node: &Logical| {
+            if let Logical::Get { table, .. } = node {
+                let rows = self.db().store().table(table.id).map(|t| t.row_count());
+                let plain = table.engine != TableEngine::Virtual && !table.temporary;
+                match (&mut tables, rows.filter(|_| plain)) {
+                    (Some(list), Some(rows)) => list.push((table.id, rows)),
+                    _ => tables = None,
+                }
+            }
+        };
+        query.root.walk(&mut visit);
+        query.subqueries.iter().for_each(|s| s.plan.walk(&mut visit));
+        tables
+    }
+}
+
+/// Whether every parameter is an operand of a comparison with something of its own class.
+fn params_are_plain(query: &LogicalQuery) -> bool {
+    let mut plain = true;
+    let mut visit = |node: &Logical| plain &= node.exprs().into_iter().all(expr_is_plain);
+    query.root.walk(&mut visit);
+    query.subqueries.iter().for_each(|s| s.plan.walk(&mut visit));
+    plain
+}
+
+fn expr_is_plain(e: &Expr) -> bool {
+    let operands = |all: &mut dyn Iterator<Item = &Expr>| {
+        let all: Vec<&Expr> = all.collect();
+        let class = all.iter().find(|e| !is_param(e)).map(|e| e.ty);
+        all.into_iter().all(|e| if is_param(e) { class.is_some_and(|c| same_class(&e.ty, &c)) } else { expr_is_plain(e) })
+    };
+    match &e.kind {
+        ExprKind::Param(_) => false,
+        ExprKind::Compare { left, right, .. } => operands(&mut [&**left, &**right].into_iter()),
+        ExprKind::InList { expr, list, .. } => operands(&mut std::iter::once(&**expr).chain(list)),
+        _ => e.children().into_iter().all(expr_is_plain),
+    }
+}
+
+/// A parameter, possibly text under another collation.
+fn is_param(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Param(_) => true,
+        ExprKind::Cast { expr, explicit: false } => {
+            matches!(expr.kind, ExprKind::Param(_)) && expr.ty.is_string() && e.ty.is_string()
+        }
+        _ => false,
+    }
+}
+
+fn same_class(param: &SqlType, other: &SqlType) -> bool {
+    match (param, other) {
+        (SqlType::Int { .. }, SqlType::Int { .. }) => true,
+        (SqlType::String { collation: a, .. }, SqlType::String { collation: b, .. }) => a == b,
+        (a, b) => a == b && !matches!(a, SqlType::Null),
+    }
+}
+
+/// The same operators over the same tables by the same indexes.
+fn same_shape(a: &Plan, b: &Plan) -> bool {
+    fn nodes(a: &PlanNode, b: &PlanNode) -> bool {
+        let (x, y) = (a.inputs(), b.inputs());
+        std::mem::discriminant(&a.op) == std::mem::discriminant(&b.op)
+            && x.len() == y.len()
+            && x.into_iter().zip(y).all(|(a, b)| nodes(a, b))
+    }
+    // table, type and key of EXPLAIN
+    const COMPARED: [usize; 3] = [2, 4, 6];
+    let (x, y) = (plan::explain::traditional(a), plan::explain::traditional(b));
+    nodes(&a.root, &b.root)
+        && a.init.len() == b.init.len()
+        && x.len() == y.len()
+        && x.iter().zip(&y).all(|(x, y)| COMPARED.iter().all(|&i| x[i] == y[i]))
+}

@@ -1,0 +1,64 @@
+//! Plans that outlive their statement, for prepared statements and for texts that differ in their constants only.
+//!
+//! ```text
+//!   text ─ parser::normalize ─▶ key, values ─▶ PlanCache ─┬─ plan ───────────────▶ run with the values
+//!   COM_STMT_EXECUTE ─▶ the statement's own plan ─────────┘
+//!                                                  none, or values that do not suit it ─▶ parse, bind, optimize, as ever
+//! ```
+//! - [`store`]: the plans of all sessions, by normalized text and settings; bounded.
+//! - [`build`]: whether a statement's plan may be kept, and the making of it.
+//! - [`point`]: the flat plan of a SELECT by unique key: no executor, no batch.
+//! - [`run`]: the session's side.
+//!
+//! Invariants
+//! 1. A plan is used only while the catalog's version, the settings it may depend on, the schema and the parameters' types
+//!    are what they were when it was made.
+//! 2. A statement answers the same with a kept plan as without: a parameter stands only where a constant of its type would
+//!    mean the same. What a plan cannot do for some values it leaves to the ordinary way.
+//! 3. The choice of a kept plan is good for any values: unique keys, or what the optimizer chose for small amounts both
+//!    with and without knowledge of the values.
+
+mod build;
+mod point;
+mod run;
+mod store;
+
+use crate::sink::ResultShape;
+use plan::Plan;
+use point::PointSelect;
+use std::sync::Arc;
+use types::SqlType;
+
+pub(crate) use store::{Lookup, PlanCache};
+
+/// What a plan was made under: see invariant 1.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PlanEnv {
+    pub catalog_version: u64,
+    pub settings: u128,
+    pub param_types: Box<[SqlType]>,
+}
+
+/// A kept plan.
+#[derive(Debug)]
+pub(crate) struct CachedPlan {
+    pub env: PlanEnv,
+    pub body: Body,
+}
+
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// The statement goes the ordinary way, always.
+    None,
+    Point(PointSelect),
+    Query(QueryPlan),
+}
+
+/// A SELECT for the executor.
+#[derive(Debug)]
+pub(crate) struct QueryPlan {
+    pub plan: Plan,
+    pub shape: Arc<ResultShape>,
+    /// Tables and how many rows they had: the plan goes when that changes much.
+    pub tables: Vec<(catalog::TableId, u64)>,
+}

@@ -1,0 +1,212 @@
+//! Statements by kept plans.
+
+use super::point::{KeyChunks, PointSelect};
+use super::{Body, CachedPlan, Lookup, QueryPlan};
+use crate::session::Session;
+use crate::sink::ResultSink;
+use crate::status::add;
+use parser::ast::Statement;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use types::{Result, SqlType, Value};
+
+/// A table of which more than this times as many rows, or fewer, are there than when a plan was made wants another plan.
+const GROWTH_MAX: u64 = 8;
+/// Smaller tables count as this large.
+const ROWS_MIN: u64 = 1000;
+
+impl CachedPlan {
+    fn is_current(&self, session: &Session, params: &[(Value, SqlType)]) -> bool {
+        self.env.catalog_version == session.db().catalog().version()
+            && self.env.settings == session.vars().hot().plan_settings
+            && self.env.param_types.len() == params.len()
+            && self.env.param_types.iter().zip(params).all(|(a, (_, b))| a == b)
+    }
+}
+
+impl QueryPlan {
+    fn sizes_hold(&self, session: &Session) -> bool {
+        self.tables.iter().all(|(id, rows)| {
+            let now = session.db().store().table(*id).map_or(0, |t| t.row_count()).max(ROWS_MIN);
+            let then = (*rows).max(ROWS_MIN);
+            now <= then * GROWTH_MAX && then <= now * GROWTH_MAX
+        })
+    }
+}
+
+impl Session {
+    /// Answers a text by a plan that was kept for its like. `None`: there is none, and the ordinary way is to be gone.
+    pub(crate) fn execute_known_text(&mut self, text: &[u8], sink: &mut dyn ResultSink) -> Option<Result<()>> {
+        if !self.may_use_kept_plans() {
+            return None;
+        }
+        let options = self.parse_options();
+        let collation = self.vars().hot().collation_connection;
+        let mut normalized = std::mem::take(self.normalized_mut());
+        let result = if parser::normalize::normalize(text, &options, collation, &mut normalized) {
+            self.execute_normalized(text, &normalized, sink)
+        } else {
+            None
+        };
+        *self.normalized_mut() = normalized;
+        result
+    }
+
+    fn execute_normalized(
+        &mut self,
+        text: &[u8],
+        normalized: &parser::normalize::Normalized,
+        sink: &mut dyn ResultSink,
+    ) -> Option<Result<()>> {
+        let mut key = std::mem::take(self.plan_key_mut());
+        key.clear();
+        key.extend_from_slice(&self.vars().hot().plan_settings.to_le_bytes());
+        key.extend_from_slice(self.current_database().unwrap_or_default().as_bytes());
+        key.push(0);
+        key.extend_from_slice(normalized.key());
+        let plan = self.plan_of_text(&key, text, normalized);
+        *self.plan_key_mut() = key;
+        self.execute_plan(&plan?, normalized.values(), sink)
+    }
+
+    fn plan_of_text(
+        &mut self,
+        key: &[u8],
+        text: &[u8],
+        normalized: &parser::normalize::Normalized,
+    ) -> Option<Arc<CachedPlan>> {
+        let db = self.db().clone();
+        let cache = db.plan_cache();
+        match cache.lookup(key) {
+            Lookup::Plan(plan) if plan.is_current(self, normalized.values()) => {
+                let usable = !matches!(plan.body, Body::None);
+                cache_counter(usable, cache);
+                return usable.then_some(plan);
+            }
+            Lookup::New => {
+                cache.misses.fetch_add(1, Ordering::Relaxed);
+                return None;
+            }
+            Lookup::Seen | Lookup::Plan(_) => cache.misses.fetch_add(1, Ordering::Relaxed),
+        };
+        let with_markers = normalized.parameterized(text);
+        let parsed = parser::parse_single(&with_markers, &self.parse_options());
+        let plan = match parsed {
+            Ok(parsed) if parsed.param_count as usize == normalized.values().len() => {
+                self.build_plan(&parsed.statement, normalized.values())
+            }
+            _ => CachedPlan { env: self.plan_env(normalized.values()), body: Body::None },
+        };
+        let plan = Arc::new(plan);
+        cache.insert(key, plan.clone());
+        Some(plan)
+    }
+
+    /// The plan of a prepared statement for these parameters: `kept` if it is still good, else a new one.
+    pub(crate) fn plan_of_prepared(
+        &self,
+        kept: Option<Arc<CachedPlan>>,
+        statement: &Statement,
+        params: &[(Value, SqlType)],
+    ) -> (Arc<CachedPlan>, bool) {
+        let cache = self.db().plan_cache();
+        if let Some(plan) = kept.filter(|plan| plan.is_current(self, params)) {
+            cache_counter(!matches!(plan.body, Body::None), cache);
+            return (plan, false);
+        }
+        cache.misses.fetch_add(1, Ordering::Relaxed);
+        (Arc::new(self.build_plan(statement, params)), true)
+    }
+
+    /// Whether the session is in a state in which statements may skip the ordinary way.
+    pub(crate) fn may_use_kept_plans(&self) -> bool {
+        let hot = self.vars().hot();
+        // Under SERIALIZABLE reads take locks, outside a transaction of their own.
+        hot.sql_select_limit == u64::MAX && !hot.serializable
+    }
+
+    /// Answers a statement by its plan; `None` if that does not suit these values.
+    pub(crate) fn execute_plan(
+        &mut self,
+        plan: &CachedPlan,
+        params: &[(Value, SqlType)],
+        sink: &mut dyn ResultSink,
+    ) -> Option<Result<()>> {
+        match &plan.body {
+            Body::None => None,
+            Body::Point(point) => {
+                let keys = point.keys(params);
+                if matches!(keys, KeyChunks::Unsuited) {
+                    return None;
+                }
+                self.begin_known_statement();
+                let result = self.run_point(point, keys, sink);
+                Some(self.end_known_statement(result))
+            }
+            Body::Query(query) => {
+                if !query.sizes_hold(self) {
+                    return None;
+                }
+                self.begin_known_statement();
+                self.set_typed_params(params.into());
+                let result = self.run_query_plan(query, sink);
+                self.clear_params();
+                Some(self.end_known_statement(result))
+            }
+        }
+    }
+
+    fn run_point(&mut self, point: &PointSelect, keys: KeyChunks, sink: &mut dyn ResultSink) -> Result<()> {
+        add(&self.db().status().com_select, 1);
+        let table = self.db().store().expect_table(&point.table)?;
+        let snapshot = self.read_snapshot();
+        sink.shared_columns(&point.shape)?;
+        let mut rows = 0;
+        let mut lookups = 0;
+        let mut find = |key: &[vector::Chunk], sink: &mut dyn ResultSink| -> Result<()> {
+            let mut parts: [&vector::Chunk; 4] = [&key[0]; 4];
+            let many: Vec<&vector::Chunk>;
+            let key: &[&vector::Chunk] = if key.len() <= parts.len() {
+                key.iter().enumerate().for_each(|(i, c)| parts[i] = c);
+                &parts[..key.len()]
+            } else {
+                many = key.iter().collect();
+                &many
+            };
+            lookups += 1;
+            let found = table.with_row(point.index, key, &snapshot, |at| {
+                sink.row_at(&point.shape, &|i| at(point.columns[i]))
+            });
+            match found {
+                None => Ok(()),
+                Some(sent) => {
+                    rows += 1;
+                    sent?;
+                    sink.row_done()
+                }
+            }
+        };
+        match &keys {
+            KeyChunks::One(key) => find(key, sink)?,
+            KeyChunks::Keys(keys) => keys.iter().try_for_each(|key| find(key, sink))?,
+            KeyChunks::Nothing | KeyChunks::Unsuited => {}
+        }
+        drop(snapshot);
+        let status = self.db().status();
+        add(&status.handler_read_key, lookups);
+        add(&status.innodb_rows_read, rows);
+        self.set_found_rows(rows);
+        sink.end_rows(&self.end_info(false))
+    }
+
+    fn run_query_plan(&mut self, query: &QueryPlan, sink: &mut dyn ResultSink) -> Result<()> {
+        add(&self.db().status().com_select, 1);
+        self.send_query(&query.plan, &query.shape, false, false, sink)
+    }
+}
+
+fn cache_counter(hit: bool, cache: &super::PlanCache) {
+    if hit {
+        cache.hits.fetch_add(1, Ordering::Relaxed);
+    }
+}

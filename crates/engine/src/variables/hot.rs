@@ -1,0 +1,75 @@
+//! Session variables that every statement asks for, read once when they change.
+
+use super::SessionVars;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use types::Collation;
+
+/// See the module head.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HotVars {
+    pub autocommit: bool,
+    pub max_error_count: usize,
+    pub sql_select_limit: u64,
+    /// Microseconds since 1970 that `SET timestamp` fixed.
+    pub timestamp_us: Option<i64>,
+    pub serializable: bool,
+    pub collation_connection: Collation,
+    pub wait_timeout_s: u64,
+    pub interactive_timeout_s: u64,
+    pub net_read_timeout_s: u64,
+    pub net_write_timeout_s: u64,
+    pub max_allowed_packet: u64,
+    /// A hash of everything that a plan may depend on.
+    pub plan_settings: u128,
+}
+
+/// Variables that the binder, the optimizer or folded constants look at.
+const PLAN_SETTINGS: &[&str] = &[
+    "sql_mode",
+    "collation_connection",
+    "character_set_client",
+    "time_zone",
+    "div_precision_increment",
+    "default_week_format",
+    "group_concat_max_len",
+    "max_allowed_packet",
+    "optimizer_switch",
+    "optimizer_prune_level",
+    "optimizer_search_depth",
+    "eq_range_index_dive_limit",
+    "lc_time_names",
+    "cte_max_recursion_depth",
+    "sql_safe_updates",
+    "sql_select_limit",
+    "explicit_defaults_for_timestamp",
+];
+
+impl HotVars {
+    pub(super) fn of(vars: &SessionVars) -> HotVars {
+        let fixed = vars.text("timestamp").parse::<f64>().unwrap_or(0.0);
+        HotVars {
+            autocommit: vars.on("autocommit"),
+            max_error_count: vars.uint("max_error_count") as usize,
+            sql_select_limit: vars.uint("sql_select_limit"),
+            timestamp_us: (fixed > 0.0).then_some((fixed * 1e6) as i64),
+            serializable: vars.text("transaction_isolation") == "SERIALIZABLE",
+            collation_connection: Collation::from_name(vars.text("collation_connection")).unwrap_or_default(),
+            wait_timeout_s: vars.uint("wait_timeout"),
+            interactive_timeout_s: vars.uint("interactive_timeout"),
+            net_read_timeout_s: vars.uint("net_read_timeout"),
+            net_write_timeout_s: vars.uint("net_write_timeout"),
+            max_allowed_packet: vars.uint("max_allowed_packet"),
+            plan_settings: plan_settings(vars),
+        }
+    }
+}
+
+fn plan_settings(vars: &SessionVars) -> u128 {
+    let half = |seed: u64| {
+        let mut hasher = DefaultHasher::new();
+        seed.hash(&mut hasher);
+        PLAN_SETTINGS.iter().for_each(|name| vars.text(name).hash(&mut hasher));
+        u128::from(hasher.finish())
+    };
+    half(1) << 64 | half(2)
+}
