@@ -2,6 +2,7 @@
 
 use crate::accounts::Accounts;
 use crate::mdl::Mdl;
+use crate::plan_cache::PlanCache;
 use crate::prepared::PreparedSlot;
 use crate::process::{Process, ProcessList};
 use crate::session::Session;
@@ -43,6 +44,7 @@ pub struct Database {
     status: GlobalStatus,
     processes: Arc<ProcessList>,
     accounts: Accounts,
+    plan_cache: PlanCache,
     /// Prepared statements of all sessions.
     prepared_count: Arc<AtomicU64>,
     options: Options,
@@ -82,6 +84,7 @@ impl Database {
             status: GlobalStatus::default(),
             processes: Arc::new(ProcessList::new()),
             accounts: Accounts::default(),
+            plan_cache: PlanCache::default(),
             prepared_count: Arc::default(),
             options,
             started: Instant::now(),
@@ -148,6 +151,10 @@ impl Database {
 
     pub fn spill_dir(&self) -> &Path {
         &self.spill_dir
+    }
+
+    pub(crate) fn plan_cache(&self) -> &PlanCache {
+        &self.plan_cache
     }
 
     /// Room for one more prepared statement; error 1461 at max_prepared_stmt_count.

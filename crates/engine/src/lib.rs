@@ -18,6 +18,7 @@ mod dml;
 mod information_schema;
 mod load;
 mod mdl;
+mod plan_cache;
 mod prepared;
 mod process;
 mod query;
@@ -33,7 +34,7 @@ pub use database::{Database, Options};
 pub use prepared::PreparedInfo;
 pub use process::{Entry, Kill, Process, ProcessInfo, ProcessList};
 pub use session::Session;
-pub use sink::{ColumnMeta, EndInfo, OkInfo, ResultSink, StatusFlags};
+pub use sink::{ColumnMeta, EndInfo, OkInfo, ResultShape, ResultSink, RowAt, StatusFlags};
 pub use status::GlobalStatus;
 
 use std::path::Path;

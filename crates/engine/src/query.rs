@@ -6,7 +6,7 @@ pub(crate) mod meta;
 mod timestamps;
 
 use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::sink::{ResultShape, ResultSink};
 use crate::status::add;
 use executor::{ExecContext, MemoryAccountant, NodeStatsSet, StoreTables};
 use expr::{EvalContext, Params};
@@ -34,14 +34,26 @@ impl Session {
             return self.query_into(query, into, more, sink);
         }
         let logical = self.bind_query(query)?;
-        let metas = meta::columns(&logical);
-        let mut local = timestamps::ToLocal::new(&metas, &self.time_zone());
+        let shape = ResultShape::new(meta::columns(&logical));
         let calc_found_rows = logical.calc_found_rows;
         let plan = self.optimize(logical)?;
-        let limit = self.vars().uint("sql_select_limit");
+        self.send_query(&plan, &shape, calc_found_rows, more, sink)
+    }
+
+    /// Runs the plan of a query of the client and sends its rows.
+    pub(crate) fn send_query(
+        &mut self,
+        plan: &Plan,
+        shape: &ResultShape,
+        calc_found_rows: bool,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        let mut local = timestamps::ToLocal::new(&shape.columns, self);
+        let limit = self.vars().hot().sql_select_limit;
         let mut sent = 0u64;
-        sink.columns(&metas)?;
-        self.run(&plan, None, &mut |batch| {
+        sink.shared_columns(shape)?;
+        self.run(plan, None, &mut |batch| {
             let batch = &*local.convert(batch);
             let left = limit - sent;
             if batch.count() as u64 > left {
@@ -65,7 +77,23 @@ impl Session {
 
     /// A binder of this session, which knows the values of the running statement's parameters.
     pub(crate) fn binder<'a>(&'a self, info: &'a expr::SessionInfo) -> Binder<'a> {
-        Binder::new(self, info, self).with_params(self.params())
+        match self.param_types() {
+            Some(types) => self.untyped_binder(info).with_param_types(types),
+            None => self.untyped_binder(info).with_params(self.params()),
+        }
+    }
+
+    /// A binder that is still to be told of parameters.
+    pub(crate) fn untyped_binder<'a>(&'a self, info: &'a expr::SessionInfo) -> Binder<'a> {
+        Binder::new(self, info, self)
+    }
+
+    /// Values of the parameters that the running plan holds.
+    pub(crate) fn plan_params(&self) -> Params {
+        match self.param_types() {
+            Some(_) => Params { values: self.params().iter().cloned().map(Some).collect() },
+            None => Params::default(),
+        }
     }
 
     pub(crate) fn bind_query(&self, query: &ast::Query) -> Result<LogicalQuery> {
@@ -112,7 +140,7 @@ impl Session {
             0 => self.db().pool().thread_count() + 1,
             n => n,
         };
-        let params = Params::default();
+        let params = self.plan_params();
         let progress = self.process().counters();
         let ctx = ExecContext {
             session: &info,

@@ -6,9 +6,11 @@
 //! ```
 //! A statement that fails returns an `Err` from `Session::execute`, possibly after `columns` and some batches.
 
+use std::any::Any;
 use std::io::Read;
+use std::sync::OnceLock;
 use types::{Result, SqlType};
-use vector::Batch;
+use vector::{Batch, Chunk};
 
 /// An output column as clients see it (COM_QUERY's column definition).
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +58,28 @@ impl ColumnMeta {
     }
 }
 
+/// The columns of results that are sent again and again.
+#[derive(Debug)]
+pub struct ResultShape {
+    pub columns: Vec<ColumnMeta>,
+    /// What a sink makes of them once, for the next time.
+    prepared: OnceLock<Box<dyn Any + Send + Sync>>,
+}
+
+impl ResultShape {
+    pub fn new(columns: Vec<ColumnMeta>) -> ResultShape {
+        ResultShape { columns, prepared: OnceLock::new() }
+    }
+
+    /// What a sink has made of the columns; made by the first that asks. `None`: another kind of sink was faster.
+    pub fn prepared<T: Any + Send + Sync>(&self, make: impl FnOnce(&[ColumnMeta]) -> T) -> Option<&T> {
+        self.prepared.get_or_init(|| Box::new(make(&self.columns))).downcast_ref()
+    }
+}
+
+/// Where a column of a row lies: the chunk and the position in it, by position in the result.
+pub type RowAt<'r, 'l> = &'r dyn Fn(usize) -> (&'l Chunk, usize);
+
 /// The session's state as OK and EOF packets report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatusFlags {
@@ -92,6 +116,22 @@ pub trait ResultSink {
     fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()>;
     /// Selected rows of `batch`, of the types announced by `columns`.
     fn batch(&mut self, batch: &Batch) -> Result<()>;
+    /// [`ResultSink::columns`] of a result that may be sent again.
+    fn shared_columns(&mut self, shape: &ResultShape) -> Result<()> {
+        self.columns(&shape.columns)
+    }
+    /// One row, where it lies. A latch is held: this must not wait for anybody.
+    fn row_at(&mut self, shape: &ResultShape, at: RowAt<'_, '_>) -> Result<()> {
+        let column = |i| {
+            let (chunk, position) = at(i);
+            vector::Vector::flat(chunk.gather(&[position as u16]))
+        };
+        self.batch(&Batch::new(1, (0..shape.columns.len()).map(column).collect()))
+    }
+    /// Behind a [`ResultSink::row_at`], with no latch held.
+    fn row_done(&mut self) -> Result<()> {
+        Ok(())
+    }
     fn end_rows(&mut self, end: &EndInfo) -> Result<()>;
     fn ok(&mut self, ok: &OkInfo) -> Result<()>;
     /// LOAD DATA LOCAL: the client's file. Error 3948 where the client does not offer files.

@@ -282,6 +282,18 @@ impl PacketWriter {
         self.finish();
     }
 
+    /// Copies packets that another writer has made, each of one frame, and numbers them anew.
+    pub fn copy_packets(&mut self, packets: &[u8]) {
+        assert!(self.open.is_none(), "a packet is still open");
+        let mut at = self.buf.len();
+        self.buf.extend_from_slice(packets);
+        while at < self.buf.len() {
+            let len = u32::from_le_bytes([self.buf[at], self.buf[at + 1], self.buf[at + 2], 0]) as usize;
+            self.write_header(at, len);
+            at += HEADER_LEN + len;
+        }
+    }
+
     fn write_header(&mut self, at: usize, len: usize) {
         self.buf[at..at + 3].copy_from_slice(&(len as u32).to_le_bytes()[..3]);
         self.buf[at + 3] = self.seq;

@@ -6,16 +6,20 @@
 
 use super::point::PointSelect;
 use super::{Body, CachedPlan, PlanEnv, QueryPlan};
+use crate::mdl::Object;
 use crate::query::meta;
 use crate::session::Session;
 use crate::sink::ResultShape;
-use catalog::TableEngine;
+use catalog::{TableDef, TableEngine};
 use expr::{Expr, ExprKind};
 use parser::ast::{Query, Statement};
 use plan::logical::{Logical, LogicalQuery};
 use plan::{Plan, PlanNode};
 use std::sync::Arc;
 use types::{Result, SqlType, Value};
+
+/// A plan with the tables that it uses; `None`: it is not to be kept.
+type Made = Result<Option<(Body, Vec<Arc<TableDef>>)>>;
 
 /// Plans that read more are made anew each time, for the values at hand.
 const ROWS_READ_MAX: f64 = 10_000.0;
@@ -34,25 +38,34 @@ impl Session {
     pub(super) fn build_plan(&self, statement: &Statement, params: &[(Value, SqlType)]) -> CachedPlan {
         // read first: a change during the work makes the plan stale at once
         let env = self.plan_env(params);
-        let body = match statement {
+        let made = match statement {
             Statement::Query(query) if query.into.is_none() && query.locking.is_empty() => {
                 self.build_query(query, params, &env.param_types).ok().flatten()
             }
             _ => None,
         };
-        CachedPlan { env, body: body.unwrap_or(Body::None) }
+        let (body, tables) = made.unwrap_or((Body::None, Vec::new()));
+        let mut locks: Vec<(Arc<Object>, bool)> = Vec::new();
+        for table in tables {
+            let object = self.db().mdl().table(&table.schema, &table.name);
+            if !locks.iter().any(|(known, _)| Arc::ptr_eq(known, &object)) {
+                locks.push((object, false));
+            }
+        }
+        CachedPlan { env, locks, body }
     }
 
-    fn build_query(&self, query: &Query, params: &[(Value, SqlType)], types: &[SqlType]) -> Result<Option<Body>> {
+    fn build_query(&self, query: &Query, params: &[(Value, SqlType)], types: &[SqlType]) -> Made {
         let info = self.info();
         let logical = self.untyped_binder(&info).with_param_types(types).bind_query(query)?;
         if !logical.cacheable || logical.calc_found_rows || logical.serial {
             return Ok(None);
         }
         if let Some(point) = PointSelect::of(&logical) {
-            return Ok(Some(Body::Point(point)));
+            let table = point.table.clone();
+            return Ok(Some((Body::Point(point), vec![table])));
         }
-        let Some(tables) = self.plain_tables(&logical) else { return Ok(None) };
+        let Some(tables) = plain_tables(&logical) else { return Ok(None) };
         if !params_are_plain(&logical) {
             return Ok(None);
         }
@@ -63,26 +76,27 @@ impl Session {
             return Ok(None);
         }
         plan.estimated_rows_read = valued.estimated_rows_read;
-        Ok(Some(Body::Query(QueryPlan { plan, shape, tables })))
+        let rows = |t: &Arc<TableDef>| (t.id, self.db().store().table(t.id).map_or(0, |t| t.row_count()));
+        let sizes = tables.iter().map(rows).collect();
+        Ok(Some((Body::Query(QueryPlan { plan, shape, tables: sizes }), tables)))
     }
+}
 
-    /// The tables read with their sizes; `None` if the server makes one of them.
-    fn plain_tables(&self, query: &LogicalQuery) -> Option<Vec<(catalog::TableId, u64)>> {
-        let mut tables = Some(Vec::new());
-        let mut visit = |node: &Logical| {
-            if let Logical::Get { table, .. } = node {
-                let rows = self.db().store().table(table.id).map(|t| t.row_count());
-                let plain = table.engine != TableEngine::Virtual && !table.temporary;
-                match (&mut tables, rows.filter(|_| plain)) {
-                    (Some(list), Some(rows)) => list.push((table.id, rows)),
-                    _ => tables = None,
-                }
+/// The tables read; `None` if the server makes one of them, or it is the session's own.
+fn plain_tables(query: &LogicalQuery) -> Option<Vec<Arc<TableDef>>> {
+    let mut tables = Some(Vec::new());
+    let mut visit = |node: &Logical| {
+        if let Logical::Get { table, .. } = node {
+            let plain = table.engine != TableEngine::Virtual && !table.temporary;
+            match &mut tables {
+                Some(list) if plain => list.push(table.clone()),
+                _ => tables = None,
             }
-        };
-        query.root.walk(&mut visit);
-        query.subqueries.iter().for_each(|s| s.plan.walk(&mut visit));
-        tables
-    }
+        }
+    };
+    query.root.walk(&mut visit);
+    query.subqueries.iter().for_each(|s| s.plan.walk(&mut visit));
+    tables
 }
 
 /// Whether every parameter is an operand of a comparison with something of its own class.
@@ -98,7 +112,8 @@ fn expr_is_plain(e: &Expr) -> bool {
     let operands = |all: &mut dyn Iterator<Item = &Expr>| {
         let all: Vec<&Expr> = all.collect();
         let class = all.iter().find(|e| !is_param(e)).map(|e| e.ty);
-        all.into_iter().all(|e| if is_param(e) { class.is_some_and(|c| same_class(&e.ty, &c)) } else { expr_is_plain(e) })
+        all.into_iter()
+            .all(|e| if is_param(e) { class.is_some_and(|c| same_class(&e.ty, &c)) } else { expr_is_plain(e) })
     };
     match &e.kind {
         ExprKind::Param(_) => false,

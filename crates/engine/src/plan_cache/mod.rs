@@ -23,6 +23,7 @@ mod point;
 mod run;
 mod store;
 
+use crate::mdl::Object;
 use crate::sink::ResultShape;
 use plan::Plan;
 use point::PointSelect;
@@ -43,6 +44,8 @@ pub(crate) struct PlanEnv {
 #[derive(Debug)]
 pub(crate) struct CachedPlan {
     pub env: PlanEnv,
+    /// What is to be locked before it runs, and whether for writing.
+    pub locks: Vec<(Arc<Object>, bool)>,
     pub body: Body,
 }
 

@@ -7,9 +7,9 @@
 //! a key of one part. Anything beyond (other conditions, expressions, TIMESTAMPs, which have to be moved to the session's
 //! time zone) is left to the executor.
 
-use catalog::{TableDef, TableEngine};
 use crate::query::meta;
 use crate::sink::ResultShape;
+use catalog::{TableDef, TableEngine};
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use plan::logical::{Logical, LogicalQuery};
 use std::sync::Arc;
@@ -128,7 +128,8 @@ impl PointSelect {
         };
         let Logical::Filter { input, predicates } = filter else { return None };
         let Logical::Get { table, columns, is_virtual: false, hints, row_id: None, .. } = &**input else { return None };
-        if !hints.is_empty() || !query.subqueries.is_empty() || table.engine == TableEngine::Virtual || table.temporary {
+        if !hints.is_empty() || !query.subqueries.is_empty() || table.engine == TableEngine::Virtual || table.temporary
+        {
             return None;
         }
         let position = |id: ColumnId| columns.iter().find(|(c, _)| *c == id).map(|(_, n)| *n);

@@ -2,6 +2,7 @@
 
 use super::point::{KeyChunks, PointSelect};
 use super::{Body, CachedPlan, Lookup, QueryPlan};
+use crate::prepared::Prepared;
 use crate::session::Session;
 use crate::sink::ResultSink;
 use crate::status::add;
@@ -66,7 +67,8 @@ impl Session {
         key.extend_from_slice(normalized.key());
         let plan = self.plan_of_text(&key, text, normalized);
         *self.plan_key_mut() = key;
-        self.execute_plan(&plan?, normalized.values(), sink)
+        let plan = plan?;
+        self.execute_plan(&plan, normalized.values(), sink)
     }
 
     fn plan_of_text(
@@ -93,36 +95,64 @@ impl Session {
         let parsed = parser::parse_single(&with_markers, &self.parse_options());
         let plan = match parsed {
             Ok(parsed) if parsed.param_count as usize == normalized.values().len() => {
-                self.build_plan(&parsed.statement, normalized.values())
+                self.build_unlocked(&parsed.statement, normalized.values())
             }
-            _ => CachedPlan { env: self.plan_env(normalized.values()), body: Body::None },
+            _ => CachedPlan { env: self.plan_env(normalized.values()), locks: Vec::new(), body: Body::None },
         };
         let plan = Arc::new(plan);
         cache.insert(key, plan.clone());
         Some(plan)
     }
 
-    /// The plan of a prepared statement for these parameters: `kept` if it is still good, else a new one.
-    pub(crate) fn plan_of_prepared(
-        &self,
-        kept: Option<Arc<CachedPlan>>,
-        statement: &Statement,
+    /// Makes a plan; the locks that looking up names takes are let go.
+    fn build_unlocked(&mut self, statement: &Statement, params: &[(Value, SqlType)]) -> CachedPlan {
+        let mark = self.mark_locks();
+        let plan = self.build_plan(statement, params);
+        match self.unlock_lookup(mark, Ok(())) {
+            Ok(()) => plan,
+            // A lock could not be had: the statement will find out by itself.
+            Err(_) => CachedPlan { env: plan.env, locks: Vec::new(), body: Body::None },
+        }
+    }
+
+    /// Answers a prepared statement by its plan, which is made at the second execution and whenever it has become stale.
+    pub(crate) fn execute_known_prepared(
+        &mut self,
+        statement: &Prepared,
         params: &[(Value, SqlType)],
-    ) -> (Arc<CachedPlan>, bool) {
-        let cache = self.db().plan_cache();
-        if let Some(plan) = kept.filter(|plan| plan.is_current(self, params)) {
-            cache_counter(!matches!(plan.body, Body::None), cache);
-            return (plan, false);
+        sink: &mut dyn ResultSink,
+    ) -> Option<Result<()>> {
+        if !self.may_use_kept_plans() || self.current_database() != statement.schema.as_deref() {
+            return None;
+        }
+        let plan = self.plan_of_prepared(statement, params)?;
+        self.execute_plan(&plan, params, sink)
+    }
+
+    fn plan_of_prepared(&mut self, statement: &Prepared, params: &[(Value, SqlType)]) -> Option<Arc<CachedPlan>> {
+        let db = self.db().clone();
+        let cache = db.plan_cache();
+        let mut kept = statement.plan.lock();
+        kept.executions += 1;
+        match &kept.plan {
+            Some(plan) if plan.is_current(self, params) => {
+                let usable = !matches!(plan.body, Body::None);
+                cache_counter(usable, cache);
+                return usable.then(|| plan.clone());
+            }
+            None if kept.executions == 1 => return None,
+            Some(_) => add(&db.status().com_stmt_reprepare, 1),
+            None => {}
         }
         cache.misses.fetch_add(1, Ordering::Relaxed);
-        (Arc::new(self.build_plan(statement, params)), true)
+        let plan = Arc::new(self.build_unlocked(&statement.statement, params));
+        kept.plan = Some(plan.clone());
+        (!matches!(plan.body, Body::None)).then_some(plan)
     }
 
     /// Whether the session is in a state in which statements may skip the ordinary way.
     pub(crate) fn may_use_kept_plans(&self) -> bool {
-        let hot = self.vars().hot();
-        // Under SERIALIZABLE reads take locks, outside a transaction of their own.
-        hot.sql_select_limit == u64::MAX && !hot.serializable
+        self.vars().hot().sql_select_limit == u64::MAX && self.has_plain_locks()
     }
 
     /// Answers a statement by its plan; `None` if that does not suit these values.
@@ -140,7 +170,11 @@ impl Session {
                     return None;
                 }
                 self.begin_known_statement();
-                let result = self.run_point(point, keys, sink);
+                let result = match self.lock_plan(plan) {
+                    Ok(true) => self.run_point(point, keys, sink),
+                    Ok(false) => return None,
+                    Err(e) => Err(e),
+                };
                 Some(self.end_known_statement(result))
             }
             Body::Query(query) => {
@@ -148,12 +182,26 @@ impl Session {
                     return None;
                 }
                 self.begin_known_statement();
-                self.set_typed_params(params.into());
-                let result = self.run_query_plan(query, sink);
+                let result = match self.lock_plan(plan) {
+                    Ok(true) => {
+                        self.set_typed_params(params.into());
+                        self.run_query_plan(query, sink)
+                    }
+                    Ok(false) => return None,
+                    Err(e) => Err(e),
+                };
                 self.clear_params();
                 Some(self.end_known_statement(result))
             }
         }
+    }
+
+    /// Takes the metadata locks of a plan. False: a definition has changed before they were there.
+    fn lock_plan(&mut self, plan: &CachedPlan) -> Result<bool> {
+        for (object, write) in &plan.locks {
+            self.lock_known(object, *write)?;
+        }
+        Ok(plan.env.catalog_version == self.db().catalog().version())
     }
 
     fn run_point(&mut self, point: &PointSelect, keys: KeyChunks, sink: &mut dyn ResultSink) -> Result<()> {
@@ -174,9 +222,8 @@ impl Session {
                 &many
             };
             lookups += 1;
-            let found = table.with_row(point.index, key, &snapshot, |at| {
-                sink.row_at(&point.shape, &|i| at(point.columns[i]))
-            });
+            let found =
+                table.with_row(point.index, key, &snapshot, |at| sink.row_at(&point.shape, &|i| at(point.columns[i])));
             match found {
                 None => Ok(()),
                 Some(sent) => {

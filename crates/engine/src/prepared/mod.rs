@@ -23,13 +23,13 @@ use crate::query::meta;
 use crate::session::Session;
 use crate::sink::{ColumnMeta, ResultSink};
 use crate::status::add;
+use parking_lot::Mutex;
 use parser::ast::{Insert, Statement};
 use planner::bind::Binder;
 use std::sync::Arc;
 use types::{Collation, Error, Result, SqlType, Value};
 
-use registry::Prepared;
-pub(crate) use registry::{PreparedSlot, PreparedStatements};
+pub(crate) use registry::{Prepared, PreparedSlot, PreparedStatements};
 
 /// Most `?` that a statement may have: clients are told their number in two bytes.
 const PARAMS_MAX: u32 = u16::MAX as u32;
@@ -65,19 +65,19 @@ impl Session {
     }
 
     /// COM_STMT_EXECUTE.
-    pub fn execute_prepared(
-        &mut self,
-        id: u32,
-        params: Vec<(Value, SqlType)>,
-        sink: &mut dyn ResultSink,
-    ) -> Result<()> {
+    pub fn execute_prepared(&mut self, id: u32, params: &[(Value, SqlType)], sink: &mut dyn ResultSink) -> Result<()> {
         add(&self.db().status().com_stmt_execute, 1);
         let statement = self.prepared().get(id).cloned();
         let statement = statement.ok_or_else(|| Error::unknown_stmt_handler(id, "mysqld_stmt_execute"))?;
         if params.len() != statement.param_count as usize {
             return Err(Error::wrong_arguments("mysqld_stmt_execute"));
         }
-        self.with_statement(&statement, params, |s| s.execute_one(&statement.statement, &statement.text, false, sink))
+        if let Some(result) = self.execute_known_prepared(&statement, params, sink) {
+            return result;
+        }
+        self.with_statement(&statement, params.to_vec(), |s| {
+            s.execute_one(&statement.statement, &statement.text, false, sink)
+        })
     }
 
     /// The collation of string literals and text parameters.
@@ -129,6 +129,7 @@ impl Session {
             statement: parsed.statement,
             param_count: parsed.param_count,
             schema: self.current_database().map(Into::into),
+            plan: Mutex::default(),
             _slot: slot,
         };
         Ok((statement, columns))

@@ -1,5 +1,7 @@
 //! The prepared statements of a session.
 
+use crate::plan_cache::CachedPlan;
+use parking_lot::Mutex;
 use parser::ast::Statement;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +16,16 @@ pub(crate) struct Prepared {
     pub param_count: u32,
     /// The current schema when it was prepared.
     pub schema: Option<Box<str>>,
+    /// The plan of the last execution, with how often its parameters' types or the tables have changed it since.
+    pub plan: Mutex<KeptPlan>,
     pub _slot: PreparedSlot,
+}
+
+/// A prepared statement's own plan.
+#[derive(Debug, Default)]
+pub(crate) struct KeptPlan {
+    pub plan: Option<Arc<CachedPlan>>,
+    pub executions: u64,
 }
 
 /// One of the max_prepared_stmt_count statements that the server may have; given back when dropped.

@@ -4,7 +4,7 @@
 //! the statement changes. All other tables are locked where names are looked up ([`Session::lock_named`]): so tables
 //! behind views are, too. The locks go when the transaction ends; outside of one, when the statement ends.
 
-use super::Session;
+use super::{Isolation, Session};
 use crate::database::Database;
 use crate::mdl::{KeyRef, Mode, Object, Owner, Space, Until};
 use crate::process::Process;
@@ -93,7 +93,32 @@ impl Session {
     }
 
     fn lock_wait_timeout_s(&self) -> u64 {
-        self.vars.uint("lock_wait_timeout")
+        self.vars.hot().lock_wait_timeout_s
+    }
+
+    /// Whether statements may be answered by kept plans, which know only the common locks.
+    pub(crate) fn has_plain_locks(&self) -> bool {
+        !self.locks.tables_locked && self.isolation() != Isolation::Serializable
+    }
+
+    /// Locks a table that a kept plan reads, or changes.
+    pub(crate) fn lock_known(&self, object: &Arc<Object>, write: bool) -> Result<()> {
+        if write {
+            self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
+        }
+        self.acquire(object, if write { Mode::SharedWrite } else { Mode::SharedRead }, Until::Transaction)
+    }
+
+    /// The end of a statement that was answered by a kept plan.
+    pub(super) fn unlock_known_statement(&mut self, result: Result<()>) -> Result<()> {
+        if let Err(e) = &result {
+            self.end_transaction_after(e);
+        }
+        if self.txn.is_none() {
+            self.next_txn = Default::default();
+            self.db.mdl().release_transaction(&self.locks.owner);
+        }
+        result
     }
 
     /// Locks a table or view by name, as the running statement reads it; 1100 where LOCK TABLES left it out.

@@ -30,11 +30,13 @@ use crate::status::add;
 use crate::variables::SessionVars;
 use expr::{SqlMode, UserVars, Warnings};
 use parser::ParseOptions;
+use parser::normalize::Normalized;
 use std::sync::Arc;
 use types::{Error, Result, SqlType, Value, Warning, WarningLevel};
 
 use locks::SessionLocks;
-pub(crate) use txn::{Isolation, NextTransaction, Transaction};
+pub use txn::Isolation;
+pub(crate) use txn::{NextTransaction, Transaction};
 
 /// See the module head.
 #[derive(Debug)]
@@ -65,6 +67,11 @@ pub struct Session {
     prepared: PreparedStatements,
     /// Values of the running statement's parameters.
     params: Arc<[(Value, SqlType)]>,
+    /// Set while plans are made or run that hold parameters, not their values.
+    param_types: Option<Box<[SqlType]>>,
+    /// Kept for their memory.
+    normalized: Normalized,
+    plan_key: Vec<u8>,
     next_txn: NextTransaction,
     locks: SessionLocks,
     /// Set by USE, for session tracking.
@@ -105,6 +112,9 @@ impl Session {
             txn: None,
             prepared: PreparedStatements::default(),
             params: Arc::default(),
+            param_types: None,
+            normalized: Normalized::default(),
+            plan_key: Vec::new(),
             next_txn: NextTransaction::default(),
             locks,
             schema_changed: false,
@@ -149,8 +159,61 @@ impl Session {
         &self.params
     }
 
+    /// The types of the parameters, while plans hold parameters rather than values.
+    pub(crate) fn param_types(&self) -> Option<&[SqlType]> {
+        self.param_types.as_deref()
+    }
+
     pub(crate) fn set_params(&mut self, params: Arc<[(Value, SqlType)]>) {
         self.params = params;
+    }
+
+    /// The plans that are made or run next hold parameters.
+    pub(crate) fn set_typed_params(&mut self, params: Arc<[(Value, SqlType)]>) {
+        self.param_types = Some(params.iter().map(|(_, ty)| *ty).collect());
+        self.params = params;
+    }
+
+    pub(crate) fn clear_params(&mut self) {
+        self.param_types = None;
+        if !self.params.is_empty() {
+            self.params = Arc::default();
+        }
+    }
+
+    pub(crate) fn normalized_mut(&mut self) -> &mut Normalized {
+        &mut self.normalized
+    }
+
+    pub(crate) fn plan_key_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.plan_key
+    }
+
+    /// A statement begins that is answered by a kept plan: what [`Session::execute_one`] does for others.
+    pub(crate) fn begin_known_statement(&mut self) {
+        self.start_clock();
+        add(&self.db.status().questions, 1);
+        self.begin_statement();
+        self.warnings = Warnings::new(self.vars.hot().max_error_count);
+    }
+
+    /// The statement has ended: the diagnostics area, the transaction and its metadata locks.
+    pub(crate) fn end_known_statement(&mut self, result: Result<()>) -> Result<()> {
+        let ended = self.unlock_known_statement(result);
+        self.note_diagnostics(&ended);
+        ended
+    }
+
+    fn note_diagnostics(&mut self, ended: &Result<()>) {
+        self.diagnostics_count = self.warnings.count();
+        if self.diagnostics_count > 0 || !self.diagnostics.is_empty() {
+            self.diagnostics = self.warnings.take();
+        }
+        if let Err(e) = ended {
+            self.row_count = -1;
+            self.diagnostics_count += 1;
+            self.diagnostics.push(Warning { level: WarningLevel::Error, code: e.code(), message: e.message().into() });
+        }
     }
 
     pub(crate) fn prepared(&self) -> &PreparedStatements {
@@ -187,6 +250,9 @@ impl Session {
     }
 
     fn execute_all(&mut self, text: &[u8], multi: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        if let Some(result) = self.execute_known_text(text, sink) {
+            return result;
+        }
         let mut offset = 0;
         loop {
             let options = self.parse_options();
@@ -233,13 +299,7 @@ impl Session {
         if keeps_diagnostics && ended.is_ok() {
             return Ok(());
         }
-        self.diagnostics_count = self.warnings.count();
-        self.diagnostics = self.warnings.take();
-        if let Err(e) = &ended {
-            self.row_count = -1;
-            self.diagnostics_count += 1;
-            self.diagnostics.push(Warning { level: WarningLevel::Error, code: e.code(), message: e.message().into() });
-        }
+        self.note_diagnostics(&ended);
         ended
     }
 

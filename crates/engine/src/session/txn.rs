@@ -26,10 +26,11 @@ use storage::{Savepoint, Snapshot, Txn};
 use types::{Error, ErrorCode, Result};
 
 /// See the module head.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Isolation {
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Isolation {
     ReadUncommitted,
     ReadCommitted,
+    #[default]
     RepeatableRead,
     Serializable,
 }
@@ -120,15 +121,12 @@ impl Session {
     pub(crate) fn isolation(&self) -> Isolation {
         match &self.txn {
             Some(t) => t.isolation,
-            None => self
-                .next_txn
-                .isolation
-                .unwrap_or_else(|| Isolation::from_text(self.vars().text("transaction_isolation"))),
+            None => self.next_txn.isolation.unwrap_or(self.vars().hot().isolation),
         }
     }
 
     fn next_read_only(&self) -> bool {
-        self.next_txn.read_only.unwrap_or_else(|| self.vars().on("transaction_read_only"))
+        self.next_txn.read_only.unwrap_or(self.vars().hot().read_only)
     }
 
     /// Whether statements that change something are refused: 1792.
@@ -165,7 +163,7 @@ impl Session {
             self.open_transaction(explicit, read_only);
         }
         let t = self.txn.as_ref().expect("opened above");
-        t.txn.set_lock_wait_timeout(Duration::from_secs(self.vars().uint("innodb_lock_wait_timeout")));
+        t.txn.set_lock_wait_timeout(Duration::from_secs(self.vars().hot().innodb_lock_wait_timeout_s));
         Ok(t.txn.clone())
     }
 

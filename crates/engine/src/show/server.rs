@@ -27,6 +27,11 @@ impl Session {
         let mut all: Vec<(String, String)> =
             db.status().all().into_iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
         all.push(("Uptime".into(), db.uptime_s().to_string()));
+        let cache = db.plan_cache();
+        for (name, counter) in [("hits", &cache.hits), ("misses", &cache.misses), ("evictions", &cache.evictions)] {
+            all.push((format!("Nextleaf_plan_cache_{name}"), counter.load(Ordering::Relaxed).to_string()));
+        }
+        all.push(("Nextleaf_plan_cache_plans".into(), cache.len().to_string()));
         all.push(("Prepared_stmt_count".into(), db.prepared_count().to_string()));
         all.push(("Threads_connected".into(), db.processes().len().to_string()));
         let running = db.processes().infos().iter().filter(|p| p.command == "Query").count();

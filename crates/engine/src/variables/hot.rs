@@ -1,6 +1,7 @@
 //! Session variables that every statement asks for, read once when they change.
 
 use super::SessionVars;
+use crate::session::Isolation;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use types::Collation;
 
@@ -12,7 +13,11 @@ pub struct HotVars {
     pub sql_select_limit: u64,
     /// Microseconds since 1970 that `SET timestamp` fixed.
     pub timestamp_us: Option<i64>,
-    pub serializable: bool,
+    /// Of transactions to come.
+    pub isolation: Isolation,
+    pub read_only: bool,
+    pub lock_wait_timeout_s: u64,
+    pub innodb_lock_wait_timeout_s: u64,
     pub collation_connection: Collation,
     pub wait_timeout_s: u64,
     pub interactive_timeout_s: u64,
@@ -52,7 +57,10 @@ impl HotVars {
             max_error_count: vars.uint("max_error_count") as usize,
             sql_select_limit: vars.uint("sql_select_limit"),
             timestamp_us: (fixed > 0.0).then_some((fixed * 1e6) as i64),
-            serializable: vars.text("transaction_isolation") == "SERIALIZABLE",
+            isolation: Isolation::from_text(vars.text("transaction_isolation")),
+            read_only: vars.on("transaction_read_only"),
+            lock_wait_timeout_s: vars.uint("lock_wait_timeout"),
+            innodb_lock_wait_timeout_s: vars.uint("innodb_lock_wait_timeout"),
             collation_connection: Collation::from_name(vars.text("collation_connection")).unwrap_or_default(),
             wait_timeout_s: vars.uint("wait_timeout"),
             interactive_timeout_s: vars.uint("interactive_timeout"),

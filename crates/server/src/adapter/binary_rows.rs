@@ -57,7 +57,7 @@ impl BinaryRows {
 }
 
 #[inline]
-fn write_value(column: &Column<'_>, width: u8, i: usize, row: &mut BinaryRow<'_>) {
+pub(super) fn write_value(column: &Column<'_>, width: u8, i: usize, row: &mut BinaryRow<'_>) {
     let i = if column.constant { 0 } else { i };
     if column.validity.is_some_and(|validity| !validity.get(i)) {
         return row.null();

@@ -101,7 +101,7 @@ impl net::Session for EngineSession {
         check_text(&self.params)?;
         let form = if header.cursor { RowForm::Cursor(&mut statement.cursor) } else { RowForm::Binary };
         let mut sink = WireSink::new(reply, status, form);
-        let result = self.session.execute_prepared(id, std::mem::take(&mut self.params), &mut sink);
+        let result = self.session.execute_prepared(id, &self.params, &mut sink);
         if result.is_err() {
             statement.cursor = None;
         }

@@ -1,17 +1,18 @@
 //! Answers of the engine on their way to the client.
 
 use std::io::Read;
+use std::sync::Arc;
 
-use engine::{ColumnMeta, EndInfo, OkInfo, ResultSink};
-use protocol::{OkPacket, SessionChange, StatusFlags};
+use engine::{ColumnMeta, EndInfo, OkInfo, ResultShape, ResultSink, RowAt};
+use protocol::{BinaryRow, OkPacket, SessionChange, StatusFlags, TextRow};
 use types::{Error, Result};
 use vector::Batch;
 
-use super::binary_rows::BinaryRows;
+use super::binary_rows::{self, BinaryRows, int_width};
 use super::columns::{column, format};
 use super::statements::Cursor;
-use super::text_rows::TextRows;
-use crate::net::{DEFAULT_COLLATION_ID, Reply};
+use super::text_rows::{self, Column, Format, TextRows, resolve_chunk};
+use crate::net::{DEFAULT_COLLATION_ID, Reply, encode_columns};
 
 /// Status flags in the protocol's bits.
 pub(super) fn status(flags: engine::StatusFlags) -> StatusFlags {
@@ -45,6 +46,31 @@ pub(super) enum RowForm<'c> {
     Cursor(&'c mut Option<Cursor>),
 }
 
+/// What is made once of the columns of a result that is sent again and again.
+struct KnownColumns {
+    packets: Vec<u8>,
+    text: Arc<[Format]>,
+    /// With the widths of integers.
+    binary: Vec<(Format, u8)>,
+}
+
+impl KnownColumns {
+    fn new(columns: &[ColumnMeta]) -> KnownColumns {
+        let definitions: Vec<_> = columns.iter().map(|meta| column(meta, DEFAULT_COLLATION_ID)).collect();
+        let text: Arc<[Format]> = columns.iter().map(format).collect();
+        let binary = text.iter().map(|f| (Format { zerofill: None, ..*f }, int_width(&f.sql_type))).collect();
+        KnownColumns { packets: encode_columns(&definitions), text, binary }
+    }
+
+    fn write_binary<'c>(&self, out: &mut Vec<u8>, cell: impl Fn(usize, &Format) -> (Column<'c>, usize)) {
+        let mut row = BinaryRow::new(out, self.binary.len());
+        for (i, (format, width)) in self.binary.iter().enumerate() {
+            let (column, position) = cell(i, format);
+            binary_rows::write_value(&column, *width, position, &mut row);
+        }
+    }
+}
+
 enum Rows {
     Text(TextRows),
     Binary(BinaryRows),
@@ -56,11 +82,13 @@ pub(super) struct WireSink<'a, 'b, 'c> {
     status: StatusFlags,
     form: RowForm<'c>,
     rows: Option<Rows>,
+    /// Columns that were announced, before the first batch comes.
+    shared: Option<Arc<[Format]>>,
 }
 
 impl<'a, 'b, 'c> WireSink<'a, 'b, 'c> {
     pub(super) fn new(reply: &'a mut Reply<'b>, status: StatusFlags, form: RowForm<'c>) -> WireSink<'a, 'b, 'c> {
-        WireSink { reply, status, form, rows: None }
+        WireSink { reply, status, form, rows: None, shared: None }
     }
 }
 
@@ -82,6 +110,12 @@ impl ResultSink for WireSink<'_, '_, '_> {
     }
 
     fn batch(&mut self, batch: &Batch) -> Result<()> {
+        if let Some(formats) = self.shared.take() {
+            self.rows = Some(match self.form {
+                RowForm::Text => Rows::Text(TextRows::new(formats.to_vec())),
+                RowForm::Binary | RowForm::Cursor(_) => Rows::Binary(BinaryRows::new(formats.to_vec())),
+            });
+        }
         match (&self.rows, &mut self.form) {
             (Some(Rows::Text(rows)), _) => rows.write(batch, |values| self.reply.row(values)),
             (Some(Rows::Binary(rows)), RowForm::Cursor(Some(cursor))) => rows.write(batch, |write| {
@@ -93,8 +127,44 @@ impl ResultSink for WireSink<'_, '_, '_> {
         }
     }
 
+    fn shared_columns(&mut self, shape: &ResultShape) -> Result<()> {
+        let Some(known) = shape.prepared(KnownColumns::new).filter(|_| !matches!(self.form, RowForm::Cursor(_))) else {
+            return self.columns(&shape.columns);
+        };
+        self.shared = Some(known.text.clone());
+        self.reply.encoded_columns(&known.packets, 0, self.status)
+    }
+
+    fn row_at(&mut self, shape: &ResultShape, at: RowAt<'_, '_>) -> Result<()> {
+        let Some(known) = shape.prepared(KnownColumns::new) else {
+            return Err(Error::internal("columns of another sink"));
+        };
+        let cell = |i: usize, format: &Format| {
+            let (chunk, position) = at(i);
+            (resolve_chunk(chunk, false, format), position)
+        };
+        match &mut self.form {
+            RowForm::Text => self.reply.payload_unsent(|out| {
+                let mut row = TextRow::new(out);
+                for (i, format) in known.text.iter().enumerate() {
+                    let (column, position) = cell(i, format);
+                    text_rows::write_value(&column, position, &mut row);
+                }
+            }),
+            RowForm::Binary => self.reply.payload_unsent(|out| known.write_binary(out, cell)),
+            RowForm::Cursor(Some(cursor)) => cursor.push(|out| known.write_binary(out, cell)),
+            RowForm::Cursor(None) => return Err(Error::internal("rows before their columns")),
+        }
+        Ok(())
+    }
+
+    fn row_done(&mut self) -> Result<()> {
+        self.reply.flush_if_long()
+    }
+
     fn end_rows(&mut self, end: &EndInfo) -> Result<()> {
         self.rows = None;
+        self.shared = None;
         self.status = status(end.status);
         if matches!(self.form, RowForm::Cursor(_)) {
             self.status |= StatusFlags::CURSOR_EXISTS;

@@ -8,7 +8,7 @@ use protocol::TextRow;
 use types::decimal::write_scaled;
 use types::value::{fmt_double, fmt_float};
 use types::{Date, DateTime, Decimal, I256, SqlType, Time, Timestamp};
-use vector::{Batch, Bitmap, DictValues, StrValues, Values, Vector};
+use vector::{Batch, Bitmap, Chunk, DictValues, StrValues, Values, Vector};
 
 /// How a column is written, beyond its type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,6 +83,10 @@ impl TextRows {
 
 pub(super) fn resolve<'a>(vector: &'a Vector, format: &Format) -> Column<'a> {
     let (chunk, constant) = vector.chunk();
+    resolve_chunk(chunk, constant, format)
+}
+
+pub(super) fn resolve_chunk<'a>(chunk: &'a Chunk, constant: bool, format: &Format) -> Column<'a> {
     let cells = match (&format.sql_type, &chunk.values) {
         (SqlType::Decimal { scale, .. }, Values::I64(v)) => Cells::Decimal64(v, *scale),
         (SqlType::Decimal { scale, .. }, Values::I128(v)) => Cells::Decimal128(v, *scale),
@@ -117,7 +121,7 @@ pub(super) fn resolve<'a>(vector: &'a Vector, format: &Format) -> Column<'a> {
 }
 
 #[inline]
-fn write_value(column: &Column<'_>, i: usize, row: &mut TextRow<'_>) {
+pub(super) fn write_value(column: &Column<'_>, i: usize, row: &mut TextRow<'_>) {
     let i = if column.constant { 0 } else { i };
     if column.validity.is_some_and(|validity| !validity.get(i)) {
         return row.null();

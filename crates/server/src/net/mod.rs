@@ -40,7 +40,7 @@ pub use backend::{Backend, Client, Limits, Session};
 pub use engine::{Kill, Process, ProcessInfo, ProcessList};
 pub use host::ClientHost;
 pub use listener::{Options, Server, StartError, Stopper};
-pub use reply::{LocalInfile, Reply};
+pub use reply::{LocalInfile, Reply, encode_columns};
 
 /// What clients see as the server's version: MySQL's behind which the dialect stands, then our own.
 pub const SERVER_VERSION: &str = concat!("8.4.0-nextleaf-", env!("CARGO_PKG_VERSION"));

@@ -11,10 +11,20 @@
 
 use std::io;
 
-use protocol::{Capabilities, Column, OkPacket, PacketReader, StatusFlags, TextRow};
+use protocol::{Capabilities, Column, OkPacket, PacketReader, PacketWriter, StatusFlags, TextRow};
 use types::{Collation, Error, Result, SqlType};
 
 use super::wire::{ReadError, Wire};
+
+/// The packets that open a result set, to be sent more than once.
+pub fn encode_columns(columns: &[Column<'_>]) -> Vec<u8> {
+    let mut out = PacketWriter::new();
+    out.packet(|out| protocol::column_count(out, columns.len()));
+    for column in columns {
+        out.packet(|out| protocol::column_definition(out, column));
+    }
+    out.unsent().to_vec()
+}
 
 /// Id of the collation `binary`.
 const BINARY_COLLATION_ID: u16 = 63;
@@ -97,6 +107,30 @@ impl<'a> Reply<'a> {
     pub fn payload(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         debug_assert_eq!(self.state, State::Rows);
         self.wire.out.packet(write);
+        self.wire.flush_if_long()
+    }
+
+    /// Begins a result set with column definitions that were made before, by [`encode_columns`].
+    pub fn encoded_columns(&mut self, packets: &[u8], warnings: u16, status: StatusFlags) -> Result<()> {
+        self.expect(State::Open)?;
+        self.wire.out.copy_packets(packets);
+        if !self.wire.capabilities.has(Capabilities::DEPRECATE_EOF) {
+            self.wire.out.packet(|out| protocol::eof(out, warnings, status));
+        }
+        self.state = State::Rows;
+        Ok(())
+    }
+
+    /// A row's payload, without sending anything: a latch may be held.
+    #[inline]
+    pub fn payload_unsent(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        debug_assert_eq!(self.state, State::Rows);
+        self.wire.out.packet(write);
+    }
+
+    /// Sends what is collected, if it is long enough.
+    #[inline]
+    pub fn flush_if_long(&mut self) -> Result<()> {
         self.wire.flush_if_long()
     }
 

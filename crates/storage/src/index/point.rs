@@ -20,9 +20,8 @@ impl UniqueIndex {
     ) -> Option<R> {
         let mut f = Some(f);
         let mut examine = |leaf: &Leaf, slot: usize| {
-            let found = leaf.with_seen(slot, snapshot, |at| {
-                if self.spec.equals(at, key) { f.take().map(|f| f(at)) } else { None }
-            });
+            let found = leaf
+                .with_seen(slot, snapshot, |at| if self.spec.equals(at, key) { f.take().map(|f| f(at)) } else { None });
             found.flatten()
         };
         let mut found = None;
@@ -57,6 +56,6 @@ impl Table {
         snapshot: &Snapshot,
         f: impl for<'l> FnOnce(RowAt<'_, 'l>) -> R,
     ) -> Option<R> {
-        self.unique[index].with_row(Key { chunks: key, row: 0 }, snapshot, self.rows(), f)
+        self.indexes().unique[index].with_row(Key { chunks: key, row: 0 }, snapshot, self.rows(), f)
     }
 }

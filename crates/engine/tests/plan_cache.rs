@@ -1,0 +1,295 @@
+//! Kept plans answer as fresh ones do.
+
+use engine::{ColumnMeta, Database, EndInfo, OkInfo, Options, ResultSink, Session};
+use std::io::Read;
+use std::sync::Arc;
+use types::{Result, SqlType, Value, render_text};
+use vector::Batch;
+
+#[derive(Default)]
+struct Sink {
+    columns: Vec<ColumnMeta>,
+    rows: Vec<String>,
+    ok: OkInfo,
+}
+
+impl ResultSink for Sink {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
+        self.columns = columns.to_vec();
+        Ok(())
+    }
+
+    fn batch(&mut self, batch: &Batch) -> Result<()> {
+        batch.selection.for_each(batch.rows, |i| {
+            let text = |(c, meta): (&vector::Vector, &ColumnMeta)| {
+                let mut out = Vec::new();
+                let value = c.value(i, &meta.data_ty);
+                if value.is_null() {
+                    out.push(b'~')
+                } else {
+                    render_text(&value, &meta.data_ty, &mut out)
+                }
+                String::from_utf8_lossy(&out).into_owned()
+            };
+            let row: Vec<String> = batch.columns.iter().zip(&self.columns).map(text).collect();
+            self.rows.push(row.join(","));
+        });
+        Ok(())
+    }
+
+    fn end_rows(&mut self, _: &EndInfo) -> Result<()> {
+        Ok(())
+    }
+
+    fn ok(&mut self, ok: &OkInfo) -> Result<()> {
+        self.ok = ok.clone();
+        Ok(())
+    }
+
+    fn local_infile(&mut self, _: &str) -> Result<Box<dyn Read + Send + '_>> {
+        Ok(Box::new(&b""[..]))
+    }
+}
+
+fn database() -> Arc<Database> {
+    Database::open(Options { workers: Some(1), leaf_rows: Some(16), ..Options::default() }).expect("opens")
+}
+
+fn session(db: &Arc<Database>) -> Session {
+    let mut s = db.session("root", "localhost");
+    run(&mut s, "CREATE DATABASE IF NOT EXISTS d").expect("new");
+    s.use_database("d").expect("it is there");
+    s
+}
+
+fn run(s: &mut Session, sql: &str) -> Result<Sink> {
+    let mut sink = Sink::default();
+    s.execute(sql.as_bytes(), true, &mut sink)?;
+    Ok(sink)
+}
+
+fn rows(s: &mut Session, sql: &str) -> Vec<String> {
+    run(s, sql).unwrap_or_else(|e| panic!("{sql}: {e}")).rows
+}
+
+fn hits(s: &mut Session) -> u64 {
+    let row = rows(s, "SHOW STATUS LIKE 'Nextleaf_plan_cache_hits'");
+    row[0].split(',').nth(1).and_then(|n| n.parse().ok()).expect("a counter")
+}
+
+fn fill(s: &mut Session) {
+    run(
+        s,
+        "CREATE TABLE t (id INT PRIMARY KEY, k INT, c VARCHAR(20), u BIGINT UNSIGNED, d DECIMAL(8,2), dt DATETIME, da DATE,
+         ts TIMESTAMP NULL, UNIQUE KEY (c), UNIQUE KEY uk (k, u), UNIQUE KEY (da))",
+    )
+    .expect("valid");
+    for i in 0..60 {
+        let (c, null) = (format!("'Name{i}'"), "NULL".to_string());
+        let c = if i % 7 == 3 { null } else { c };
+        let sql = format!(
+            "INSERT INTO t VALUES ({i}, {}, {c}, {}, {}.5, '2024-01-{:02} 00:00:00', '2024-{:02}-{:02}', '2024-01-01 00:00:{:02}')",
+            i % 10,
+            i * 3,
+            i % 9,
+            i % 28 + 1,
+            i / 28 + 1,
+            i % 28 + 1,
+            i
+        );
+        run(s, &sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
+}
+
+/// Statements that plans are kept for, and some that look like them.
+const TEMPLATES: &[&str] = &[
+    "SELECT * FROM t WHERE id = {}",
+    "SELECT c, id, c FROM t WHERE {} = id",
+    "SELECT id AS x, k FROM t a WHERE a.id = {} LIMIT 1",
+    "SELECT id FROM t WHERE id = {} AND k = {}",
+    "SELECT id FROM t WHERE k = {} AND u = {}",
+    "SELECT id FROM t WHERE id IN ({}, {}, {}) ORDER BY id",
+    "SELECT id FROM t WHERE c = {}",
+    "SELECT id FROM t WHERE da = {}",
+    "SELECT id FROM t WHERE dt = {} ORDER BY id",
+    "SELECT id FROM t WHERE d = {} ORDER BY id",
+    "SELECT id, ts FROM t WHERE id = {}",
+    "SELECT id + {} FROM t WHERE id = {}",
+    "SELECT SUM(k), COUNT(*) FROM t WHERE id BETWEEN {} AND {}",
+    "SELECT DISTINCT c FROM t WHERE id BETWEEN {} AND {} ORDER BY c",
+    "SELECT id FROM t WHERE id > {} ORDER BY id LIMIT 3",
+    "SELECT k, COUNT(*) FROM t WHERE id < {} AND c <> {} GROUP BY k ORDER BY 1",
+    "SELECT a.id, b.id FROM t a JOIN t b ON a.k = b.id WHERE a.id = {} ORDER BY 1, 2",
+    "SELECT id FROM t WHERE id = {} OR k = {} ORDER BY id",
+    "SELECT id FROM t WHERE NOT (id >= {}) ORDER BY id",
+    "SELECT id FROM t WHERE ROUND(d, 0) = {} ORDER BY id",
+    "SELECT id FROM t WHERE c LIKE {} ORDER BY id",
+    "SELECT id FROM t WHERE id = {} + {}",
+    "SELECT 5, id FROM t WHERE id = {} HAVING id < 50",
+    "SELECT missing FROM t WHERE id = {}",
+];
+
+const VALUES: &[&str] = &[
+    "0",
+    "1",
+    "7",
+    "42",
+    "59",
+    "60",
+    "-1",
+    "4294967296",
+    "18446744073709551615",
+    "99999999999999999999",
+    "1.5",
+    "42.0",
+    "4e1",
+    "'1'",
+    "' 42'",
+    "'x'",
+    "'name5'",
+    "'NAME5'",
+    "'Name5 '",
+    "'Name6'",
+    "''",
+    "'it''s'",
+    "'Na%'",
+    "NULL",
+    "TRUE",
+    "'2024-01-05'",
+    "'2024-01-05 00:00:00'",
+    "DATE '2024-01-05'",
+    "x'01'",
+    "'2024-1-5'",
+    "'20240105'",
+];
+
+#[test]
+fn kept_plans_answer_as_fresh_ones() {
+    let db = database();
+    let (mut kept, mut fresh) = (session(&db), session(&db));
+    fill(&mut kept);
+    // a session with a limit makes every plan anew
+    run(&mut fresh, "SET sql_select_limit = 1000000").expect("valid");
+    let before = hits(&mut kept);
+    let mut seed = 7u64;
+    let mut random = |n: usize| {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (seed >> 33) as usize % n
+    };
+    for template in TEMPLATES {
+        for _ in 0..60 {
+            let mut sql = String::new();
+            for (i, part) in template.split("{}").enumerate() {
+                if i > 0 {
+                    sql += VALUES[random(VALUES.len())];
+                }
+                sql += part;
+            }
+            let show =
+                |r: Result<Sink>| r.map(|s| (s.columns, s.rows)).map_err(|e| (e.code(), e.message().to_string()));
+            let (a, b) = (show(run(&mut kept, &sql)), show(run(&mut fresh, &sql)));
+            assert_eq!(a, b, "{sql}");
+            let warnings = (rows(&mut kept, "SHOW WARNINGS"), rows(&mut fresh, "SHOW WARNINGS"));
+            assert_eq!(warnings.0, warnings.1, "{sql}");
+        }
+    }
+    let used = hits(&mut kept) - before;
+    assert!(used > 100, "plans are kept: {used}");
+}
+
+#[test]
+fn plans_go_when_what_they_depend_on_changes() {
+    let db = database();
+    let mut s = session(&db);
+    fill(&mut s);
+    let sql = "SELECT * FROM v WHERE id = 5";
+    run(&mut s, "CREATE TABLE v (id INT PRIMARY KEY, x INT); INSERT INTO v VALUES (5, 6)").expect("valid");
+    (0..3).for_each(|_| drop(rows(&mut s, sql)));
+    let before = hits(&mut s);
+    assert_eq!(rows(&mut s, sql).len(), 1);
+    assert_eq!(hits(&mut s), before + 1);
+    // another table of the name
+    run(&mut s, "RENAME TABLE v TO old").expect("valid");
+    assert_eq!(run(&mut s, sql).err().map(|e| e.code().0), Some(1146));
+    run(&mut s, "CREATE TABLE v (id VARCHAR(5), x INT)").expect("valid");
+    run(&mut s, "INSERT INTO v VALUES ('5', 1), ('5.0', 2)").expect("valid");
+    for _ in 0..3 {
+        assert_eq!(rows(&mut s, sql), ["5,1", "5.0,2"]);
+    }
+    run(&mut s, "DROP TABLE v").expect("valid");
+    run(&mut s, "RENAME TABLE old TO v").expect("valid");
+    for _ in 0..3 {
+        assert_eq!(rows(&mut s, sql), ["5,6"]);
+    }
+    run(&mut s, "TRUNCATE TABLE v").expect("valid");
+    assert_eq!(rows(&mut s, sql), Vec::<String>::new());
+    // another schema
+    run(&mut s, "CREATE DATABASE e; CREATE TABLE e.v (id INT PRIMARY KEY); INSERT INTO e.v VALUES (5)").expect("valid");
+    s.use_database("e").expect("it is there");
+    assert_eq!(rows(&mut s, sql), ["5"]);
+    // another mode
+    (0..3).for_each(|_| drop(rows(&mut s, "SELECT id FROM v WHERE \"id\" = 5")));
+    run(&mut s, "SET sql_mode = 'ANSI_QUOTES'").expect("valid");
+    assert_eq!(rows(&mut s, "SELECT id FROM v WHERE \"id\" = 5"), ["5"]);
+}
+
+#[test]
+fn transactions_see_what_they_should() {
+    let db = database();
+    let (mut a, mut b) = (session(&db), session(&db));
+    fill(&mut a);
+    let sql = "SELECT k FROM t WHERE id = 5";
+    (0..3).for_each(|_| assert_eq!(rows(&mut a, sql), ["5"]));
+    run(&mut a, "BEGIN").expect("valid");
+    assert_eq!(rows(&mut a, sql), ["5"]);
+    run(&mut b, "UPDATE t SET k = 100 WHERE id = 5").expect("valid");
+    assert_eq!(rows(&mut a, sql), ["5"], "repeatable read");
+    assert_eq!(rows(&mut b, sql), ["100"]);
+    run(&mut a, "COMMIT").expect("valid");
+    assert_eq!(rows(&mut a, sql), ["100"]);
+    run(&mut a, "BEGIN; UPDATE t SET k = 200 WHERE id = 5").expect("valid");
+    assert_eq!(rows(&mut a, sql), ["200"], "its own change");
+    assert_eq!(rows(&mut b, sql), ["100"]);
+    run(&mut b, "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED").expect("valid");
+    assert_eq!(rows(&mut b, sql), ["200"]);
+    run(&mut a, "ROLLBACK").expect("valid");
+    // a transaction keeps its tables from being dropped
+    run(&mut a, "BEGIN").expect("valid");
+    assert_eq!(rows(&mut a, sql), ["100"]);
+    run(&mut b, "SET lock_wait_timeout = 1").expect("valid");
+    assert_eq!(run(&mut b, "DROP TABLE t").err().map(|e| e.code().0), Some(1205));
+    run(&mut a, "COMMIT").expect("valid");
+    (0..3).for_each(|_| assert_eq!(rows(&mut a, sql), ["100"]));
+    run(&mut b, "DROP TABLE t").expect("nothing is locked any more");
+}
+
+#[test]
+fn prepared_statements_with_plans() {
+    let db = database();
+    let mut s = session(&db);
+    fill(&mut s);
+    let point = s.prepare(b"SELECT c FROM t WHERE id = ?").expect("valid").id;
+    let get = |s: &mut Session, id, value: Value, ty| {
+        let mut sink = Sink::default();
+        s.execute_prepared(id, &[(value, ty)], &mut sink).map(|()| sink.rows)
+    };
+    for i in 0..5 {
+        assert_eq!(get(&mut s, point, Value::Int(i), SqlType::BIGINT).expect("runs").len(), 1, "{i}");
+    }
+    let text = SqlType::varchar(2, Default::default());
+    for _ in 0..3 {
+        assert_eq!(get(&mut s, point, Value::str("5"), text).expect("runs"), ["Name5"]);
+        assert_eq!(get(&mut s, point, Value::Double(5.0), SqlType::Double).expect("runs"), ["Name5"]);
+        assert_eq!(get(&mut s, point, Value::Null, SqlType::Null).expect("runs"), Vec::<String>::new());
+        assert_eq!(
+            get(&mut s, point, Value::UInt(u64::MAX), SqlType::BIGINT_UNSIGNED).expect("runs"),
+            Vec::<String>::new()
+        );
+    }
+    let limited = s.prepare(b"SELECT id FROM t ORDER BY id LIMIT ?").expect("valid").id;
+    for n in [2, 3, 1, 0] {
+        let rows = get(&mut s, limited, Value::Int(n), SqlType::BIGINT).expect("runs");
+        assert_eq!(rows.len() as i64, n);
+    }
+    assert!(hits(&mut s) >= 3);
+}
