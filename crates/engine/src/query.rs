@@ -2,6 +2,7 @@
 
 mod explain;
 mod into;
+mod locking;
 pub(crate) mod meta;
 mod timestamps;
 
@@ -27,11 +28,11 @@ impl Session {
     /// Answers a query of the client.
     pub(crate) fn query(&mut self, query: &ast::Query, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         add(&self.db().status().com_select, 1);
-        if !query.locking.is_empty() {
-            return Err(Error::not_supported("FOR UPDATE and FOR SHARE"));
-        }
         if let Some(into) = &query.into {
             return self.query_into(query, into, more, sink);
+        }
+        if locking::has_locking(query) {
+            return self.locking_query(query, more, sink);
         }
         let logical = self.bind_query(query)?;
         let shape = ResultShape::new(meta::columns(&logical));
@@ -119,18 +120,19 @@ impl Session {
 
     /// Fixes what the running statement sees.
     pub(crate) fn runner(&mut self) -> Runner {
-        Runner { snapshot: self.read_snapshot() }
+        Runner::at(self.read_snapshot())
     }
 
     fn run_at(
         &self,
         snapshot: Snapshot,
+        skipping: &[(catalog::TableId, Snapshot)],
         plan: &Plan,
         stats: Option<&NodeStatsSet>,
         out: &mut dyn FnMut(&Batch) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let info = self.info();
-        let tables = StoreTables::new(self.db().store(), &snapshot);
+        let tables = StoreTables::new(self.db().store(), &snapshot).with_snapshots(skipping);
         let limit = match self.vars().uint("max_query_memory") {
             0 => self.db().memory().limit_bytes(),
             n => n as usize,
@@ -233,11 +235,18 @@ impl Session {
 /// A statement's snapshot, ready to run plans.
 pub(crate) struct Runner {
     snapshot: Snapshot,
+    /// Tables that are seen without the rows that others hold.
+    skipping: Vec<(catalog::TableId, Snapshot)>,
 }
 
 impl Runner {
     pub fn at(snapshot: Snapshot) -> Runner {
-        Runner { snapshot }
+        Runner { snapshot, skipping: Vec::new() }
+    }
+
+    /// Tables that are seen by other snapshots than the statement's.
+    pub fn skipping(self, skipping: Vec<(catalog::TableId, Snapshot)>) -> Runner {
+        Runner { skipping, ..self }
     }
 
     pub fn run(
@@ -247,7 +256,7 @@ impl Runner {
         stats: Option<&NodeStatsSet>,
         out: &mut dyn FnMut(&Batch) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        session.run_at(self.snapshot, plan, stats, out)
+        session.run_at(self.snapshot, &self.skipping, plan, stats, out)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tables of the storage layer, as one statement's snapshot sees them.
 
 use crate::context::{Candidates, IndexCursor, KeyCut, KeySpan, OrderedLeaves, TableReader, Tables, ZoneMaps};
-use catalog::{KeyBounds, TableDef};
+use catalog::{KeyBounds, TableDef, TableId};
 use std::ops::Bound;
 use std::sync::Arc;
 use storage::{KeyRange, Snapshot, Store, Table};
@@ -12,17 +12,25 @@ use vector::{Batch, Chunk, ChunkBuilder, Selection, Values, Vector};
 pub struct StoreTables<'a> {
     store: &'a Store,
     snapshot: &'a Snapshot,
+    /// Tables that are seen by snapshots of their own.
+    others: &'a [(TableId, Snapshot)],
 }
 
 impl<'a> StoreTables<'a> {
     pub fn new(store: &'a Store, snapshot: &'a Snapshot) -> StoreTables<'a> {
-        StoreTables { store, snapshot }
+        StoreTables { store, snapshot, others: &[] }
+    }
+
+    /// Has some tables seen by other snapshots.
+    pub fn with_snapshots(self, others: &'a [(TableId, Snapshot)]) -> StoreTables<'a> {
+        StoreTables { others, ..self }
     }
 }
 
 impl Tables for StoreTables<'_> {
     fn open(&self, table: &TableDef) -> Result<Arc<dyn TableReader + '_>> {
-        Ok(Arc::new(StoreReader { table: self.store.expect_table(table)?, snapshot: self.snapshot }))
+        let snapshot = self.others.iter().find(|(id, _)| *id == table.id).map_or(self.snapshot, |(_, s)| s);
+        Ok(Arc::new(StoreReader { table: self.store.expect_table(table)?, snapshot }))
     }
 }
 

@@ -4,19 +4,15 @@
 //! between is not the row that was found: the statement looks again, under a newer snapshot, keeping its locks.
 
 use crate::leaf::Leaf;
-use crate::table::Table;
-use crate::txn::{LockWait, Snapshot, Txn};
+use crate::txn::{Snapshot, Txn};
 use crate::undo::UndoKind;
-use crate::write::RowLock;
-use std::sync::Arc;
-use types::Result;
 
 /// What came of the wish to lock a row as a snapshot sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
-    /// The transaction holds the row, and its newest version is the one that the snapshot sees, or the transaction's own.
+    /// The transaction has the lock, and the row's newest version is the one that the snapshot sees, or the transaction's own.
     AsSeen,
-    /// The transaction holds the row, but it is another version than the snapshot's.
+    /// The transaction has the lock, but the row is another version than the snapshot's.
     Changed,
     /// The row does not exist any more.
     Gone,
@@ -26,7 +22,7 @@ pub enum Found {
 
 impl Leaf {
     /// Whether a transaction other than `txn` changed the row after `snapshot` was taken.
-    fn is_newer(&self, slot: usize, snapshot: &Snapshot, txn: &Txn) -> bool {
+    pub(crate) fn is_newer(&self, slot: usize, snapshot: &Snapshot, txn: &Txn) -> bool {
         let mut chain = self.newest(slot);
         while let Some(undo) = chain {
             match undo.kind {
@@ -35,28 +31,5 @@ impl Leaf {
             }
         }
         false
-    }
-}
-
-impl Table {
-    /// Makes `txn` the holder of the row and tells whether it still is as `snapshot` sees it. Errors as
-    /// [`Table::lock_row`].
-    pub fn lock_as_seen(
-        self: &Arc<Self>,
-        txn: &Arc<Txn>,
-        row_id: u64,
-        wait: LockWait,
-        snapshot: &Snapshot,
-    ) -> Result<Found> {
-        Ok(match self.lock_row(txn, row_id, wait)? {
-            RowLock::Gone => Found::Gone,
-            RowLock::Skipped => Found::Skipped,
-            // Nobody else changes it from here on, so the latch need not be held since it was locked.
-            RowLock::Locked => match self.rows().with(row_id, |leaf, slot| leaf.is_newer(slot, snapshot, txn)) {
-                Some(false) => Found::AsSeen,
-                Some(true) => Found::Changed,
-                None => Found::Gone,
-            },
-        })
     }
 }

@@ -12,6 +12,8 @@
 //!    chunk in place when nobody else holds it, and a copy of it otherwise.
 //! 3. A slot without a chain in a leaf without a creator has one version: what lies in place, if live, for everybody.
 
+use crate::shared::RowLockMode;
+use crate::shared::SharedLocks;
 use crate::txn::{Snapshot, Txn};
 use crate::undo::{Pruned, Undo, UndoKind, Versions};
 use std::ops::Range;
@@ -56,6 +58,7 @@ pub struct Leaf {
     columns: Box<[Arc<Chunk>]>,
     creator: Option<Creator>,
     versions: Option<Box<Versions>>,
+    shared: Option<Box<SharedLocks>>,
 }
 
 /// A string heap smaller than this is never compacted.
@@ -70,6 +73,7 @@ impl Leaf {
             columns: types.iter().map(|&p| Arc::new(Chunk::empty(p, 0))).collect(),
             creator: None,
             versions: None,
+            shared: None,
         }
     }
 
@@ -83,6 +87,7 @@ impl Leaf {
             columns: columns.into_iter().map(Arc::new).collect(),
             creator: Some(Creator { txn: txn.clone(), statement: txn.statement(), piece }),
             versions: None,
+            shared: None,
         }
     }
 
@@ -128,7 +133,8 @@ impl Leaf {
     ) -> bool {
         let mut exists = self.live.get(slot);
         while let Some(undo) = chain {
-            if undo.is_seen_by(snapshot) {
+            // A row that the snapshot's own transaction locked need not have the version that the snapshot sees.
+            if undo.is_seen_by(snapshot) && !matches!(undo.kind, UndoKind::Lock) {
                 break;
             }
             match &undo.kind {
@@ -142,8 +148,63 @@ impl Leaf {
         exists && creator_is_seen
     }
 
+    /// Other active transactions that share the row.
+    pub(crate) fn shared_by_others(&self, slot: usize, txn: &Txn) -> Vec<Arc<Txn>> {
+        self.shared.as_ref().map_or(Vec::new(), |s| s.others(slot, txn.id()).cloned().collect())
+    }
+
+    /// Makes `txn` one of those who share the row; says whether that is new.
+    pub(crate) fn share(&mut self, slot: usize, txn: &Arc<Txn>) -> bool {
+        self.shared.get_or_insert_default().add(slot, txn)
+    }
+
+    /// The transaction has ended: it shares no rows any more.
+    pub(crate) fn unshare(&mut self, txn_id: u64) {
+        if let Some(shared) = &mut self.shared {
+            shared.remove(txn_id);
+            if shared.is_empty() {
+                self.shared = None;
+            }
+        }
+    }
+
+    /// Whether `txn` holds the row exclusively, by having changed or locked it.
+    pub(crate) fn is_held_by(&self, slot: usize, txn: &Txn) -> bool {
+        match self.head(slot) {
+            Some(head) => head.txn.id() == txn.id(),
+            None => self.creator.as_ref().is_some_and(|c| c.txn.id() == txn.id()),
+        }
+    }
+
+    /// Whether SKIP LOCKED leaves the row out: another transaction holds it.
+    fn is_skipped(&self, slot: usize, snapshot: &Snapshot) -> bool {
+        let Some((own, mode)) = snapshot.skipping() else { return false };
+        let other = |t: &Arc<Txn>| t.id() != own && t.is_active();
+        let held = match (self.head(slot), &self.creator) {
+            (Some(head), _) => other(&head.txn),
+            (None, Some(creator)) => other(&creator.txn),
+            (None, None) => false,
+        };
+        let shared = || self.shared.as_ref().is_some_and(|s| s.others(slot, own).next().is_some());
+        held || mode == RowLockMode::Exclusive && shared()
+    }
+
     /// The rows that `snapshot` sees, with the wanted columns; `None` if there are none.
     pub fn view(&self, columns: &[usize], snapshot: &Snapshot) -> Option<Seen> {
+        let mut seen = self.view_all(columns, snapshot)?;
+        if snapshot.skipping().is_some() && (self.has_versions() || self.shared.is_some()) {
+            let mut positions = seen.selection.to_positions(seen.rows);
+            positions.retain(|&slot| !self.is_skipped(slot as usize, snapshot));
+            if positions.is_empty() {
+                return None;
+            }
+            seen.selection = Selection::Some(positions);
+        }
+        Some(seen)
+    }
+
+    /// As [`Leaf::view`], rows that SKIP LOCKED leaves out included.
+    fn view_all(&self, columns: &[usize], snapshot: &Snapshot) -> Option<Seen> {
         let seen = |selection| {
             let columns = columns.iter().map(|&c| self.columns[c].clone()).collect();
             Seen { rows: self.rows, columns, selection }
@@ -184,7 +245,7 @@ impl Leaf {
 
     /// Whether `snapshot` sees a row at `slot`.
     pub fn is_seen(&self, slot: usize, snapshot: &Snapshot) -> bool {
-        if slot >= self.rows {
+        if slot >= self.rows || self.is_skipped(slot, snapshot) {
             return false;
         }
         if !self.has_versions() {
@@ -201,7 +262,7 @@ impl Leaf {
         snapshot: &Snapshot,
         f: impl FnOnce(&dyn Fn(usize) -> (&'a Chunk, usize)) -> R,
     ) -> Option<R> {
-        if slot >= self.rows {
+        if slot >= self.rows || self.is_skipped(slot, snapshot) {
             return None;
         }
         let Some(head) = self.head(slot) else {

@@ -372,6 +372,12 @@ impl Versioned for Table {
         }
     }
 
+    fn unshare(&self, leaf_no: u64, txn_id: u64) {
+        if let Some(leaf) = self.slot(leaf_no).write().leaf_mut() {
+            leaf.unshare(txn_id);
+        }
+    }
+
     fn collect(&self, leaf_no: u64, oldest: u64) {
         let mut pruned: Vec<Pruned> = Vec::new();
         let mut keys: Vec<(u16, RowKeys)> = Vec::new();

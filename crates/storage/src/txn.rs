@@ -15,6 +15,7 @@
 //! 4. The first updater holds a row until it ends. Whoever wants the row sleeps on that transaction
 //!    ([`crate::row_wait`]); of a cycle of waits one fails with 1213 at once, a wait that lasts too long with 1205.
 
+use crate::shared::RowLockMode;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use crate::waits::{OwnerId, WaitGraph};
 use std::collections::{BTreeMap, VecDeque};
@@ -29,6 +30,8 @@ pub const ACTIVE: u64 = u64::MAX;
 pub trait Versioned: Send + Sync + Debug {
     /// Takes back the newest record of the changed row, or the whole leaf; it is the transaction's.
     fn undo(&self, change: Change);
+    /// The transaction has ended: it shares none of the leaf's rows any more.
+    fn unshare(&self, leaf_no: u64, txn_id: u64);
     /// Prunes the leaf's versions that every snapshot from `oldest` on sees.
     fn collect(&self, leaf_no: u64, oldest: u64);
 }
@@ -59,6 +62,8 @@ struct TxnLog {
     tables: Vec<Arc<dyn Versioned>>,
     /// (index into `tables`, change), oldest first.
     changes: Vec<(u32, Change)>,
+    /// Leaves where the transaction shares rows; each once in a row.
+    shared: Vec<(Arc<dyn Versioned>, u64)>,
 }
 
 /// A transaction.
@@ -177,7 +182,19 @@ impl Txn {
         log.changes.extend(changes.into_iter().map(|c| (idx as u32, c)));
     }
 
+    /// Notes that the transaction shares rows of a leaf of `table`.
+    pub(crate) fn note_shared(&self, table: &Arc<dyn Versioned>, leaf_no: u64) {
+        let mut log = self.log.lock();
+        if log.shared.last().is_none_or(|(t, n)| *n != leaf_no || !Arc::ptr_eq(t, table)) {
+            log.shared.push((table.clone(), leaf_no));
+        }
+    }
+
     fn end(&self) {
+        let shared = std::mem::take(&mut self.log.lock().shared);
+        for (table, leaf_no) in shared {
+            table.unshare(leaf_no, self.id);
+        }
         *self.ended.lock() = true;
         self.wake.notify_all();
     }
@@ -191,6 +208,8 @@ pub struct Snapshot {
     own: u64,
     /// Own statements below this one are seen.
     statement: u32,
+    /// SKIP LOCKED: rows that others hold against such a lock are not seen.
+    skip: Option<RowLockMode>,
     /// Others' changes are seen whether committed or not.
     dirty: bool,
     _registered: Arc<Registration>,
@@ -206,6 +225,17 @@ impl Snapshot {
         txn.commit_ts() <= self.ts
             || txn.id == self.own && statement < self.statement
             || self.dirty && txn.id != self.own
+    }
+
+    /// The same point in time, without the rows that others hold against such a lock.
+    pub fn skipping_locked(&self, mode: RowLockMode) -> Snapshot {
+        Snapshot { skip: Some(mode), ..self.clone() }
+    }
+
+    /// The own transaction's id and the lock that it wants of rows, with SKIP LOCKED.
+    #[inline]
+    pub(crate) fn skipping(&self) -> Option<(u64, RowLockMode)> {
+        self.skip.map(|mode| (self.own, mode))
     }
 
     /// The same point in time, seeing what `txn`'s statements before its current one changed.
@@ -343,7 +373,14 @@ impl TxnManager {
             *in_use.entry(ts).or_insert(0) += 1;
             ts
         };
-        Snapshot { ts, own, statement, dirty: false, _registered: Arc::new(Registration { ts, manager: self.clone() }) }
+        Snapshot {
+            ts,
+            own,
+            statement,
+            dirty: false,
+            skip: None,
+            _registered: Arc::new(Registration { ts, manager: self.clone() }),
+        }
     }
 
     /// The newest timestamp up to which everything is seen by every snapshot in use.

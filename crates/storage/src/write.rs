@@ -261,7 +261,7 @@ impl Table {
         txn.note(&table, changes);
     }
 
-    fn row_wanted(&self, mode: &str, row_id: u64) -> String {
+    pub(crate) fn row_wanted(&self, mode: &str, row_id: u64) -> String {
         format!("{mode} lock on row {row_id} of {}.{}", self.def().schema, self.def().name)
     }
 
@@ -277,23 +277,27 @@ impl Table {
         let Some(leaf_slot) = self.heap.slot(leaf_no) else { return Ok(Err(RowLock::Gone)) };
         let mut waiting = RowWait::new(&self.txns, txn);
         loop {
-            let owner = {
+            let owners = {
                 let mut state = leaf_slot.write();
                 let Some(leaf) = state.leaf_mut() else { return Ok(Err(RowLock::Gone)) };
                 match leaf.state(slot, txn) {
                     RowState::Gone => return Ok(Err(RowLock::Gone)),
-                    RowState::Held(owner) => owner,
+                    RowState::Held(owner) => vec![owner],
                     RowState::Free => {
-                        let (result, changed) = change(leaf, slot);
-                        if changed {
-                            self.note(txn, [Change::Row { leaf_no, slot: slot as u16 }]);
+                        let sharing = leaf.shared_by_others(slot, txn);
+                        if sharing.is_empty() {
+                            let (result, changed) = change(leaf, slot);
+                            if changed {
+                                self.note(txn, [Change::Row { leaf_no, slot: slot as u16 }]);
+                            }
+                            return Ok(Ok(result));
                         }
-                        return Ok(Ok(result));
+                        sharing
                     }
                 }
             };
             match wait {
-                LockWait::Wait => waiting.on(&[owner], || self.row_wanted("EXCLUSIVE", row_id))?,
+                LockWait::Wait => waiting.on(&owners, || self.row_wanted("EXCLUSIVE", row_id))?,
                 LockWait::NoWait => return Err(Error::lock_nowait()),
                 LockWait::SkipLocked => return Ok(Err(RowLock::Skipped)),
             }

@@ -13,7 +13,7 @@ mod delete;
 mod insert;
 pub mod source;
 mod table_writer;
-mod targets;
+pub(crate) mod targets;
 mod update;
 mod writer;
 

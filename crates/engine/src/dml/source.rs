@@ -7,7 +7,7 @@ use parser::ast;
 use plan::Plan;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use types::{Collation, Result, SqlType};
+use types::{Collation, Error, Result, SqlType};
 
 /// A planned query and its columns.
 pub(crate) struct BoundSource {
@@ -75,6 +75,9 @@ fn storable(ty: SqlType) -> SqlType {
 
 impl Session {
     pub(crate) fn bind_source(&self, query: &ast::Query) -> Result<BoundSource> {
+        if !query.locking.is_empty() {
+            return Err(Error::not_supported("locking clauses in INSERT ... SELECT and CREATE TABLE ... SELECT"));
+        }
         let logical = self.bind_query(query)?;
         let columns = logical
             .output

@@ -20,7 +20,7 @@ use plan::{Plan, PlanNode, PlanOp};
 use planner::bind::DmlTarget;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use storage::{Found, LockWait, Snapshot, Table, Txn};
+use storage::{Found, LockWait, RowLockMode, Snapshot, Table, Txn};
 use types::{Error, Result};
 use vector::{Batch, Values};
 
@@ -83,16 +83,16 @@ fn lock_all(batches: &[Batch], tables: &[(usize, Arc<Table>)], txn: &Arc<Txn>, s
     let mut as_seen = true;
     for batch in batches {
         for (column, table) in tables {
-            for row_id in row_ids(batch, *column).into_iter().flatten() {
-                as_seen &= table.lock_as_seen(txn, row_id, LockWait::Wait, snapshot)? == Found::AsSeen;
-            }
+            let ids: Vec<u64> = row_ids(batch, *column).into_iter().flatten().collect();
+            let found = table.lock_rows(txn, &ids, RowLockMode::Exclusive, LockWait::Wait, snapshot)?;
+            as_seen &= found.iter().all(|f| *f == Found::AsSeen);
         }
     }
     Ok(as_seen)
 }
 
 /// The row ids in a column of the query's output; `None` where an outer join found no row.
-pub(super) fn row_ids(batch: &Batch, column: usize) -> Vec<Option<u64>> {
+pub(crate) fn row_ids(batch: &Batch, column: usize) -> Vec<Option<u64>> {
     let (chunk, constant) = batch.columns[column].chunk();
     let Values::U64(ids) = &chunk.values else { panic!("row ids are BIGINT UNSIGNED") };
     let at = |i: usize| if constant { 0 } else { i };

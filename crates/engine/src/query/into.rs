@@ -18,11 +18,22 @@ impl Session {
             SelectInto::Outfile { .. } => return Err(Error::not_supported("SELECT ... INTO OUTFILE")),
             SelectInto::Dumpfile(_) => return Err(Error::not_supported("SELECT ... INTO DUMPFILE")),
         };
-        let logical = self.bind_query(query)?;
-        if logical.output.len() != vars.len() {
-            return Err(Error::wrong_number_of_columns_in_select());
+        let rows = if super::locking::has_locking(query) {
+            let bound = self.bind_locking(query)?;
+            if bound.width != vars.len() {
+                return Err(Error::wrong_number_of_columns_in_select());
+            }
+            self.locked_values(bound)?
+        } else {
+            let logical = self.bind_query(query)?;
+            if logical.output.len() != vars.len() {
+                return Err(Error::wrong_number_of_columns_in_select());
+            }
+            self.collect(logical, 1)?
+        };
+        if rows.len() > 1 {
+            return Err(Error::too_many_rows());
         }
-        let rows = self.collect(logical, 1)?;
         let found = rows.len() as u64;
         match rows.into_iter().next() {
             None => self.warn(Error::sp_fetch_no_data().into_warning(types::WarningLevel::Warning)),

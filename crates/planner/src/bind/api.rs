@@ -125,6 +125,7 @@ impl<'e> Binder<'e> {
             query_count: 0,
             assigned: HashMap::new(),
             update_targets: vec![],
+            row_ids: None,
             derived_depth: 0,
         }
     }
@@ -157,6 +158,8 @@ pub(super) struct Shared<'e> {
     pub assigned: HashMap<String, SqlType>,
     /// Tables that the statement changes; reading one in a subquery is error 1093.
     pub update_targets: Vec<TableId>,
+    /// Row ids that the outermost SELECT is to output, for locking clauses.
+    pub row_ids: Option<super::locking::RowIds>,
     /// Derived tables (which may read a target) being bound.
     pub derived_depth: usize,
 }

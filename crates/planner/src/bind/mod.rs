@@ -32,6 +32,7 @@ mod dml;
 mod expression;
 mod from;
 mod grouping;
+mod locking;
 mod names;
 mod order;
 mod query;
@@ -46,6 +47,7 @@ mod windows;
 
 pub use api::{Binder, SystemVariables};
 pub use dml::{BoundAssignment, BoundDelete, BoundUpdate, DmlTarget, NewValue};
+pub use locking::{BoundLocking, LockTarget};
 
 /// Tables in one FROM, as in MySQL.
 pub const MAX_JOIN_TABLES: usize = 61;

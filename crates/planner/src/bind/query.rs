@@ -47,6 +47,9 @@ impl<'a> Bind<'a, '_, '_> {
         if q.into.is_some() && usage != QueryUse::Top {
             return Err(Error::wrong_usage("INTO", "subquery"));
         }
+        if !q.locking.is_empty() && usage != QueryUse::Top {
+            return Err(Error::not_supported("locking clauses in subqueries"));
+        }
         self.shared.depth += 1;
         let mark = self.ctes.len();
         if let Some(with) = &q.with {

@@ -10,6 +10,7 @@
 use super::api::Bind;
 use super::from::conjuncts;
 use super::grouping::{Place, Regroup};
+use super::locking::RowIds;
 use super::order::{Key, keeps_order};
 use super::query::{Bound, QueryUse};
 use super::scope::{Block, Clause, Item};
@@ -40,6 +41,7 @@ impl<'a> Bind<'a, '_, '_> {
         let mut block = Block::new(Clause::From);
         block.named_windows = &s.windows;
         block.recursive_of = self.recursive_member.take();
+        block.row_ids = usage == QueryUse::Top && self.shared.row_ids.is_some();
         block.rollup = s.group_by.as_ref().is_some_and(|g| g.rollup);
         if let Some(name) = block.recursive_of {
             if s.group_by.is_some() || s.having.is_some() {
@@ -277,6 +279,7 @@ impl<'a> Bind<'a, '_, '_> {
             let id = self.project(&mut project, &local, &item.expr, &item.name);
             output.push((id, item.name.clone()));
         }
+        self.output_row_ids(s, block, &local, &mut project);
         let width = project.len();
         let mut sort: Vec<(Expr, bool)> = vec![];
         let mut hidden: Vec<(ColumnId, Expr)> = vec![];
@@ -327,6 +330,29 @@ impl<'a> Bind<'a, '_, '_> {
         }
         plan = self.limit(plan, limit)?;
         Ok(Bound { plan, output })
+    }
+
+    /// The row ids that locking clauses need pass through, where an output row stands for one row of each table.
+    fn output_row_ids(
+        &mut self,
+        s: &ast::Select,
+        block: &Block<'a>,
+        local: &HashSet<ColumnId>,
+        project: &mut Vec<(ColumnId, Expr)>,
+    ) {
+        if !block.row_ids || !matches!(self.shared.row_ids, Some(RowIds::Wanted)) {
+            return;
+        }
+        let sources = block.scope.sources.iter().enumerate();
+        let ids: Vec<(usize, ColumnId)> =
+            sources.filter_map(|(i, source)| Some((i, source.base.as_ref()?.row_id?))).collect();
+        let grouped = s.modifiers.distinct || ids.iter().any(|(_, id)| !local.contains(id));
+        self.shared.row_ids = Some(if grouped {
+            RowIds::Apart
+        } else {
+            project.extend(ids.iter().map(|(_, id)| (*id, self.shared.columns.expr(*id))));
+            RowIds::Output(block.scope.clone(), ids)
+        });
     }
 
     /// Adds an expression to a Project. A column that the input produces keeps its id; an outer one must not, lest it look

@@ -387,7 +387,7 @@ impl UniqueIndex {
         out: &mut [Option<u64>],
     ) {
         self.runs.find_each(&self.spec, rows.heap, run_keys, |row, leaf_no, slot, leaf| {
-            let seen = if leaf.has_versions() {
+            let seen = if leaf.has_versions() || snapshot.skipping().is_some() {
                 leaf.with_seen(slot, snapshot, |at| self.spec.equals(at, key(row))) == Some(true)
             } else {
                 leaf.is_live(slot)

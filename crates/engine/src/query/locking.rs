@@ -1,0 +1,170 @@
+//! SELECT ... FOR UPDATE and FOR SHARE.
+//!
+//! ```text
+//!   current snapshot ─▶ run the query ─▶ rows and their ids, kept ─▶ lock them ─▶ all as the snapshot sees them? ─▶ send
+//!          ▲                                                                         │ no
+//!          └──────────────────── again, keeping the locks ◀──────────────────────────┘
+//! ```
+//! What is sent is the newest version of rows that the transaction holds. Only rows that the query returns are locked,
+//! after WHERE, ORDER BY and LIMIT; gaps between rows never are. With SKIP LOCKED the search itself passes over rows that
+//! others hold, so that LIMIT counts free rows only.
+
+use super::{Runner, first_rows, meta, timestamps};
+use crate::dml::targets::row_ids;
+use crate::session::Session;
+use crate::sink::ResultSink;
+use catalog::TableId;
+use parser::ast::{self, LockStrength};
+use plan::Plan;
+use plan::logical::LogicalQuery;
+use planner::bind::{BoundLocking, LockTarget};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use storage::{Found, LockWait, RowLockMode, Snapshot, Table, Txn};
+use types::{Result, SqlType, Value};
+use vector::Batch;
+
+/// A planned locking query.
+struct LockingPlan {
+    plan: Plan,
+    width: usize,
+    targets: Vec<(LockTarget, Arc<Table>)>,
+    rows: Option<Plan>,
+}
+
+fn mode(target: &LockTarget) -> RowLockMode {
+    match target.strength {
+        LockStrength::Update => RowLockMode::Exclusive,
+        LockStrength::Share => RowLockMode::Shared,
+    }
+}
+
+fn wait(target: &LockTarget) -> LockWait {
+    match target.wait {
+        ast::LockWait::Wait => LockWait::Wait,
+        ast::LockWait::NoWait => LockWait::NoWait,
+        ast::LockWait::SkipLocked => LockWait::SkipLocked,
+    }
+}
+
+/// The query with the locking clauses, under parentheses that mean nothing.
+pub(super) fn has_locking(query: &ast::Query) -> bool {
+    let mut query = query;
+    loop {
+        match &query.body {
+            _ if !query.locking.is_empty() => return true,
+            ast::QueryBody::Nested(inner) => query = inner,
+            _ => return false,
+        }
+    }
+}
+
+impl Session {
+    /// Answers a query that locks rows.
+    pub(super) fn locking_query(&mut self, query: &ast::Query, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        let bound = self.bind_locking(query)?;
+        let mut metas = meta::columns(&bound.query);
+        metas.truncate(bound.width);
+        let mut local = timestamps::ToLocal::new(&metas, &self.time_zone());
+        let batches = self.locked_rows(bound)?;
+        let limit = self.vars().uint("sql_select_limit");
+        let mut sent = 0u64;
+        sink.columns(&metas)?;
+        for batch in &batches {
+            let left = limit - sent;
+            let cut = (batch.count() as u64 > left).then(|| first_rows(batch, left as usize));
+            let batch = &*local.convert(cut.as_ref().unwrap_or(batch));
+            sent += batch.count() as u64;
+            sink.batch(batch)?;
+        }
+        self.set_found_rows(sent);
+        sink.end_rows(&self.end_info(more))
+    }
+
+    pub(super) fn bind_locking(&self, query: &ast::Query) -> Result<BoundLocking> {
+        let info = self.info();
+        self.binder(&info).bind_locking_query(query)
+    }
+
+    /// The rows of a locking query as values: at most two, where one is wanted.
+    pub(super) fn locked_values(&mut self, bound: BoundLocking) -> Result<Vec<Vec<(Value, SqlType)>>> {
+        let types = output_types(&bound.query);
+        let batches = self.locked_rows(bound)?;
+        let mut rows = Vec::new();
+        for batch in &batches {
+            batch.selection.for_each(batch.rows, |i| {
+                if rows.len() < 2 {
+                    rows.push(batch.columns.iter().zip(&types).map(|(c, ty)| (c.value(i, ty), *ty)).collect());
+                }
+            });
+        }
+        Ok(rows)
+    }
+
+    /// Locks the rows and returns the query's output. Without a transaction the locks go at once.
+    fn locked_rows(&mut self, bound: BoundLocking) -> Result<Vec<Batch>> {
+        let store = self.db().store();
+        let targets =
+            bound.targets.into_iter().map(|t| Ok((t.clone(), store.expect_table(&t.table)?))).collect::<Result<_>>()?;
+        let (plan, rows) = (self.optimize(bound.query)?, bound.rows.map(|q| self.optimize(q)).transpose()?);
+        let plan = LockingPlan { plan, width: bound.width, targets, rows };
+        let txn = self.locking()?;
+        let savepoint = txn.savepoint();
+        let result = self.lock_until_stable(&plan, &txn);
+        self.end_change(savepoint, result)
+    }
+
+    fn lock_until_stable(&self, plan: &LockingPlan, txn: &Arc<Txn>) -> Result<Vec<Batch>> {
+        let warned = self.warnings().take();
+        loop {
+            self.check_killed()?;
+            self.warnings().take();
+            warned.iter().for_each(|w| self.warnings().push(w.clone()));
+            let snapshot = self.db().store().txns().snapshot_of(txn);
+            let found = self.run_whole(plan.rows.as_ref().unwrap_or(&plan.plan), &snapshot, &plan.targets)?;
+            if !lock_all(&found, &plan.targets, txn, &snapshot)? {
+                continue;
+            }
+            let mut output = match plan.rows {
+                None => found,
+                Some(_) => self.run_whole(&plan.plan, &snapshot, &plan.targets)?,
+            };
+            output.iter_mut().for_each(|b| b.columns.truncate(plan.width));
+            return Ok(output);
+        }
+    }
+
+    fn run_whole(&self, plan: &Plan, snapshot: &Snapshot, targets: &[(LockTarget, Arc<Table>)]) -> Result<Vec<Batch>> {
+        let skipping = targets.iter().filter(|(t, _)| wait(t) == LockWait::SkipLocked);
+        let skipping: Vec<(TableId, Snapshot)> =
+            skipping.map(|(t, _)| (t.table.id, snapshot.skipping_locked(mode(t)))).collect();
+        let mut batches = Vec::new();
+        Runner::at(snapshot.clone()).skipping(skipping).run(self, plan, None, &mut |batch| {
+            batches.push(batch.compact());
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(batches)
+    }
+}
+
+fn output_types(query: &LogicalQuery) -> Vec<SqlType> {
+    query.output.iter().map(|(id, _)| query.columns.get(*id).ty).collect()
+}
+
+/// Locks the rows; says whether all of them are as the snapshot sees them.
+fn lock_all(
+    batches: &[Batch],
+    targets: &[(LockTarget, Arc<Table>)],
+    txn: &Arc<Txn>,
+    snapshot: &Snapshot,
+) -> Result<bool> {
+    let mut as_seen = true;
+    for batch in batches {
+        for (target, table) in targets {
+            let ids: Vec<u64> = row_ids(batch, target.row_id).into_iter().flatten().collect();
+            let found = table.lock_rows(txn, &ids, mode(target), wait(target), snapshot)?;
+            as_seen &= found.iter().all(|f| *f == Found::AsSeen);
+        }
+    }
+    Ok(as_seen)
+}

@@ -1,0 +1,256 @@
+//! SELECT ... FOR UPDATE and FOR SHARE, waiting for rows, deadlocks.
+
+mod common;
+
+use common::{Client, Remote, database};
+use engine::Database;
+use std::sync::Arc;
+
+fn world() -> (Arc<Database>, Remote, Remote, Client) {
+    let db = database();
+    let mut c = Client::new(&db);
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY, v INT)");
+    c.ok("INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40)");
+    let (a, b) = (Remote::new(&db), Remote::new(&db));
+    for r in [&a, &b] {
+        r.ok("SET innodb_lock_wait_timeout = 10");
+        r.ok("BEGIN");
+    }
+    (db, a, b, c)
+}
+
+#[test]
+fn the_newest_version_is_read_and_held() {
+    let (_db, a, b, mut c) = world();
+    assert_eq!(b.ok("SELECT v FROM t WHERE id = 1"), ["10"]);
+    a.ok("UPDATE t SET v = 11 WHERE id = 1");
+    b.start("SELECT v FROM t WHERE id = 1 FOR UPDATE");
+    assert!(b.blocks());
+    a.ok("COMMIT");
+    assert_eq!(b.answer(), Ok(vec!["11".into()]));
+    assert_eq!(b.ok("SELECT v FROM t WHERE id = 1"), ["10"], "a plain read keeps to its snapshot");
+    assert_eq!(c.err("SELECT v FROM t WHERE id = 1 FOR UPDATE NOWAIT"), 3572);
+    assert_eq!(c.err("SELECT v FROM t WHERE id = 1 FOR SHARE NOWAIT"), 3572);
+    assert_eq!(c.ok("SELECT v FROM t WHERE id = 2 FOR UPDATE NOWAIT"), ["20"]);
+    // A row that came to fit, and one that ceased to.
+    a.ok("BEGIN");
+    a.ok("UPDATE t SET v = 99 WHERE id IN (2, 3)");
+    c.ok("SET innodb_lock_wait_timeout = 1");
+    assert_eq!(c.err("SELECT id FROM t WHERE v = 30 FOR UPDATE"), 1205);
+    b.start("SELECT id FROM t WHERE v < 35 ORDER BY id FOR UPDATE");
+    assert!(b.blocks());
+    a.ok("COMMIT");
+    assert_eq!(b.answer(), Ok(vec!["1".into()]));
+    b.ok("COMMIT");
+    assert_eq!(c.ok("SELECT v FROM t WHERE id = 1 FOR UPDATE NOWAIT"), ["11"]);
+}
+
+#[test]
+fn shared_locks() {
+    let (_db, a, b, mut c) = world();
+    assert_eq!(a.ok("SELECT v FROM t WHERE id = 1 FOR SHARE"), ["10"]);
+    assert_eq!(b.ok("SELECT v FROM t WHERE id = 1 LOCK IN SHARE MODE"), ["10"]);
+    assert_eq!(c.err("SELECT v FROM t WHERE id = 1 FOR UPDATE NOWAIT"), 3572);
+    assert_eq!(c.ok("SELECT v FROM t WHERE id = 1 FOR SHARE NOWAIT"), ["10"]);
+    // Both want to change it: one is the victim.
+    a.start("UPDATE t SET v = 11 WHERE id = 1");
+    assert!(a.blocks());
+    let victim = b.run("DELETE FROM t WHERE id = 1");
+    assert_eq!(victim, Err(1213));
+    assert_eq!(a.answer(), Ok(vec![]));
+    a.ok("COMMIT");
+    assert_eq!(c.ok("SELECT v FROM t WHERE id = 1"), ["11"]);
+    // One alone may: its own shared lock is not in the way.
+    a.ok("BEGIN");
+    a.ok("SELECT v FROM t WHERE id = 2 FOR SHARE");
+    a.ok("UPDATE t SET v = 21 WHERE id = 2");
+    // An insert of a key that is locked is a duplicate at once.
+    b.ok("BEGIN");
+    b.ok("SELECT v FROM t WHERE id = 3 FOR SHARE");
+    assert_eq!(c.err("INSERT INTO t VALUES (3, 0)"), 1062);
+    // Rolled back, the locks are gone.
+    b.ok("ROLLBACK");
+    c.ok("UPDATE t SET v = 31 WHERE id = 3");
+    a.ok("ROLLBACK");
+    assert_eq!(c.ok("SELECT v FROM t ORDER BY id"), ["11", "20", "31", "40"]);
+}
+
+#[test]
+fn skip_locked_is_a_queue() {
+    let (_db, a, b, mut c) = world();
+    let next = "SELECT id FROM t ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED";
+    assert_eq!(a.ok(next), ["1"]);
+    assert_eq!(b.ok(next), ["2"]);
+    c.ok("BEGIN");
+    assert_eq!(c.ok(next), ["3"]);
+    assert_eq!(c.ok("SELECT id FROM t WHERE id < 3 FOR SHARE SKIP LOCKED"), Vec::<String>::new());
+    a.ok("DELETE FROM t WHERE id = 1");
+    a.ok("COMMIT");
+    b.ok("ROLLBACK");
+    assert_eq!(a.ok(next), ["2"]);
+    c.ok("COMMIT");
+    // A shared lock is skipped by those who want to change the row only.
+    a.ok("BEGIN");
+    a.ok("SELECT * FROM t WHERE id = 2 FOR SHARE");
+    assert_eq!(c.ok("SELECT id FROM t FOR SHARE SKIP LOCKED"), ["2", "3", "4"]);
+    assert_eq!(c.ok("SELECT id FROM t FOR UPDATE SKIP LOCKED"), ["3", "4"]);
+    assert_eq!(c.ok("SELECT id FROM t WHERE id = 2 FOR UPDATE SKIP LOCKED"), Vec::<String>::new());
+}
+
+#[test]
+fn only_what_is_returned_is_locked() {
+    let (_db, a, _b, mut c) = world();
+    c.ok("CREATE TABLE u (id INT PRIMARY KEY, t_id INT)");
+    c.ok("INSERT INTO u VALUES (1, 1), (2, 2), (3, 9)");
+    let free = |c: &mut Client, table: &str| {
+        c.ok(&format!("SELECT id FROM {table} ORDER BY id FOR UPDATE SKIP LOCKED")).join(" ")
+    };
+    a.ok("SELECT id FROM t ORDER BY v DESC LIMIT 1 FOR UPDATE");
+    assert_eq!(free(&mut c, "t"), "1 2 3");
+    a.ok("ROLLBACK");
+    a.ok("BEGIN");
+    assert_eq!(a.ok("SELECT u.id, t.v FROM u LEFT JOIN t ON t.id = u.t_id ORDER BY u.id FOR UPDATE OF t").len(), 3);
+    assert_eq!((free(&mut c, "t"), free(&mut c, "u")), ("3 4".into(), "1 2 3".into()));
+    a.ok("ROLLBACK");
+    a.ok("BEGIN");
+    a.ok("SELECT * FROM t WHERE id IN (SELECT t_id FROM u) FOR UPDATE");
+    assert_eq!((free(&mut c, "t"), free(&mut c, "u")), ("3 4".into(), "1 2 3".into()));
+    a.ok("ROLLBACK");
+    a.ok("BEGIN");
+    // Rows behind an aggregate.
+    assert_eq!(a.ok("SELECT COUNT(*), SUM(v) FROM t WHERE v > 20 FOR UPDATE"), ["2,70"]);
+    assert_eq!(free(&mut c, "t"), "1 2");
+    assert_eq!(a.ok("SELECT DISTINCT v > 0 FROM t WHERE id = 1 FOR SHARE"), ["1"]);
+    assert_eq!(c.err("UPDATE t SET v = 0 WHERE id = 1 /* */ AND (SELECT 1 FROM t FOR UPDATE)"), 1235);
+    a.ok("SELECT v INTO @v FROM t WHERE id = 2 FOR UPDATE");
+    assert_eq!(a.ok("SELECT @v"), ["20"]);
+    assert_eq!(free(&mut c, "t"), "");
+    assert_eq!(c.err("SELECT * FROM t FOR UPDATE OF x"), 3568);
+    assert_eq!(c.err("SELECT * FROM t FOR UPDATE OF t FOR SHARE OF t"), 3569);
+    // Outside of a transaction the locks go with the statement.
+    a.ok("COMMIT");
+    c.ok("SELECT * FROM t FOR UPDATE");
+    assert_eq!(a.ok("SELECT COUNT(*) FROM t FOR UPDATE NOWAIT"), ["4"]);
+}
+
+#[test]
+fn a_killed_owner_lets_go() {
+    let (db, a, b, mut c) = world();
+    let mut owner = Client::new(&db);
+    owner.ok("BEGIN");
+    owner.ok("UPDATE t SET v = 0 WHERE id = 1");
+    a.start("UPDATE t SET v = v + 1 WHERE id = 1");
+    assert!(a.blocks());
+    b.start("SELECT v FROM t WHERE id = 1 FOR UPDATE");
+    assert!(b.blocks());
+    c.ok(&format!("KILL QUERY {}", b.process_id));
+    assert_eq!(b.answer(), Err(1317));
+    drop(owner);
+    assert_eq!(a.answer(), Ok(vec![]));
+    a.ok("COMMIT");
+    assert_eq!(c.ok("SELECT v FROM t WHERE id = 1"), ["11"]);
+}
+
+/// Sessions that lock rows in random order: nobody waits for a timeout, and of each deadlock one goes on.
+#[test]
+fn deadlock_storm() {
+    let (db, ..) = world();
+    let begun = std::time::Instant::now();
+    let totals: Vec<(u32, u32)> = std::thread::scope(|s| {
+        let threads: Vec<_> = (0..6u64)
+            .map(|seed| {
+                let db = db.clone();
+                s.spawn(move || {
+                    let mut c = Client::new(&db);
+                    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+                    let mut random = |n: u64| {
+                        state ^= state << 13;
+                        state ^= state >> 7;
+                        state ^= state << 17;
+                        state % n
+                    };
+                    let (mut done, mut failed) = (0, 0);
+                    for _ in 0..60 {
+                        c.ok("BEGIN");
+                        let mut change = || -> Result<(), u16> {
+                            for _ in 0..3 {
+                                let id = random(4) + 1;
+                                match random(3) {
+                                    0 => c.run(&format!("SELECT v FROM t WHERE id = {id} FOR SHARE"))?,
+                                    1 => c.run(&format!("SELECT v FROM t WHERE id = {id} FOR UPDATE"))?,
+                                    _ => c.run(&format!("UPDATE t SET v = v + 1 WHERE id = {id}"))?,
+                                };
+                            }
+                            Ok(())
+                        };
+                        match change() {
+                            Ok(()) => done += 1,
+                            Err(code) => {
+                                assert_eq!(code, 1213);
+                                failed += 1;
+                            }
+                        }
+                        c.ok("COMMIT");
+                    }
+                    (done, failed)
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().expect("no panic")).collect()
+    });
+    let (done, failed) = totals.iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    eprintln!("{done} done, {failed} victims in {:?}", begun.elapsed());
+    assert!(done > 100, "{totals:?}");
+    assert!(begun.elapsed().as_secs() < 20, "somebody waited for a timeout");
+}
+
+/// Money moves between accounts under every level; none is made or lost.
+#[test]
+fn transfers_keep_the_sum() {
+    for level in ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"] {
+        let (db, ..) = world();
+        std::thread::scope(|s| {
+            for seed in 0..4u64 {
+                let db = db.clone();
+                s.spawn(move || {
+                    let mut c = Client::new(&db);
+                    c.ok(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"));
+                    let mut random = fastrand_like(seed);
+                    for _ in 0..25 {
+                        let (from, to, n) = (random(4) + 1, random(4) + 1, random(9));
+                        c.ok("BEGIN");
+                        let moved = c
+                            .run(&format!("SELECT v FROM t WHERE id = {from} FOR UPDATE"))
+                            .and_then(|v| {
+                                let left: i64 = v[0].parse::<i64>().expect("a number") - n as i64;
+                                c.run(&format!("UPDATE t SET v = {left} WHERE id = {from}"))
+                            })
+                            .and_then(|_| c.run(&format!("UPDATE t SET v = v + {n} WHERE id = {to}")));
+                        match moved {
+                            Ok(_) if random(5) == 0 => c.ok("ROLLBACK"),
+                            Ok(_) => c.ok("COMMIT"),
+                            Err(code) => {
+                                assert_eq!(code, 1213, "{level}");
+                                c.ok("ROLLBACK")
+                            }
+                        };
+                        if level != "READ UNCOMMITTED" {
+                            assert_eq!(c.ok("SELECT SUM(v) FROM t"), ["100"], "{level}");
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(Client::new(&db).ok("SELECT SUM(v) FROM t"), ["100"], "{level}");
+    }
+}
+
+fn fastrand_like(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    move |n| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % n
+    }
+}

@@ -1,0 +1,182 @@
+//! Shared row locks: several transactions that keep a row as it is (SELECT ... FOR SHARE).
+//!
+//! ```text
+//!   exclusive: the newest record of the row's chain is an active transaction's     (crate::undo)
+//!   shared:    leaf.shared: slot 7 ─▶ [txn 3, txn 9]                               at most one of both, but for one owner
+//! ```
+//! A lock lies in the leaf of its row, under the leaf's latch, as the exclusive one does. Nothing is taken per row by
+//! scans: locks are for the rows that a statement returns or changes, those of one leaf under one latch.
+//!
+//! Invariants
+//! 1. A row that one transaction holds exclusively, no other holds; a row that others share, nobody can change.
+//! 2. Locks go when their transaction has ended, not before: a rollback to a savepoint keeps shared ones.
+
+use crate::current::Found;
+use crate::leaf::{Leaf, RowState};
+use crate::row_wait::RowWait;
+use crate::table::Table;
+use crate::txn::{Change, LockWait, Snapshot, Txn, Versioned};
+use std::sync::Arc;
+use types::{Error, Result};
+
+/// How a row is locked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RowLockMode {
+    /// Others may share it; nobody may change it.
+    Shared,
+    Exclusive,
+}
+
+impl RowLockMode {
+    pub fn name(self) -> &'static str {
+        match self {
+            RowLockMode::Shared => "SHARED",
+            RowLockMode::Exclusive => "EXCLUSIVE",
+        }
+    }
+}
+
+/// The shared locks of one leaf.
+#[derive(Debug, Default)]
+pub(crate) struct SharedLocks(Vec<(u16, Arc<Txn>)>);
+
+impl SharedLocks {
+    /// Other active transactions that share the row.
+    pub fn others(&self, slot: usize, txn_id: u64) -> impl Iterator<Item = &Arc<Txn>> {
+        let of_row = self.0.iter().filter(move |(s, t)| *s as usize == slot && t.id() != txn_id);
+        of_row.map(|(_, t)| t).filter(|t| t.is_active())
+    }
+
+    /// Says whether that is new.
+    pub fn add(&mut self, slot: usize, txn: &Arc<Txn>) -> bool {
+        let held = self.0.iter().any(|(s, t)| *s as usize == slot && t.id() == txn.id());
+        if !held {
+            self.0.push((slot as u16, txn.clone()));
+        }
+        !held
+    }
+
+    pub fn remove(&mut self, txn_id: u64) {
+        self.0.retain(|(_, t)| t.id() != txn_id);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What stands between a transaction and a row.
+enum Attempt {
+    Done(Found),
+    Held(Vec<Arc<Txn>>),
+}
+
+impl Leaf {
+    /// Locks the row if nobody is in the way; appends it to `locked` if the lock is new.
+    fn try_lock(
+        &mut self,
+        txn: &Arc<Txn>,
+        slot: usize,
+        mode: RowLockMode,
+        snapshot: &Snapshot,
+        locked: &mut Vec<usize>,
+    ) -> Attempt {
+        match self.state(slot, txn) {
+            RowState::Gone => return Attempt::Done(Found::Gone),
+            RowState::Held(owner) => return Attempt::Held(vec![owner]),
+            RowState::Free => {}
+        }
+        if mode == RowLockMode::Exclusive {
+            let others = self.shared_by_others(slot, txn);
+            if !others.is_empty() {
+                return Attempt::Held(others);
+            }
+            if self.lock(txn, slot) {
+                locked.push(slot);
+            }
+        } else if !self.is_held_by(slot, txn) && self.share(slot, txn) {
+            locked.push(slot);
+        }
+        Attempt::Done(if self.is_newer(slot, snapshot, txn) { Found::Changed } else { Found::AsSeen })
+    }
+}
+
+impl Table {
+    /// Locks rows for `txn`, in this order, and tells of each whether it still is as `snapshot` sees it. Errors: 1205,
+    /// 1213, 1317, and 3572 with [`LockWait::NoWait`].
+    pub fn lock_rows(
+        self: &Arc<Self>,
+        txn: &Arc<Txn>,
+        row_ids: &[u64],
+        mode: RowLockMode,
+        wait: LockWait,
+        snapshot: &Snapshot,
+    ) -> Result<Vec<Found>> {
+        let mut found = Vec::with_capacity(row_ids.len());
+        let leaf_of = |id: u64| self.split(id).0;
+        for of_leaf in row_ids.chunk_by(|a, b| leaf_of(*a) == leaf_of(*b)) {
+            let end = found.len() + of_leaf.len();
+            let mut waiting: Option<(u64, RowWait<'_>)> = None;
+            while found.len() < end {
+                let left = &of_leaf[of_leaf.len() - (end - found.len())..];
+                let Some(holders) = self.lock_some(txn, left, mode, snapshot, &mut found) else { break };
+                let row_id = of_leaf[of_leaf.len() - (end - found.len())];
+                match wait {
+                    LockWait::NoWait => return Err(Error::lock_nowait()),
+                    LockWait::SkipLocked => found.push(Found::Skipped),
+                    LockWait::Wait => {
+                        if waiting.as_ref().is_none_or(|(id, _)| *id != row_id) {
+                            waiting = Some((row_id, RowWait::new(self.txns(), txn)));
+                        }
+                        let (_, on) = waiting.as_mut().expect("set above");
+                        on.on(&holders, || self.row_wanted(mode.name(), row_id))?;
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Locks rows of one leaf until one is in other hands; answers with whose.
+    fn lock_some(
+        self: &Arc<Self>,
+        txn: &Arc<Txn>,
+        row_ids: &[u64],
+        mode: RowLockMode,
+        snapshot: &Snapshot,
+        found: &mut Vec<Found>,
+    ) -> Option<Vec<Arc<Txn>>> {
+        let (leaf_no, _) = self.split(*row_ids.first()?);
+        let Some(leaf_slot) = self.heap.slot(leaf_no) else {
+            found.extend(row_ids.iter().map(|_| Found::Gone));
+            return None;
+        };
+        let mut locked = Vec::new();
+        let mut state = leaf_slot.write();
+        let Some(leaf) = state.leaf_mut() else {
+            found.extend(row_ids.iter().map(|_| Found::Gone));
+            return None;
+        };
+        let mut holders = None;
+        for &row_id in row_ids {
+            match leaf.try_lock(txn, self.split(row_id).1, mode, snapshot, &mut locked) {
+                Attempt::Done(f) => found.push(f),
+                Attempt::Held(by) => {
+                    holders = Some(by);
+                    break;
+                }
+            }
+        }
+        match mode {
+            _ if locked.is_empty() => {}
+            RowLockMode::Exclusive => {
+                self.note(txn, locked.into_iter().map(|slot| Change::Row { leaf_no, slot: slot as u16 }));
+            }
+            RowLockMode::Shared => {
+                let table: Arc<dyn Versioned> = self.clone();
+                txn.note_shared(&table, leaf_no);
+            }
+        }
+        holders
+    }
+}
