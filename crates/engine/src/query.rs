@@ -3,6 +3,7 @@
 mod explain;
 mod into;
 mod locking;
+pub(crate) use locking::has_locking;
 pub(crate) mod meta;
 mod timestamps;
 

@@ -7,6 +7,7 @@
 use super::point::PointSelect;
 use super::{Body, CachedPlan, PlanEnv, QueryPlan};
 use crate::mdl::Object;
+use crate::query::has_locking;
 use crate::query::meta;
 use crate::session::Session;
 use crate::sink::ResultShape;
@@ -39,7 +40,7 @@ impl Session {
         // read first: a change during the work makes the plan stale at once
         let env = self.plan_env(params);
         let made = match statement {
-            Statement::Query(query) if query.into.is_none() && query.locking.is_empty() => {
+            Statement::Query(query) if query.into.is_none() && !has_locking(query) => {
                 self.build_query(query, params, &env.param_types).ok().flatten()
             }
             _ => None,

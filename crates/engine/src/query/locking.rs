@@ -48,7 +48,7 @@ fn wait(target: &LockTarget) -> LockWait {
 }
 
 /// The query with the locking clauses, under parentheses that mean nothing.
-pub(super) fn has_locking(query: &ast::Query) -> bool {
+pub(crate) fn has_locking(query: &ast::Query) -> bool {
     let mut query = query;
     loop {
         match &query.body {
@@ -65,7 +65,7 @@ impl Session {
         let bound = self.bind_locking(query)?;
         let mut metas = meta::columns(&bound.query);
         metas.truncate(bound.width);
-        let mut local = timestamps::ToLocal::new(&metas, &self.time_zone());
+        let mut local = timestamps::ToLocal::new(&metas, self);
         let batches = self.locked_rows(bound)?;
         let limit = self.vars().uint("sql_select_limit");
         let mut sent = 0u64;
