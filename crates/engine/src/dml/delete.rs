@@ -32,7 +32,7 @@ impl Session {
     fn plan_delete(&self, d: &ast::Delete) -> Result<(Plan, Vec<DmlTarget>)> {
         let bound = {
             let info = self.info();
-            Binder::new(self, &info, self).bind_delete(d)?
+            Binder::new(self, &info, self).with_params(self.params()).bind_delete(d)?
         };
         self.check_changeable(&bound.targets)?;
         let plan = self.optimize(bound.query)?;

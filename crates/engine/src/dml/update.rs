@@ -51,7 +51,7 @@ impl Session {
     fn plan_update(&self, u: &ast::Update) -> Result<UpdatePlan> {
         let BoundUpdate { query, targets, assignments } = {
             let info = self.info();
-            Binder::new(self, &info, self).bind_update(u)?
+            Binder::new(self, &info, self).with_params(self.params()).bind_update(u)?
         };
         self.check_changeable(&targets)?;
         let types = query.output.iter().map(|(id, _)| query.columns.get(*id).ty).collect();
