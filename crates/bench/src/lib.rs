@@ -6,6 +6,9 @@
 //!              ├─ leaf-locate   row position → leaf: division, shift, next leaf
 //!              ├─ filter        what one row costs a filter scan
 //!              ├─ sysbench      short transactions, beside MariaDB
+//!              ├─ flexasynch    batches of small operations by key, in this process and through the wire
+//!              ├─ row-locks     N clients take the time of one
+//!              ├─ index-rebuild CREATE INDEX on a table that has its rows
 //!              └─ dbt2          TPC-C's transactions and consistency conditions, beside MariaDB
 //! ```
 //! Invariants: every experiment prints the machine it ran on, its noise (least, median, most) and a hash of its result,
@@ -13,10 +16,13 @@
 
 mod dbt2;
 mod filter;
+mod flexasynch;
+mod index_rebuild;
 mod leaf_locate;
 mod local;
 mod machine;
 mod page;
+mod row_locks;
 mod scan_copy;
 mod scratch;
 mod servers;
@@ -47,6 +53,12 @@ pub enum Experiment {
     Sysbench(sysbench::SysbenchArgs),
     /// TPC-C's five transactions and its consistency conditions
     Dbt2(dbt2::Dbt2Args),
+    /// Batches of small operations by key, in this process and through a server
+    Flexasynch(flexasynch::FlexArgs),
+    /// Whether readers stand in each other's way
+    RowLocks(row_locks::RowLocksArgs),
+    /// How fast an ordered index is built over rows that are there
+    IndexRebuild(index_rebuild::IndexRebuildArgs),
 }
 
 /// Runs an experiment; prints its table to standard output and failures to standard error.
@@ -59,6 +71,9 @@ pub fn run(args: &Args) -> ExitCode {
         Experiment::Filter(a) => filter::run(a).map(|_| true),
         Experiment::Sysbench(a) => sysbench::run(a),
         Experiment::Dbt2(a) => dbt2::run(a),
+        Experiment::Flexasynch(a) => flexasynch::run(a),
+        Experiment::RowLocks(a) => row_locks::run(a),
+        Experiment::IndexRebuild(a) => index_rebuild::run(a),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -4,6 +4,7 @@ use crate::Failure;
 use catalog::{CatalogReader, Relation};
 use engine::{ColumnMeta, Database, EndInfo, OkInfo, Options, ResultSink, Session};
 use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 use storage::Table;
 use types::{Result, SqlType, Value};
@@ -71,7 +72,17 @@ impl ResultSink for Keep {
 impl Local {
     /// A new database with a schema `bench`. `threads` includes the session's own.
     pub fn open(threads: usize) -> std::result::Result<Local, Failure> {
-        let db = Database::open(Options { workers: Some(threads.saturating_sub(1)), ..Options::default() })?;
+        Local::open_with(threads, Options::default())
+    }
+
+    /// The same with its files under `dir`, and commits as durable as innodb_flush_log_at_trx_commit says.
+    pub fn open_durable(threads: usize, dir: &Path, durability: u8) -> std::result::Result<Local, Failure> {
+        let variables = vec![("innodb_flush_log_at_trx_commit".into(), durability.to_string())];
+        Local::open_with(threads, Options { dir: Some(dir.into()), variables, ..Options::default() })
+    }
+
+    fn open_with(threads: usize, options: Options) -> std::result::Result<Local, Failure> {
+        let db = Database::open(Options { workers: Some(threads.saturating_sub(1)), ..options })?;
         let session = db.session("root", "localhost");
         let mut local = Local { db, session, rows: Keep::default() };
         local.run("CREATE DATABASE bench; USE bench")?;

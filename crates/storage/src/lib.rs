@@ -43,6 +43,7 @@
 //! transaction holds.
 
 mod access;
+mod batch;
 mod bulk;
 mod check;
 mod current;
@@ -65,6 +66,7 @@ mod waits;
 mod write;
 
 pub use access::RunLeaves;
+pub use batch::Keys;
 pub use bulk::{BulkAppender, BulkDone, ColumnBuilder};
 pub use current::Found;
 pub use fetch::Fetched;

@@ -266,7 +266,7 @@ impl Table {
     }
 
     /// Runs `change` on the row once `txn` may change it. `Ok(None)`: the row is gone, or held by another and not waited for.
-    fn with_held<R>(
+    pub(crate) fn with_held<R>(
         self: &Arc<Self>,
         txn: &Arc<Txn>,
         row_id: u64,
