@@ -122,7 +122,11 @@ pub fn run(args: &IndexRebuildArgs) -> Result<bool, Failure> {
     }
     print!("\n{}", table::render(&HEAD, &rows));
     let verdict = if good { "reached" } else { "MISSED" };
-    facts.push(format!("goal of {} keys/s for one number {verdict}; after: {}", short(KEYS_PER_SECOND_GOAL), machine::describe()));
+    facts.push(format!(
+        "goal of {} keys/s for one number {verdict}; after: {}",
+        short(KEYS_PER_SECOND_GOAL),
+        machine::describe()
+    ));
     facts[1..].iter().for_each(|f| println!("{f}"));
     let page = Page {
         title: "Index rebuild".into(),

@@ -137,7 +137,8 @@ fn growth(cells: &[Cell], cell: &Cell, system: usize) -> f64 {
     median(&cell.rates[system]) / median(&first.rates[system]) * first.threads as f64
 }
 
-const HEAD: [&str; 8] = ["experiment", "system", "clients", "queries/s", "least", "most", "ms each", "times one client"];
+const HEAD: [&str; 8] =
+    ["experiment", "system", "clients", "queries/s", "least", "most", "ms each", "times one client"];
 
 /// Runs the experiment; whether throughput grew up to the cores, and stayed.
 pub fn run(args: &RowLocksArgs) -> Result<bool, Failure> {
@@ -185,7 +186,8 @@ pub fn run(args: &RowLocksArgs) -> Result<bool, Failure> {
     let verdict = if good { "grows up to the cores, and stays" } else { "does NOT grow up to the cores" };
     facts.push(format!("Nextleaf's throughput {verdict}; after: {}", machine::describe()));
     facts[1..].iter().for_each(|f| println!("{f}"));
-    let group = |c: &Cell| (format!("{}, {} clients", c.what.name(), c.threads), c.rates.iter().map(|r| median(r)).collect());
+    let group =
+        |c: &Cell| (format!("{}, {} clients", c.what.name(), c.threads), c.rates.iter().map(|r| median(r)).collect());
     let page = Page {
         title: "Row locks".into(),
         facts,

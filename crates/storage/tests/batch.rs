@@ -15,11 +15,7 @@ fn int_keys(table: &Table, keys: impl IntoIterator<Item = i64>) -> Chunk {
 
 fn state(store: &storage::Store, table: &Arc<Table>) -> BTreeMap<i64, i64> {
     let keys = int_keys(table, 0..100);
-    let found = table.read_by_key(
-        Keys { index: 0, parts: &[&keys], rows: 100 },
-        &[0, 1],
-        &store.txns().snapshot(),
-    );
+    let found = table.read_by_key(Keys { index: 0, parts: &[&keys], rows: 100 }, &[0, 1], &store.txns().snapshot());
     let seen = |i: usize| found.seen.as_ref().is_none_or(|s| s.get(i));
     let at = |c: usize, i: usize| found.columns[c].values.int_at(i).expect("it is a number");
     (0..100).filter(|&i| seen(i)).map(|i| (at(0, i), at(1, i))).collect()
@@ -76,7 +72,8 @@ fn a_row_that_comes_again_under_its_key_is_found() {
             let txn = store.txns().begin();
             let value = chunk(&table, 1, &[Value::Int(3)]);
             let parts = [&keys];
-            let updated = table.update_by_key(&txn, Keys { index: 0, parts: &parts, rows: 1 }, &[1], &[&value]).unwrap();
+            let updated =
+                table.update_by_key(&txn, Keys { index: 0, parts: &parts, rows: 1 }, &[1], &[&value]).unwrap();
             store.txns().commit(&txn);
             updated
         });

@@ -134,7 +134,8 @@ struct Line {
 
 /// Whether the goals are set for this line, and reached.
 fn verdict(line: &Line) -> String {
-    let in_question = line.at == "in process" && line.load.size <= 8 && line.load.batch >= 100 && line.load.threads >= 2;
+    let in_question =
+        line.at == "in process" && line.load.size <= 8 && line.load.batch >= 100 && line.load.threads >= 2;
     match in_question {
         false => "-".into(),
         true if Phase::ALL.iter().all(|&p| line.rates.most(p) >= p.goal()) => "ok".into(),
@@ -159,7 +160,12 @@ pub fn run(args: &FlexArgs) -> Result<bool, Failure> {
     let loads: Vec<Load> = (args.size.iter())
         .flat_map(|&size| args.threads.iter().map(move |&threads| (size, threads)))
         .flat_map(|(size, threads)| args.batch.iter().map(move |&batch| (size, threads, batch)))
-        .map(|(size, threads, batch)| Load { threads: threads.max(1), size, batch: batch.max(1), records: args.records })
+        .map(|(size, threads, batch)| Load {
+            threads: threads.max(1),
+            size,
+            batch: batch.max(1),
+            records: args.records,
+        })
         .collect();
     let mut lines = Vec::new();
     if args.at.contains(&Where::Process) {
@@ -216,7 +222,8 @@ mod tests {
     fn small_in_process() {
         for size in [8, 50] {
             let load = Load { threads: 2, size, batch: 16, records: 1000 };
-            let servers = ServerArgs { vs: vec![], durability: 2, only_others: false, server_option: vec![], out: None };
+            let servers =
+                ServerArgs { vs: vec![], durability: 2, only_others: false, server_option: vec![], out: None };
             let args = FlexArgs {
                 threads: vec![2],
                 size: vec![size],
