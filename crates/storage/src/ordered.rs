@@ -5,7 +5,7 @@
 //! ```
 //! See [`crate::index::ordered`] for when an ordered index exists and how it keeps up.
 
-use crate::index::btree::Tree;
+use crate::index::btree::{Entries, Tree};
 use crate::index::cursor::{Candidates, IndexCursor, KeyRange};
 use crate::index::encode::KeyEncoder;
 use crate::index::ordered::{KeyedRow, OrderedIndex, State};
@@ -28,6 +28,8 @@ pub struct IndexRows {
 /// Fewer rows than this are not worth a second thread to a build.
 const BUILD_ROWS_PER_THREAD: u64 = 50_000;
 const BUILD_THREADS_MAX: usize = 16;
+/// Entries read at a time where the caller does not say.
+const BATCH_ENTRIES: usize = 1024;
 
 impl Table {
     fn ordered(&self, index: usize) -> Option<Arc<OrderedIndex>> {
@@ -113,6 +115,30 @@ impl Table {
         out
     }
 
+    /// Looks up many keys at once: appends to `out` the candidates whose keys start with each of `keys`, in order of
+    /// `keys`, and to `ends` where those of each key end. False: the index has no ordered form.
+    pub fn index_get_many(&self, index: usize, keys: &[Vec<u8>], out: &mut Candidates, ends: &mut Vec<u32>) -> bool {
+        let set = self.indexes();
+        let Some(Some(ordered)) = set.ordered.get(index) else { return false };
+        self.make_live(&set, index, ordered);
+        if !ordered.leaves_out_runs
+            && let Some(tree) = ordered.tree()
+        {
+            tree.get_many(keys.len(), |i| &keys[i], out, ends);
+            return true;
+        }
+        let mut batch = Candidates::default();
+        for key in keys {
+            let range = KeyRange::prefix(key.clone());
+            let Some(mut cursor) = self.index_cursor(index, &range, false) else { return false };
+            while cursor.next(&mut batch, BATCH_ENTRIES) {
+                (0..batch.len()).for_each(|i| out.push(batch.key(i), batch.row_ids()[i]));
+            }
+            ends.push(out.len() as u32);
+        }
+        true
+    }
+
     /// The first row in the range that `snapshot` sees, from the low or (`reverse`) the high end: MIN and MAX.
     pub fn index_first(&self, index: usize, range: &KeyRange, reverse: bool, snapshot: &Snapshot) -> Option<u64> {
         let mut cursor = self.index_cursor(index, range, reverse)?;
@@ -154,7 +180,7 @@ impl Table {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let next_leaf = AtomicU64::new(0);
         let work = || {
-            let (mut entries, mut orphans) = (Vec::new(), Vec::new());
+            let (mut entries, mut orphans) = (Entries::new(ordered.encoder.width()), Vec::new());
             loop {
                 let leaf_no = next_leaf.fetch_add(1, Ordering::Relaxed);
                 if leaf_no >= leaf_count {
@@ -162,8 +188,9 @@ impl Table {
                 }
                 let slot = self.slot(leaf_no);
                 let _keys = slot.lock_keys();
-                self.leaf_entries(set, index, ordered, leaf_no, &mut entries, &mut orphans);
+                self.leaf_entries(set, index, ordered, leaf_no, &mut |k, r| entries.push(k, r), &mut orphans);
             }
+            entries.sort();
             (entries, orphans)
         };
         let threads = wanted.min(cores).min(BUILD_THREADS_MAX);
@@ -194,11 +221,12 @@ impl Table {
     fn catch_up(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex) {
         let Some(tree) = ordered.tree() else { return };
         let pending = ordered.pending();
-        let (mut entries, mut orphans) = (Vec::new(), Vec::new());
+        let (mut entries, mut orphans): (Vec<KeyedRow>, _) = (Vec::new(), Vec::new());
         for &leaf_no in &pending {
             let _keys = self.slot(leaf_no).lock_keys();
             entries.clear();
-            self.leaf_entries(set, index, ordered, leaf_no, &mut entries, &mut orphans);
+            let mut push = |key: &[u8], row_id| entries.push((key.to_vec(), row_id));
+            self.leaf_entries(set, index, ordered, leaf_no, &mut push, &mut orphans);
             entries.sort_unstable();
             entries.iter().for_each(|(key, row_id)| _ = tree.insert(key, *row_id));
         }
@@ -214,14 +242,14 @@ impl Table {
         used
     }
 
-    /// Appends the entries of all versions of the leaf's rows. Its key latch is held.
+    /// Calls `push` with the entries of all versions of the leaf's rows. Its key latch is held.
     fn leaf_entries(
         &self,
         set: &IndexSet,
         index: usize,
         ordered: &OrderedIndex,
         leaf_no: u64,
-        entries: &mut Vec<KeyedRow>,
+        push: &mut dyn FnMut(&[u8], u64),
         orphans: &mut Vec<KeyedRow>,
     ) {
         let first = match set.unique.get(index) {
@@ -230,25 +258,28 @@ impl Table {
         };
         let state = self.slot(leaf_no).read();
         let Some(leaf) = state.leaf() else { return };
+        let mut key = Vec::new();
         for slot in first..leaf.rows() {
             let row_id = self.row_id(leaf_no, slot);
             if !leaf.has_versions() {
                 if leaf.is_live(slot) {
-                    entries.push((key_in_place(&ordered.encoder, leaf, slot), row_id));
+                    key.clear();
+                    ordered.encoder.encode_row(&|c| (leaf.column(c), slot), &mut key);
+                    push(&key, row_id);
                 }
                 continue;
             }
             let mut last: Option<Vec<u8>> = None;
             leaf.each_version(slot, |at, ended_by| {
-                let mut key = Vec::new();
+                key.clear();
                 ordered.encoder.encode_row(at, &mut key);
                 if last.as_ref() != Some(&key) {
                     let columns = ordered.encoder.columns();
                     if ended_by.is_some_and(|c| !columns.iter().all(|k| c.contains(&(*k as u16)))) {
                         orphans.push((key.clone(), row_id));
                     }
-                    entries.push((key.clone(), row_id));
-                    last = Some(key);
+                    push(&key, row_id);
+                    last = Some(key.clone());
                 }
                 false
             });
@@ -291,10 +322,11 @@ impl Table {
             self.make_live(&set, i, ordered);
             let name = &set.def.indexes[i].name;
             let Some(tree) = ordered.tree() else { continue };
-            let mut wanted = Vec::new();
+            let mut wanted: Vec<KeyedRow> = Vec::new();
             for leaf_no in 0..self.leaf_count() {
                 let _keys = self.slot(leaf_no).lock_keys();
-                self.leaf_entries(&set, i, ordered, leaf_no, &mut wanted, &mut Vec::new());
+                let mut push = |key: &[u8], row_id| wanted.push((key.to_vec(), row_id));
+                self.leaf_entries(&set, i, ordered, leaf_no, &mut push, &mut Vec::new());
             }
             wanted.sort_unstable();
             wanted.dedup();

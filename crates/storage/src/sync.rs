@@ -15,6 +15,10 @@ mod imp {
     pub use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
     pub use std::sync::atomic;
 
+    #[inline]
+    pub fn spin(long: bool) {
+        if long { std::thread::yield_now() } else { std::hint::spin_loop() }
+    }
     pub fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
         m.lock()
     }
@@ -39,6 +43,9 @@ mod imp {
 
     const WHY: &str = "a panic under a latch ends the test";
 
+    pub fn spin(_: bool) {
+        shuttle::thread::yield_now();
+    }
     pub fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
         m.lock().expect(WHY)
     }
@@ -57,7 +64,13 @@ mod imp {
     }
 }
 
-pub use imp::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+pub use imp::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+
+/// Waits a moment for another thread's few instructions; `long`: it may not be running.
+#[inline]
+pub fn spin(long: bool) {
+    imp::spin(long);
+}
 
 /// The one latch order, outermost first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -89,7 +102,7 @@ pub enum Rank {
     IndexSet,
     /// What an ordered index has yet to take in.
     IndexLog,
-    /// An ordered index's tree.
+    /// The free nodes of an ordered index's tree, or its free key blocks.
     IndexTree,
     /// A table's shared dictionaries.
     Dictionary,

@@ -67,7 +67,7 @@ impl Interval {
 }
 
 /// The least byte string above all that start with `prefix`.
-fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|b| *b != 0xFF)?;
     let mut out = prefix[..=last].to_vec();
     out[last] += 1;
@@ -115,9 +115,26 @@ impl Candidates {
     }
 
     pub(crate) fn push(&mut self, key: &[u8], row_id: u64) {
+        self.push_with(row_id, |keys| keys.extend_from_slice(key));
+    }
+
+    /// `append` appends the key.
+    #[inline]
+    pub(crate) fn push_with(&mut self, row_id: u64, append: impl FnOnce(&mut Vec<u8>)) {
+        append(&mut self.keys);
         self.row_ids.push(row_id);
-        self.keys.extend_from_slice(key);
         self.ends.push(self.keys.len() as u32);
+    }
+
+    /// Where the list ends now, for [`Candidates::back_to`].
+    pub(crate) fn mark(&self) -> (usize, usize) {
+        (self.row_ids.len(), self.keys.len())
+    }
+
+    pub(crate) fn back_to(&mut self, mark: (usize, usize)) {
+        self.row_ids.truncate(mark.0);
+        self.ends.truncate(mark.0);
+        self.keys.truncate(mark.1);
     }
 
     /// The last candidate.

@@ -1,0 +1,199 @@
+//! Walking ranges, and estimating how long they are.
+//!
+//! One leaf is read at a time: its part of the range is copied out, then the leaf's version is checked. The way to the
+//! next leaf is the separator that bounds this one from above (below, when going backward), noted on the way down.
+
+use super::Tree;
+use super::keys::Target;
+use super::node::{Item, Node, Shape};
+use crate::index::cursor::Candidates;
+
+/// A place in the order of entries that owns its key.
+#[derive(Clone, Debug)]
+struct Place {
+    key: Vec<u8>,
+    row: u64,
+}
+
+/// A leaf on the way to which nothing changed until `version` was taken.
+struct Found<'t> {
+    leaf: Node<'t>,
+    version: u64,
+    count: usize,
+    /// Entries of the leaf lie on this side of it; `None`: the leaf is the last in this direction.
+    fence: Option<Place>,
+}
+
+/// Ranges estimated to have fewer entries are counted.
+const COUNT_ENTRIES_MAX: u64 = 512;
+
+impl Tree {
+    fn key_of(&self, item: Item, out: &mut Vec<u8>) {
+        match self.width {
+            Some(width) => out.extend_from_slice(&item.head.to_be_bytes()[..width]),
+            None => self.heap.append(item.head, item.rest, out),
+        }
+    }
+
+    fn place_of(&self, item: Item) -> Place {
+        let mut key = Vec::new();
+        self.key_of(item, &mut key);
+        Place { key, row: item.row }
+    }
+
+    /// The leaf that `target` belongs to, or (`before`) the one that has what lies right below it. `None` as target: the
+    /// last leaf. `None` as answer: somebody changed a node on the way.
+    fn find_leaf(&self, target: Option<&Target<'_>>, before: bool) -> Option<Found<'_>> {
+        let mut node = self.root();
+        let mut version = node.begin();
+        let mut fence: Option<Place> = None;
+        loop {
+            let (count, level) = node.meta();
+            let shape = self.shape(level);
+            if count > shape.cap {
+                return None;
+            }
+            if level == 0 {
+                return Some(Found { leaf: node, version, count, fence });
+            }
+            let i = target.map_or(count, |t| self.rank(&node, shape, count, t, !before));
+            let bound = if before { i.checked_sub(1) } else { (i < count).then_some(i) };
+            if let Some(bound) = bound {
+                fence = Some(self.place_of(node.item(shape, bound)));
+            }
+            (node, version) = self.descend(&node, version, i)?;
+        }
+    }
+
+    /// Appends entries from (`key`, `row_id`) on, in order, at most `max`, all below `end`. False: there are no more.
+    pub fn forward(&self, from: (&[u8], u64), end: Option<&[u8]>, max: usize, out: &mut Candidates) -> bool {
+        let mut from = Place { key: from.0.to_vec(), row: from.1 };
+        let most = out.len() + max;
+        loop {
+            let target = Target::new(&from.key, from.row);
+            let Some(found) = self.find_leaf(Some(&target), false) else { continue };
+            let mark = out.mark();
+            let first = self.rank(&found.leaf, &self.leaf, found.count, &target, false);
+            let last = match end {
+                None => found.count,
+                Some(end) => self.rank(&found.leaf, &self.leaf, found.count, &Target::new(end, 0), false),
+            };
+            let ended = last < found.count;
+            let full = last.saturating_sub(first) > most - out.len();
+            for i in first..last.min(first + (most - out.len())) {
+                self.push(&found.leaf, &self.leaf, i, out);
+            }
+            if !found.leaf.check(found.version) {
+                out.back_to(mark);
+                continue;
+            }
+            match found.fence {
+                _ if full => return true,
+                _ if ended => return false,
+                None => return false,
+                Some(fence) => from = fence,
+            }
+        }
+    }
+
+    /// Appends entries before (`key`, `row_id`), or from the end, in descending order, at most `max`, all from `start`
+    /// on. False: there are no more.
+    pub fn backward(&self, before: Option<(&[u8], u64)>, start: &[u8], max: usize, out: &mut Candidates) -> bool {
+        let mut before = before.map(|b| Place { key: b.0.to_vec(), row: b.1 });
+        let most = out.len() + max;
+        let start = Target::new(start, 0);
+        loop {
+            let target = before.as_ref().map(|b| Target::new(&b.key, b.row));
+            let Some(found) = self.find_leaf(target.as_ref(), true) else { continue };
+            let mark = out.mark();
+            let last = match &target {
+                None => found.count,
+                Some(t) => self.rank(&found.leaf, &self.leaf, found.count, t, false),
+            };
+            let first = self.rank(&found.leaf, &self.leaf, found.count, &start, false);
+            let ended = first > 0;
+            let full = last.saturating_sub(first) > most - out.len();
+            for i in (first..last).rev().take(most - out.len()) {
+                self.push(&found.leaf, &self.leaf, i, out);
+            }
+            if !found.leaf.check(found.version) {
+                out.back_to(mark);
+                continue;
+            }
+            match found.fence {
+                _ if full => return true,
+                _ if ended => return false,
+                None => return false,
+                Some(fence) => before = Some(fence),
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn push(&self, leaf: &Node<'_>, shape: &Shape, i: usize, out: &mut Candidates) {
+        let item = leaf.item(shape, i);
+        out.push_with(item.row, |key| self.key_of(item, key));
+    }
+
+    /// Whether the entry exists.
+    #[cfg(test)]
+    pub fn contains(&self, key: &[u8], row_id: u64) -> bool {
+        let target = Target::new(key, row_id);
+        loop {
+            let Some(found) = self.find_leaf(Some(&target), false) else { continue };
+            let at = self.rank(&found.leaf, &self.leaf, found.count, &target, false);
+            let there = at < found.count && found.leaf.is_at(&self.leaf, &self.heap, at, &target);
+            if found.leaf.check(found.version) {
+                return there;
+            }
+        }
+    }
+
+    /// About how many entries have keys from `start` on and below `end`: exactly if they are few.
+    pub fn estimate(&self, start: &[u8], end: Option<&[u8]>) -> u64 {
+        if end.is_some_and(|e| e <= start) {
+            return 0;
+        }
+        let lo = self.share_below(&Target::new(start, 0));
+        let hi = end.map_or(1.0, |e| self.share_below(&Target::new(e, 0)));
+        let about = ((hi - lo).max(0.0) * self.len() as f64) as u64;
+        if about >= COUNT_ENTRIES_MAX {
+            return about;
+        }
+        let mut counted = Candidates::default();
+        if self.forward((start, 0), end, COUNT_ENTRIES_MAX as usize * 2, &mut counted) {
+            return about.max(counted.len() as u64);
+        }
+        counted.len() as u64
+    }
+
+    /// About which share of the entries is below `target`, as if all children of a node had equally many.
+    fn share_below(&self, target: &Target<'_>) -> f64 {
+        loop {
+            if let Some(share) = self.try_share_below(target) {
+                return share;
+            }
+        }
+    }
+
+    fn try_share_below(&self, target: &Target<'_>) -> Option<f64> {
+        let (mut share, mut width) = (0.0, 1.0);
+        let mut node = self.root();
+        let mut version = node.begin();
+        loop {
+            let (count, level) = node.meta();
+            let shape = self.shape(level);
+            if count > shape.cap {
+                return None;
+            }
+            let i = self.rank(&node, shape, count, target, level > 0);
+            let of = if level > 0 { count + 1 } else { count.max(1) };
+            width /= of as f64;
+            share += width * i as f64;
+            if level == 0 {
+                return node.check(version).then_some(share);
+            }
+            (node, version) = self.descend(&node, version, i)?;
+        }
+    }
+}
