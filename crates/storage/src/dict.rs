@@ -69,6 +69,18 @@ impl SharedDict {
         dict
     }
 
+    /// Recovery: goes on from a dictionary that leaves share, if it is the longest so far.
+    pub fn restore(&self, dict: &Arc<StringDict>) {
+        let mut state = self.0.lock();
+        if dict.strings.views.len() <= state.codes.len() {
+            return;
+        }
+        let entries = dict.strings.views.len();
+        state.codes = (0..entries).map(|i| (dict.strings.bytes(i).into(), i as u8)).collect();
+        state.strings = dict.strings.clone();
+        state.snapshot = Some(dict.clone());
+    }
+
     pub fn bytes_allocated(&self) -> usize {
         let state = self.0.lock();
         state.strings.views.capacity() * 16 + state.strings.heap.bytes_allocated() + state.codes.capacity() * 32

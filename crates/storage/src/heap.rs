@@ -13,7 +13,7 @@
 //! (Evicted leaves will add `Cold` and `Loading` beside `Resident`.)
 
 use crate::leaf::Leaf;
-use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, Rank, ReadGuard, RwLock, WriteGuard};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Rank, ReadGuard, RwLock, WriteGuard};
 use std::sync::OnceLock;
 
 const FANOUT_BITS: u32 = 7;
@@ -56,11 +56,17 @@ impl LeafState {
 pub struct LeafSlot {
     latch: RwLock<LeafState>,
     keys: Mutex<()>,
+    /// The leaf may differ from its image in the last checkpoint.
+    dirty: AtomicBool,
 }
 
 impl Default for LeafSlot {
     fn default() -> LeafSlot {
-        LeafSlot { latch: RwLock::new(Rank::Leaf, LeafState::Vacant), keys: Mutex::new(Rank::LeafKeys, ()) }
+        LeafSlot {
+            latch: RwLock::new(Rank::Leaf, LeafState::Vacant),
+            keys: Mutex::new(Rank::LeafKeys, ()),
+            dirty: AtomicBool::new(false),
+        }
     }
 }
 
@@ -79,6 +85,16 @@ impl LeafSlot {
     #[inline]
     pub fn lock_keys(&self) -> MutexGuard<'_, ()> {
         self.keys.lock()
+    }
+
+    #[inline]
+    pub fn set_dirty(&self) {
+        self.dirty.store(true, Ordering::Release);
+    }
+
+    /// Whether it was dirty; it is clean now.
+    pub fn clean(&self) -> bool {
+        self.dirty.swap(false, Ordering::AcqRel)
     }
 }
 
@@ -124,6 +140,16 @@ impl Heap {
         let l1 = l2[digit(leaf_no, 2)].get()?;
         let l0 = l1[digit(leaf_no, 1)].get()?;
         Some(&l0[digit(leaf_no, 0)])
+    }
+
+    /// Makes slots up to `leaf_count`; they are vacant. Recovery only. False if there cannot be so many.
+    pub fn make_slots(&self, leaf_count: u64) -> bool {
+        while self.leaf_count() < leaf_count {
+            if self.take_slot().is_none() {
+                return false;
+            }
+        }
+        true
     }
 
     /// Takes the next slot; it is vacant. `None` if the heap is full.

@@ -179,7 +179,7 @@ impl Leaf {
     /// Whether SKIP LOCKED leaves the row out: another transaction holds it.
     fn is_skipped(&self, slot: usize, snapshot: &Snapshot) -> bool {
         let Some((own, mode)) = snapshot.skipping() else { return false };
-        let other = |t: &Arc<Txn>| t.id() != own && t.is_active();
+        let other = |t: &Arc<Txn>| t.id() != own && t.holds_rows();
         let held = match (self.head(slot), &self.creator) {
             (Some(head), _) => other(&head.txn),
             (None, Some(creator)) => other(&creator.txn),
@@ -301,12 +301,12 @@ impl Leaf {
             return RowState::Gone;
         }
         if let Some(head) = self.head(slot) {
-            if head.txn.id() != txn.id() && head.txn.is_active() {
+            if head.txn.id() != txn.id() && head.txn.holds_rows() {
                 return RowState::Held(head.txn.clone());
             }
         } else if let Some(c) = &self.creator
             && c.txn.id() != txn.id()
-            && c.txn.is_active()
+            && c.txn.holds_rows()
         {
             return RowState::Held(c.txn.clone());
         }
@@ -508,6 +508,61 @@ impl Leaf {
     /// Whether so many versions have gathered that a writer should prune.
     pub fn wants_prune(&self) -> bool {
         self.versions.as_ref().is_some_and(|v| v.wants_prune())
+    }
+
+    /// The versions of the row at `slot`, newest first.
+    pub(crate) fn chain(&self, slot: usize) -> Option<&Undo> {
+        self.head(slot).map(|h| &**h)
+    }
+
+    /// Every row's newest version: slots, which of them exist, columns.
+    pub(crate) fn contents(&self) -> (usize, Bitmap, Vec<Arc<Chunk>>) {
+        (self.rows, self.live.clone(), self.columns.to_vec())
+    }
+
+    /// Whether a change is there that `snapshot` does not see.
+    pub(crate) fn is_ahead_of(&self, snapshot: &Snapshot) -> bool {
+        let ahead = |u: &Undo| !u.is_seen_by(snapshot);
+        !self.creator_is_seen(snapshot) || self.versions.iter().flat_map(|v| v.iter()).any(|(_, head)| ahead(head))
+    }
+
+    /// A leaf as it was written once.
+    pub(crate) fn restored(rows: usize, live: Bitmap, columns: Vec<Chunk>) -> Leaf {
+        Leaf {
+            rows,
+            live_count: live.count_ones(),
+            live,
+            columns: columns.into_iter().map(Arc::new).collect(),
+            creator: None,
+            versions: None,
+            shared: None,
+        }
+    }
+
+    /// Recovery: has `set` overwrite columns at `slot`, which is made if need be, and lets the row exist or not.
+    pub(crate) fn replay(
+        &mut self,
+        slot: usize,
+        live: bool,
+        set: impl FnOnce(&mut [Arc<Chunk>]) -> Option<()>,
+    ) -> Option<()> {
+        if slot >= self.rows {
+            self.columns.iter_mut().for_each(|c| crate::image::row::grow(c, slot + 1));
+            self.rows = slot + 1;
+            self.live.resize(self.rows);
+        }
+        set(&mut self.columns)?;
+        self.live_count += live as usize;
+        self.live_count -= self.live.get(slot) as usize;
+        self.live.set(slot, live);
+        Some(())
+    }
+
+    /// Recovery: makes the zone maps that [`Leaf::replay`] dropped.
+    pub(crate) fn end_replay(&mut self) {
+        for chunk in self.columns.iter_mut().filter(|c| c.bounds.is_none()) {
+            Arc::make_mut(chunk).compute_bounds();
+        }
     }
 
     /// No row exists, and nobody can see one that did.

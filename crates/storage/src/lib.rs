@@ -43,16 +43,25 @@
 //! transaction holds.
 
 mod access;
+mod background;
 mod batch;
 mod bulk;
 mod check;
+mod checkpoint;
+mod codec;
 mod current;
+mod definitions;
 mod dict;
+mod durable;
 mod fetch;
 mod heap;
+mod image;
 mod index;
+pub mod io;
 mod leaf;
+mod log;
 mod ordered;
+mod recovery;
 mod row_wait;
 mod scan;
 mod shared;
@@ -66,13 +75,19 @@ mod waits;
 mod write;
 
 pub use access::RunLeaves;
+pub use background::Background;
 pub use batch::Keys;
 pub use bulk::{BulkAppender, BulkDone, ColumnBuilder};
+pub use checkpoint::run::CheckpointDone;
 pub use current::Found;
+pub use definitions::{DefinitionChange, Definitions, Object, ObjectKey, ObjectKind};
+pub use durable::{Durable, DurableOptions, LOG_BYTES_MAX};
 pub use fetch::Fetched;
 pub use index::cursor::{Candidates, IndexCursor, KeyRange};
 pub use index::encode::KeyEncoder;
+pub use log::group::{FlushMode, OnFatal, Redo};
 pub use ordered::{IndexEncoder, IndexRows};
+pub use recovery::{Progress, Report};
 pub use scan::{LeafView, Zone};
 pub use shared::RowLockMode;
 pub use store::{StorageOptions, Store};

@@ -44,7 +44,7 @@ impl SharedLocks {
     /// Other active transactions that share the row.
     pub fn others(&self, slot: usize, txn_id: u64) -> impl Iterator<Item = &Arc<Txn>> {
         let of_row = self.0.iter().filter(move |(s, t)| *s as usize == slot && t.id() != txn_id);
-        of_row.map(|(_, t)| t).filter(|t| t.is_active())
+        of_row.map(|(_, t)| t).filter(|t| t.holds_rows())
     }
 
     /// Says whether that is new.

@@ -86,6 +86,8 @@ pub enum Rank {
     MetadataOwners,
     /// The metadata locks that one session holds.
     MetadataHeld,
+    /// What a checkpoint must not see half done: definitions, the list of images.
+    Definitions,
     /// The map from table ids to tables.
     Store,
     /// A shard of a hash index. A row insert holds one a unique index, in index order.
@@ -118,6 +120,8 @@ pub enum Rank {
     DeadlockReport,
     /// The order of commits.
     Commit,
+    /// Where one sleeps who waits for the log.
+    Ticket,
     /// The set of snapshots in use.
     Snapshots,
     /// Cached statistics.

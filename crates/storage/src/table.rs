@@ -15,9 +15,9 @@ use crate::index::{ROW_IDS_MAX, Rows};
 use crate::leaf::Leaf;
 use crate::stats::StatsState;
 use crate::sync::{AtomicU64, Mutex, Ordering, Rank};
-use crate::txn::{Change, TxnManager, Versioned};
+use crate::txn::{Change, Txn, TxnManager, Versioned};
 use crate::undo::{Pruned, UndoKind};
-use catalog::TableDef;
+use catalog::{TableDef, TableEngine};
 use std::sync::Arc;
 use types::{Error, PhysType, Result, SqlType};
 use vector::Chunk;
@@ -27,7 +27,7 @@ use vector::Chunk;
 pub(crate) struct Tail {
     pub leaf_no: Option<u64>,
     /// Vacant slots whose leaves died.
-    free: Vec<u64>,
+    pub free: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -45,6 +45,8 @@ pub struct Table {
     row_count: AtomicU64,
     /// The next AUTO_INCREMENT value.
     auto_increment: AtomicU64,
+    /// Changes go into the redo log, and leaves into checkpoints.
+    logged: bool,
 }
 
 /// Slot width of a column, for choosing how many rows a leaf has.
@@ -88,6 +90,7 @@ impl Table {
             stats: StatsState::new(types.len()),
             row_count: AtomicU64::new(0),
             auto_increment: AtomicU64::new(1),
+            logged: def.engine == TableEngine::InnoDb && !def.temporary,
             types,
             def,
         })
@@ -114,6 +117,11 @@ impl Table {
     /// Leaf numbers are below this. Leaves attached later hold no rows that a snapshot taken before could see.
     pub fn leaf_count(&self) -> u64 {
         self.heap.leaf_count()
+    }
+
+    /// Whether it survives the process: changes go into the redo log, leaves into checkpoints.
+    pub fn logged(&self) -> bool {
+        self.logged
     }
 
     pub(crate) fn rows(&self) -> Rows<'_> {
@@ -213,6 +221,7 @@ impl Table {
             index.remove_run(leaf_no);
         }
         *self.slot(leaf_no).write() = LeafState::Vacant;
+        self.slot(leaf_no).set_dirty();
         tail.free.push(leaf_no);
     }
 
@@ -365,6 +374,14 @@ struct RowKeys {
 }
 
 impl Versioned for Table {
+    fn is_logged(&self) -> bool {
+        self.logged
+    }
+
+    fn put_images(&self, txn: &Txn, changes: &mut Vec<Change>, out: &mut Vec<u8>) {
+        self.put_changes(txn, changes, out);
+    }
+
     fn undo(&self, change: Change) {
         match change {
             Change::Row { leaf_no, slot } => self.undo_row(leaf_no, slot as usize),

@@ -1,7 +1,7 @@
 //! Transactions, snapshots, commit order, row-lock waits and the collection of old versions.
 //!
 //! ```text
-//!             begin                 commit: one store of commit_ts
+//!             begin                 commit: logged, then one store of commit_ts
 //!   (nothing) ─────▶ active ───────────────────────────────────────▶ committed at ts
 //!                      │ rollback: its records are undone, newest first
 //!                      └───────────────────────────────────────────▶ ended, as if it never was
@@ -15,6 +15,7 @@
 //! 4. The first updater holds a row until it ends. Whoever wants the row sleeps on that transaction
 //!    ([`crate::row_wait`]); of a cycle of waits one fails with 1213 at once, a wait that lasts too long with 1205.
 
+use crate::log::group::Redo;
 use crate::shared::RowLockMode;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use crate::waits::{OwnerId, WaitGraph};
@@ -34,6 +35,10 @@ pub trait Versioned: Send + Sync + Debug {
     fn unshare(&self, leaf_no: u64, txn_id: u64);
     /// Prunes the leaf's versions that every snapshot from `oldest` on sees.
     fn collect(&self, leaf_no: u64, oldest: u64);
+    /// Whether changes of it go into the redo log.
+    fn is_logged(&self) -> bool;
+    /// Appends the images of `txn`'s changes, which may be put in another order, for the redo log.
+    fn put_images(&self, txn: &Txn, changes: &mut Vec<Change>, out: &mut Vec<u8>);
 }
 
 /// What a transaction changed.
@@ -50,7 +55,7 @@ pub enum Change {
 }
 
 impl Change {
-    fn leaf_no(self) -> u64 {
+    pub(crate) fn leaf_no(self) -> u64 {
         match self {
             Change::Row { leaf_no, .. } | Change::Leaf { leaf_no } => leaf_no,
         }
@@ -78,6 +83,8 @@ pub struct Txn {
     /// Rows may have been let go before the end: by a rollback of a part.
     pub(crate) partly_undone: AtomicBool,
     owner: OwnerId,
+    /// Its rows are let go: it has ended, and what it committed is published.
+    let_go: AtomicBool,
     interrupted: AtomicBool,
     stop: OnceLock<Stop>,
     lock_wait_timeout_ms: AtomicU64,
@@ -190,11 +197,35 @@ impl Txn {
         }
     }
 
-    fn end(&self) {
+    /// Whether the rows that it changed or locked are its own still. Others may take them only when `last_published` has
+    /// reached its commit: a snapshot taken then for a current read sees what it changed.
+    #[inline]
+    pub fn holds_rows(&self) -> bool {
+        !self.let_go.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_commit_ts(&self, ts: u64) {
+        self.commit_ts.store(ts, Ordering::Release);
+    }
+
+    /// The images of its changes of logged tables; `None` if there are none.
+    fn images(&self, log: &TxnLog) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        let mut changes = Vec::new();
+        for (idx, table) in log.tables.iter().enumerate().filter(|(_, t)| t.is_logged()) {
+            changes.clear();
+            changes.extend(log.changes.iter().filter(|c| c.0 as usize == idx).map(|c| c.1));
+            table.put_images(self, &mut changes, &mut out);
+        }
+        (!out.is_empty()).then_some(out)
+    }
+
+    pub(crate) fn end(&self) {
         let shared = std::mem::take(&mut self.log.lock().shared);
         for (table, leaf_no) in shared {
             table.unshare(leaf_no, self.id);
         }
+        self.let_go.store(true, Ordering::Release);
         *self.ended.lock() = true;
         self.wake.notify_all();
     }
@@ -293,6 +324,8 @@ const GARBAGE_LEAVES_PER_COMMIT: usize = 64;
 /// All transactions of a store.
 #[derive(Debug)]
 pub struct TxnManager {
+    /// Set once, before the first commit, if the store is durable.
+    redo: OnceLock<Arc<Redo>>,
     last_published: AtomicU64,
     next_id: AtomicU64,
     commit: Mutex<()>,
@@ -306,6 +339,7 @@ pub struct TxnManager {
 impl TxnManager {
     pub fn new() -> Arc<TxnManager> {
         Arc::new(TxnManager {
+            redo: OnceLock::new(),
             last_published: AtomicU64::new(1),
             next_id: AtomicU64::new(1),
             commit: Mutex::new(Rank::Commit, ()),
@@ -337,6 +371,7 @@ impl TxnManager {
             wake: Condvar::new(),
             partly_undone: AtomicBool::new(false),
             owner,
+            let_go: AtomicBool::new(false),
             interrupted: AtomicBool::new(false),
             stop: OnceLock::new(),
             lock_wait_timeout_ms: AtomicU64::new(50_000),
@@ -394,15 +429,40 @@ impl TxnManager {
         self.last_published.load(Ordering::Acquire)
     }
 
-    /// Publishes all changes of `txn` at once; returns the commit timestamp.
-    pub fn commit(&self, txn: &Txn) -> u64 {
+    /// Transactions commit through `redo` from now on; `ts` is the newest timestamp that it gave.
+    pub(crate) fn set_redo(&self, redo: Arc<Redo>, ts: u64) {
+        self.last_published.store(ts, Ordering::Release);
+        let set = self.redo.set(redo);
+        debug_assert!(set.is_ok(), "a store has one log");
+    }
+
+    /// The redo log of a durable store.
+    pub fn redo(&self) -> Option<&Arc<Redo>> {
+        self.redo.get()
+    }
+
+    /// Every commit up to `ts` is visible. Only the one leader of the log calls it.
+    pub(crate) fn publish_up_to(&self, ts: u64) {
+        self.last_published.store(ts, Ordering::Release);
+    }
+
+    /// Makes all changes of `txn` durable, as innodb_flush_log_at_trx_commit asks, and publishes them at once; returns
+    /// the commit timestamp. May sleep until the log is written.
+    pub fn commit(&self, txn: &Arc<Txn>) -> u64 {
         assert!(txn.is_active(), "a transaction ends once");
-        let log = std::mem::take(&mut *txn.log.lock());
+        let log = {
+            let mut log = txn.log.lock();
+            // What it shares is let go at its end.
+            let shared = std::mem::take(&mut log.shared);
+            std::mem::replace(&mut *log, TxnLog { shared, ..TxnLog::default() })
+        };
         let ts = if log.changes.is_empty() {
             // Nobody waits for or looks at a transaction without changes; it takes no timestamp of its own.
             let ts = self.last_published();
             txn.commit_ts.store(ts, Ordering::Release);
             ts
+        } else if let Some(redo) = self.redo.get() {
+            redo.commit(self, txn, txn.images(&log))
         } else {
             let _order = self.commit.lock();
             let ts = self.last_published.load(Ordering::Relaxed) + 1;

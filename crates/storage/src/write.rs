@@ -258,7 +258,7 @@ impl Table {
 
     pub(crate) fn note(self: &Arc<Self>, txn: &Txn, changes: impl IntoIterator<Item = Change>) {
         let table: Arc<dyn Versioned> = self.clone();
-        txn.note(&table, changes);
+        txn.note(&table, changes.into_iter().inspect(|c| self.slot(c.leaf_no()).set_dirty()));
     }
 
     pub(crate) fn row_wanted(&self, mode: &str, row_id: u64) -> String {

@@ -332,6 +332,30 @@ impl UniqueIndex {
         dissolved(leaf_no, n);
     }
 
+    /// Makes all rows of a recovered leaf findable, without looking for conflicts. Nobody else uses the index.
+    pub fn rebuild_leaf(&self, rows: Rows<'_>, leaf_no: u64) {
+        let Some((chunks, n, ascending)) = rows.heap.slot(leaf_no).and_then(|slot| {
+            let state = slot.read();
+            let leaf = state.leaf()?;
+            let chunks: Vec<Arc<Chunk>> = self.spec.columns.iter().map(|&c| leaf.column(c).clone()).collect();
+            Some((chunks, leaf.rows(), runs::ascending(&self.spec, leaf)))
+        }) else {
+            return;
+        };
+        if ascending.is_some_and(|(min, max)| self.runs.add(&self.spec, rows.heap, leaf_no, n, &min, &max)) {
+            return;
+        }
+        let chunks: Vec<&Chunk> = chunks.iter().map(|c| &**c).collect();
+        for (slot, hash) in self.spec.hash_rows(&chunks, 0..n).into_iter().enumerate() {
+            let row_id = rows.row_id(leaf_no, slot);
+            if let Some(hash) = hash
+                && rows.with(row_id, Leaf::is_live) == Some(true)
+            {
+                self.enter(&mut self.lock(hash), hash, row_id);
+            }
+        }
+    }
+
     /// The leaf died or is rolled back, or its rows are in the hash: its run goes.
     pub fn remove_run(&self, leaf_no: u64) {
         self.runs.remove(leaf_no);

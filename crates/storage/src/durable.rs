@@ -1,0 +1,286 @@
+//! What makes a store durable: its folder, log, checkpoints, and the thread that looks after them.
+//!
+//! ```text
+//!   nextleaf.lock   held while the database is open
+//!   manifest        which images count, where the log begins
+//!   data-N.nlx      leaf images
+//!   redo-N.log      commits
+//! ```
+
+use crate::checkpoint::extent;
+use crate::checkpoint::manifest::{self, Manifest};
+use crate::checkpoint::run::{self, CheckpointDone, Draft, Moment};
+use crate::definitions::{self, DefinitionChange, Definitions};
+use crate::io::{Io, Lock, corrupt, failed};
+use crate::log::group::{FlushMode, OnFatal, Redo};
+use crate::log::read::LogStart;
+use crate::log::segment::{self, Writer};
+use crate::recovery::{self, Definer, OnProgress, Recovered};
+use crate::sync::{AtomicU64, Condvar, Mutex, Ordering, Rank};
+use crate::table::Table;
+use crate::txn::TxnManager;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use types::{Error, ErrorCode, Result};
+
+const LOCK_NAME: &str = "nextleaf.lock";
+
+/// How a store is made durable.
+#[derive(Debug)]
+pub struct DurableOptions {
+    pub flush: FlushMode,
+    /// A checkpoint begins when the log has grown by half of this since the last one (innodb_redo_log_capacity).
+    pub log_bytes_max: u64,
+    /// A segment of the log is closed when it has this size.
+    pub segment_bytes: u64,
+    /// Threads of recovery.
+    pub threads: usize,
+    pub on_fatal: OnFatal,
+}
+
+/// Default of innodb_redo_log_capacity.
+pub const LOG_BYTES_MAX: u64 = 512 << 20;
+
+impl Default for DurableOptions {
+    fn default() -> DurableOptions {
+        DurableOptions {
+            flush: FlushMode::default(),
+            log_bytes_max: LOG_BYTES_MAX,
+            segment_bytes: 64 << 20,
+            threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            on_fatal: OnFatal(Box::new(|e| {
+                eprintln!("nextleaf: {e}; nothing that was acknowledged is lost, but nothing more can be: giving up");
+                std::process::abort();
+            })),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct DefinitionState {
+    definitions: Definitions,
+    /// A change of them is on its way into the log.
+    busy: bool,
+}
+
+/// The durable side of a store.
+#[derive(Debug)]
+pub struct Durable {
+    io: Arc<dyn Io>,
+    dir: PathBuf,
+    redo: Arc<Redo>,
+    definitions: Mutex<DefinitionState>,
+    definitions_free: Condvar,
+    /// Absent while a checkpoint is made.
+    manifest: Mutex<Option<Manifest>>,
+    manifest_free: Condvar,
+    log_bytes_max: AtomicU64,
+    /// Where the log of the last checkpoint begins.
+    checkpoint_lsn: AtomicU64,
+    checkpoints: AtomicU64,
+    _lock: Box<dyn Lock>,
+}
+
+const WAIT: Duration = Duration::from_secs(1);
+
+impl Durable {
+    /// Recovers the folder, or begins a database there, and begins a new segment of the log.
+    pub fn open(
+        io: Arc<dyn Io>,
+        dir: &Path,
+        txns: &Arc<TxnManager>,
+        options: DurableOptions,
+        definer: Definer<'_>,
+        progress: OnProgress<'_>,
+    ) -> Result<(Durable, Recovered)> {
+        io.create_dir(dir).map_err(|e| failed("create", dir, &e))?;
+        let lock = lock(&*io, dir)?;
+        let manifest = match Manifest::read(&*io, dir)? {
+            Some(manifest) => manifest,
+            None => begin(&*io, dir)?,
+        };
+        let recovered = recovery::recover(&*io, dir, manifest, txns, options.threads, definer, progress)?;
+        run::remove_unneeded(&*io, dir, &recovered.manifest)?;
+        let writer = Writer::begin(&io, dir, options.segment_bytes, recovered.next_segment, recovered.end_lsn)?;
+        let redo = Arc::new(Redo::new(writer, recovered.last_ts, options.flush, options.on_fatal));
+        txns.set_redo(redo.clone(), recovered.last_ts);
+        let durable = Durable {
+            io,
+            dir: dir.into(),
+            redo,
+            definitions: Mutex::new(
+                Rank::Definitions,
+                DefinitionState { definitions: recovered.definitions.clone(), busy: false },
+            ),
+            definitions_free: Condvar::new(),
+            checkpoint_lsn: AtomicU64::new(recovered.manifest.log.lsn),
+            manifest: Mutex::new(Rank::Definitions, Some(recovered.manifest.clone())),
+            manifest_free: Condvar::new(),
+            log_bytes_max: AtomicU64::new(options.log_bytes_max),
+            checkpoints: AtomicU64::new(0),
+            _lock: lock,
+        };
+        Ok((durable, recovered))
+    }
+
+    pub fn redo(&self) -> &Arc<Redo> {
+        &self.redo
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub fn set_log_bytes_max(&self, bytes: u64) {
+        self.log_bytes_max.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Checkpoints since the start.
+    pub fn checkpoints(&self) -> u64 {
+        self.checkpoints.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of log that a recovery would read.
+    pub fn log_bytes(&self) -> u64 {
+        self.redo.lsn().saturating_sub(self.checkpoint_lsn.load(Ordering::Relaxed))
+    }
+
+    /// The log has grown so that a checkpoint is due.
+    pub fn is_checkpoint_due(&self) -> bool {
+        self.log_bytes() > self.log_bytes_max.load(Ordering::Relaxed) / 2
+    }
+
+    pub fn definitions(&self) -> Definitions {
+        self.definitions.lock().definitions.clone()
+    }
+
+    /// Logs one statement's changes of definitions; they are on stable storage when this returns.
+    pub fn define(&self, txns: &TxnManager, changes: &[DefinitionChange]) -> Result<()> {
+        let mut body = Vec::new();
+        definitions::put_changes(changes, &mut body);
+        {
+            let mut state = self.definitions.lock();
+            while state.busy {
+                state = self.definitions_free.wait(state, WAIT);
+            }
+            state.busy = true;
+        }
+        let logged = self.redo.define(txns, body);
+        let mut state = self.definitions.lock();
+        state.busy = false;
+        if logged.is_ok() {
+            changes.iter().for_each(|c| state.definitions.apply(c));
+        }
+        drop(state);
+        self.definitions_free.notify_all();
+        logged.map(|_| ())
+    }
+
+    /// The database now: a snapshot, and the definitions that go with it.
+    pub fn moment(&self, txns: &Arc<TxnManager>, tables: impl FnOnce() -> Vec<Arc<Table>>, id_max: u64) -> Moment {
+        let mut state = self.definitions.lock();
+        while state.busy {
+            state = self.definitions_free.wait(state, WAIT);
+        }
+        // No definition is on its way, so those that are there are exactly those up to the snapshot.
+        let mut definitions = state.definitions.clone();
+        definitions.table_id_max = definitions.table_id_max.max(id_max);
+        let tables = tables();
+        Moment { snapshot: txns.snapshot(), definitions, tables }
+    }
+
+    /// Makes a checkpoint. `moment` is called once the log's new segment has begun.
+    pub fn checkpoint(&self, txns: &Arc<TxnManager>, moment: impl FnOnce() -> Moment) -> Result<CheckpointDone> {
+        let last = {
+            let mut slot = self.manifest.lock();
+            loop {
+                match slot.take() {
+                    Some(manifest) => break manifest,
+                    None => slot = self.manifest_free.wait(slot, WAIT),
+                }
+            }
+        };
+        let made = self.make_checkpoint(txns, &last, moment);
+        let (manifest, result) = match made {
+            Ok((manifest, done)) => (manifest, Ok(done)),
+            Err(e) => (last, Err(e)),
+        };
+        *self.manifest.lock() = Some(manifest.clone());
+        self.manifest_free.notify_all();
+        let done = result?;
+        self.checkpoints.fetch_add(1, Ordering::Relaxed);
+        run::remove_unneeded(&*self.io, &self.dir, &manifest)?;
+        Ok(done)
+    }
+
+    fn make_checkpoint(
+        &self,
+        txns: &Arc<TxnManager>,
+        last: &Manifest,
+        moment: impl FnOnce() -> Moment,
+    ) -> Result<(Manifest, CheckpointDone)> {
+        let segment = self.redo.flush(txns, true)?;
+        let moment = moment();
+        let mut draft = Draft::new(&self.io, &self.dir, last);
+        let synced = draft.write_leaves(&moment, false).and_then(|()| self.redo.flush(txns, false));
+        if let Err(e) = synced {
+            draft.abandon();
+            return Err(e);
+        }
+        let done = draft.done;
+        let log = LogStart { segment: segment.number, lsn: segment.start_lsn, synced_lsn: self.redo.synced_lsn() };
+        match draft.finish(&self.io, &self.dir, log) {
+            Ok(manifest) => {
+                self.checkpoint_lsn.store(segment.start_lsn, Ordering::Relaxed);
+                Ok((manifest, done))
+            }
+            Err(run::Failed { error, draft: Some(draft) }) => {
+                draft.abandon();
+                Err(error)
+            }
+            Err(run::Failed { error, draft: None }) => {
+                self.redo.die(&error);
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes a copy of the database into `to`, which must be empty or not there.
+    pub fn backup(&self, to: &Path, moment: &Moment) -> Result<CheckpointDone> {
+        self.io.create_dir(to).map_err(|e| failed("create", to, &e))?;
+        let names = self.io.list(to).map_err(|e| failed("list", to, &e))?;
+        if let Some(name) = names.first() {
+            return Err(Error::new(
+                ErrorCode::GET_ERRNO,
+                format!("the folder {} is not empty: it has {name}", to.display()),
+            ));
+        }
+        run::write_copy(&self.io, to, moment)
+    }
+}
+
+fn lock(io: &dyn Io, dir: &Path) -> Result<Box<dyn Lock>> {
+    let path = dir.join(LOCK_NAME);
+    io.lock(&path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::WouldBlock => {
+            Error::new(ErrorCode::GET_ERRNO, format!("the database in {} is open in another process", dir.display()))
+        }
+        _ => failed("lock", &path, &e),
+    })
+}
+
+/// A new database. A folder that has a database's files but no manifest has lost it.
+fn begin(io: &dyn Io, dir: &Path) -> Result<Manifest> {
+    let names = io.list(dir).map_err(|e| failed("list", dir, &e))?;
+    let left = names.iter().find(|n| segment::number_of(n).is_some() || extent::number_of(n).is_some());
+    if let Some(name) = left {
+        let path = dir.join(manifest::NAME);
+        return Err(corrupt(&path, 0, format_args!("the file is missing, although {name} is there")));
+    }
+    let manifest = Manifest::empty();
+    match manifest.switch(io, dir) {
+        Ok(()) => Ok(manifest),
+        Err(manifest::SwitchError::Before(e) | manifest::SwitchError::After(e)) => Err(e),
+    }
+}

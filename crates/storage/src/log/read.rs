@@ -1,0 +1,148 @@
+//! The log after a crash.
+//!
+//! ```text
+//!   redo-7  | frame | frame | frame |            ends where redo-8 begins
+//!   redo-8  | frame | frame | bad   | ...        the last one: what follows the first bad frame is
+//!                                                 - a torn tail, if nothing proves that it was ever synced: cut
+//!                                                 - damage, if a later frame or the manifest says that it was
+//! ```
+
+use super::frame::{self, FRAME_HEADER_BYTES, FRAME_MAGIC, Kind, SEGMENT_HEADER_BYTES, SegmentHeader};
+use super::segment;
+use crate::io::{self, Io, corrupt, failed};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use types::Result;
+
+/// The frames of the log from a checkpoint's position on, checked.
+#[derive(Debug, Default)]
+pub struct LogScan {
+    pub segments: Vec<SegmentScan>,
+    /// Where the log ends: whatever lies behind is not to be looked at again.
+    pub end_lsn: u64,
+    /// The next segment's number.
+    pub next_segment: u64,
+    /// Bytes that were cut off, and where.
+    pub torn: Option<(PathBuf, u64, u64)>,
+}
+
+#[derive(Debug)]
+pub struct SegmentScan {
+    pub path: PathBuf,
+    pub bytes: Vec<u8>,
+    pub frames: Vec<FrameAt>,
+}
+
+#[derive(Clone, Debug)]
+pub struct FrameAt {
+    pub kind: Kind,
+    pub ts: u64,
+    pub body: Range<usize>,
+}
+
+impl SegmentScan {
+    pub fn body(&self, frame: &FrameAt) -> &[u8] {
+        &self.bytes[frame.body.clone()]
+    }
+}
+
+/// Where the manifest says that the log to be replayed begins, and how much of it is known to be on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogStart {
+    pub segment: u64,
+    pub lsn: u64,
+    pub synced_lsn: u64,
+}
+
+/// Reads and checks all segments from `start` on.
+pub fn scan(io: &dyn Io, dir: &Path, start: LogStart) -> Result<LogScan> {
+    let names = io.list(dir).map_err(|e| failed("list", dir, &e))?;
+    let mut numbers: Vec<u64> = names.iter().filter_map(|n| segment::number_of(n)).collect();
+    numbers.retain(|n| *n >= start.segment);
+    numbers.sort_unstable();
+    let mut scan = LogScan { end_lsn: start.lsn, next_segment: start.segment, ..LogScan::default() };
+    let mut proof = start.synced_lsn;
+    for (i, &number) in numbers.iter().enumerate() {
+        let path = segment::path(dir, number);
+        if number != scan.next_segment {
+            let missing = segment::path(dir, scan.next_segment);
+            return Err(corrupt(&missing, 0, "the file is missing, and later ones are there"));
+        }
+        let bytes = io::read_all(io, &path).map_err(|e| failed("read", &path, &e))?;
+        let is_last = i + 1 == numbers.len();
+        let Some(header) = SegmentHeader::from_bytes(&bytes).filter(|h| h.number == number) else {
+            if !is_last {
+                return Err(corrupt(&path, 0, "the header of a log segment is bad"));
+            }
+            // It was being made when the power went.
+            scan.torn.get_or_insert((path, 0, bytes.len() as u64));
+            break;
+        };
+        close_previous(&mut scan, header.start_lsn)?;
+        read_segment(&mut scan, path, bytes, header, &mut proof);
+        scan.next_segment = number + 1;
+    }
+    if scan.end_lsn < proof {
+        return Err(bad_end(&scan, dir, start.segment));
+    }
+    Ok(scan)
+}
+
+fn bad_end(scan: &LogScan, dir: &Path, first: u64) -> types::Error {
+    let what = "a log record is bad or missing, and later ones show that it was written";
+    match (&scan.torn, scan.segments.last()) {
+        (Some((path, offset, _)), _) => corrupt(path, *offset, what),
+        (None, Some(last)) => corrupt(&last.path, last.bytes.len() as u64, what),
+        (None, None) => corrupt(&segment::path(dir, first), 0, what),
+    }
+}
+
+/// The next segment says where the one before it ended.
+fn close_previous(scan: &mut LogScan, start_lsn: u64) -> Result<()> {
+    if scan.end_lsn < start_lsn {
+        let (path, offset) = match (&scan.torn, scan.segments.last()) {
+            (Some((path, offset, _)), _) => (path.clone(), *offset),
+            (None, Some(last)) => (last.path.clone(), last.bytes.len() as u64),
+            (None, None) => (PathBuf::from("the first log segment"), 0),
+        };
+        return Err(corrupt(&path, offset, "log records are bad or missing, and a later segment follows"));
+    }
+    // A tail that an earlier recovery cut off may have whole frames in it: they do not count.
+    let mut extra = scan.end_lsn - start_lsn;
+    while extra > 0 {
+        let Some(frame) = scan.segments.last_mut().and_then(|s| s.frames.pop()) else { break };
+        extra = extra.saturating_sub((frame.body.len() + FRAME_HEADER_BYTES) as u64);
+    }
+    scan.end_lsn = start_lsn;
+    scan.torn = None;
+    Ok(())
+}
+
+fn read_segment(scan: &mut LogScan, path: PathBuf, bytes: Vec<u8>, header: SegmentHeader, proof: &mut u64) {
+    let mut frames = Vec::new();
+    let mut at = SEGMENT_HEADER_BYTES as usize;
+    while let Some((frame, body)) = bytes.get(at..).and_then(|b| frame::get(b, header.number)) {
+        let from = at + FRAME_HEADER_BYTES;
+        *proof = (*proof).max(frame.synced);
+        frames.push(FrameAt { kind: frame.kind, ts: frame.ts, body: from..from + body.len() });
+        at = from + body.len();
+    }
+    scan.end_lsn = header.start_lsn + (at as u64).saturating_sub(SEGMENT_HEADER_BYTES);
+    let rest = bytes.get(at..).unwrap_or_default();
+    if rest.iter().any(|b| *b != 0) {
+        scan.torn = Some((path.clone(), at as u64, rest.len() as u64));
+        // Whole frames behind the bad one may prove that it was synced once.
+        for found in memchr::memmem::find_iter(rest, &FRAME_MAGIC) {
+            if let Some((frame, _)) = frame::get(&rest[found..], header.number) {
+                *proof = (*proof).max(frame.synced);
+            }
+        }
+    }
+    // A transaction whose last part is missing never was.
+    while frames.last().is_some_and(|f: &FrameAt| f.kind == Kind::Part) {
+        let part = frames.pop().expect("there is one");
+        scan.end_lsn -= (part.body.len() + FRAME_HEADER_BYTES) as u64;
+        scan.torn = Some((path.clone(), (part.body.start - FRAME_HEADER_BYTES) as u64, part.body.len() as u64));
+    }
+    scan.segments.push(SegmentScan { path, bytes, frames });
+}
