@@ -201,7 +201,13 @@ impl ExecContext<'_> {
     /// Called at least once a batch by everything that may take long.
     #[inline]
     pub fn check_killed(&self) -> Result<()> {
-        if self.killed.load(Relaxed) { Err(interrupted()) } else { Ok(()) }
+        if self.killed.load(Relaxed) { Err(self.interrupted()) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn interrupted(&self) -> Error {
+        self.memory.abandon();
+        Error::new(ErrorCode::QUERY_INTERRUPTED, "Query execution was interrupted")
     }
 
     pub(crate) fn eval<'e>(&'e self, params: &'e Params) -> EvalContext<'e> {
@@ -213,11 +219,6 @@ impl ExecContext<'_> {
             killed: self.killed,
         }
     }
-}
-
-#[cold]
-fn interrupted() -> Error {
-    Error::new(ErrorCode::QUERY_INTERRUPTED, "Query execution was interrupted")
 }
 
 /// For statements that read no table and for tests.

@@ -14,7 +14,7 @@
 //! 2. A child's bytes are also counted in every ancestor.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use types::{Error, Result};
 
 /// Bytes in use under a limit, with an optional parent that is charged too.
@@ -26,6 +26,8 @@ pub struct MemoryAccountant {
     parent: Option<Arc<MemoryAccountant>>,
     /// Counts one operator's bytes; the limits are its parent's.
     is_gauge: bool,
+    /// The statement was stopped: what it holds is freed behind its back.
+    abandoned: AtomicBool,
 }
 
 impl MemoryAccountant {
@@ -37,6 +39,7 @@ impl MemoryAccountant {
             peak_bytes: AtomicUsize::new(0),
             parent: None,
             is_gauge: false,
+            abandoned: AtomicBool::new(false),
         })
     }
 
@@ -48,6 +51,7 @@ impl MemoryAccountant {
             peak_bytes: AtomicUsize::new(0),
             parent: Some(parent.clone()),
             is_gauge: false,
+            abandoned: AtomicBool::new(false),
         })
     }
 
@@ -59,7 +63,13 @@ impl MemoryAccountant {
             peak_bytes: AtomicUsize::new(0),
             parent: Some(statement.clone()),
             is_gauge: true,
+            abandoned: AtomicBool::new(false),
         })
+    }
+
+    /// Notes that the statement was stopped, and waits for nothing but to give its answer.
+    pub fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Relaxed);
     }
 
     /// Whose limit counts: the parent of a gauge, else itself.
@@ -120,6 +130,8 @@ impl MemoryAccountant {
 
 /// The part of a statement's limit that each operator's state may hold whatever others do.
 const GUARANTEED_SHARE: usize = 16;
+/// Less than this is freed at once.
+const FREED_IN_PLACE_MAX: usize = 4 << 20;
 
 /// Bytes held by one state of one operator; returned on drop.
 #[derive(Debug)]
@@ -140,6 +152,20 @@ impl Reservation {
 
     pub fn peak(&self) -> usize {
         self.peak
+    }
+
+    /// Frees `garbage`, on which these bytes were spent. The system takes long to take back gigabytes: a statement that
+    /// was stopped leaves them to a thread of their own. The bytes stay charged until they are free.
+    pub fn free<T: Send + 'static>(&mut self, garbage: T) {
+        let mut bytes = self.take();
+        if bytes.bytes < FREED_IN_PLACE_MAX || !self.accountant.statement().abandoned.load(Ordering::Relaxed) {
+            return;
+        }
+        // Where no thread is to be had, the closure is dropped here, and all with it.
+        let _ = std::thread::Builder::new().name("nextleaf-free".into()).spawn(move || {
+            drop(garbage);
+            bytes.force(0);
+        });
     }
 
     /// An empty reservation with the same accountant.

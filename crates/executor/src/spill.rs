@@ -34,8 +34,8 @@ pub struct Extent {
 }
 
 fn io_error(what: &str, e: &std::io::Error) -> Error {
-    // 28: ENOSPC, 122: EDQUOT
-    if matches!(e.raw_os_error(), Some(28 | 122)) {
+    // 27: EFBIG (a limit of the process), 28: ENOSPC, 122: EDQUOT
+    if matches!(e.raw_os_error(), Some(27 | 28 | 122)) {
         return Error::new(ErrorCode::DISK_FULL, format!("Disk full (temporary file); {what}: {e}"));
     }
     Error::internal(format_args!("temporary file: {what}: {e}"))

@@ -247,13 +247,24 @@ impl<'a> Builder<'a> {
 
     pub fn finish(mut self) -> Result<Built> {
         let mut spilled = Vec::new();
-        for w in self.spilling.into_iter().flatten() {
+        for w in self.spilling.take().into_iter().flatten() {
             spilled.push(w.finish(self.shop.run.ctx)?);
         }
+        self.charge_sets();
+        Ok(Built { sets: std::mem::take(&mut self.sets), spilled })
+    }
+
+    /// Each set takes over its bytes.
+    fn charge_sets(&mut self) {
         for s in &mut self.sets {
             s.memory = self.memory.split_off(s.bytes());
         }
-        Ok(Built { sets: self.sets, spilled })
+    }
+}
+
+impl Drop for Builder<'_> {
+    fn drop(&mut self) {
+        self.charge_sets();
     }
 }
 

@@ -24,6 +24,13 @@ pub struct Groups {
     pub memory: Reservation,
 }
 
+impl Drop for Groups {
+    fn drop(&mut self) {
+        let (table, columns) = (self.table.take(), std::mem::take(&mut self.columns));
+        self.memory.free((table, columns, std::mem::take(&mut self.accumulators)));
+    }
+}
+
 /// Part of a set, to be taken into another.
 pub struct Share<'a> {
     pub from: &'a Groups,
@@ -159,7 +166,8 @@ impl Groups {
         parts: usize,
         part_of: impl Fn(u64) -> usize,
     ) -> Result<Vec<Groups>> {
-        let empty = || Groups::new(spec, run, self.memory.fellow());
+        let fellow = self.memory.fellow();
+        let empty = || Groups::new(spec, run, fellow.fellow());
         let mut sets: Vec<Groups> = (0..parts).map(|_| empty()).collect::<Result<_>>()?;
         let columns = self.take_key_columns(spec);
         let from = &self;

@@ -92,13 +92,24 @@ impl RunRows {
 
 /// A sorted run.
 enum SortedRun {
-    Memory {
-        columns: Vec<Chunk>,
-        keys: KeyArena,
-        order: Vec<u32>,
-    },
+    Memory(MemoryRun),
     /// The last column of each batch is the key.
     Disk(SpillRun),
+}
+
+/// A run in memory: rows as they came, and their order.
+struct MemoryRun {
+    columns: Vec<Chunk>,
+    keys: KeyArena,
+    order: Vec<u32>,
+    memory: Reservation,
+}
+
+impl Drop for MemoryRun {
+    fn drop(&mut self) {
+        let (columns, keys) = (std::mem::take(&mut self.columns), std::mem::take(&mut self.keys));
+        self.memory.free((columns, keys));
+    }
 }
 
 /// What is sorted, how.
@@ -116,7 +127,7 @@ struct SortSpec<'a> {
 pub struct SortSink<'a> {
     spec: SortSpec<'a>,
     file: LazyFile,
-    runs: Mutex<Vec<(SortedRun, Reservation)>>,
+    runs: Mutex<Vec<SortedRun>>,
 }
 
 struct SortLocal<'a> {
@@ -159,8 +170,8 @@ impl<'a> SortSink<'a> {
 
     /// The sorted rows, to be read once by one thread.
     pub fn into_source(self, offset: u64, limit: Option<u64>) -> SortSource<'a> {
-        let (runs, memory) = self.runs.into_inner().expect("no panic while held").into_iter().unzip();
-        SortSource { spec: self.spec, runs, _memory: memory, offset, limit }
+        let runs = self.runs.into_inner().expect("no panic while held");
+        SortSource { spec: self.spec, runs, offset, limit }
     }
 }
 
@@ -203,8 +214,8 @@ impl SortLocal<'_> {
         let rows = std::mem::replace(&mut self.rows, RunRows::new(spec.types.len()));
         let columns = rows.columns.into_iter().zip(&spec.types).map(|(a, ty)| a.finish(ty)).collect();
         let memory = self.memory.take();
-        let run = SortedRun::Memory { columns, keys: rows.keys, order };
-        self.sink.runs.lock().expect("no panic while held").push((run, memory));
+        let run = SortedRun::Memory(MemoryRun { columns, keys: rows.keys, order, memory });
+        self.sink.runs.lock().expect("no panic while held").push(run);
     }
 
     fn spill(&mut self) -> Result<()> {
@@ -224,7 +235,7 @@ impl SortLocal<'_> {
             extents.push(file.write(&Batch::new(part.len(), out), ctx)?);
         }
         let run = SortedRun::Disk(SpillRun { file, extents });
-        self.sink.runs.lock().expect("no panic while held").push((run, self.memory.fellow()));
+        self.sink.runs.lock().expect("no panic while held").push(run);
         self.memory.force(0);
         Ok(())
     }
@@ -292,7 +303,6 @@ impl Push for SortLocal<'_> {
 pub struct SortSource<'a> {
     spec: SortSpec<'a>,
     runs: Vec<SortedRun>,
-    _memory: Vec<Reservation>,
     offset: u64,
     limit: Option<u64>,
 }
@@ -321,8 +331,8 @@ impl Cursor<'_> {
     fn key(&mut self, out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         match self.run {
-            SortedRun::Memory { keys, order, .. } => match order.get(self.at) {
-                Some(&r) => out.extend_from_slice(keys.get(r as usize)),
+            SortedRun::Memory(run) => match run.order.get(self.at) {
+                Some(&r) => out.extend_from_slice(run.keys.get(r as usize)),
                 None => return Ok(false),
             },
             SortedRun::Disk(run) => {
@@ -392,7 +402,7 @@ impl<'a> Merge<'a> {
 
     /// One run in memory: its order is the order.
     fn next_of_one(&mut self) -> Option<Batch> {
-        let SortedRun::Memory { columns, order, .. } = self.source.runs.first()? else { return None };
+        let SortedRun::Memory(MemoryRun { columns, order, .. }) = self.source.runs.first()? else { return None };
         let c = &mut self.cursors[0];
         if self.skip > 0 {
             c.at = (self.skip as usize).min(order.len());
@@ -411,7 +421,7 @@ impl<'a> Merge<'a> {
 
 impl Pull for Merge<'_> {
     fn next(&mut self) -> Result<Option<Batch>> {
-        if self.source.runs.len() == 1 && matches!(self.source.runs[0], SortedRun::Memory { .. }) {
+        if self.source.runs.len() == 1 && matches!(self.source.runs[0], SortedRun::Memory(_)) {
             return Ok(self.next_of_one());
         }
         let mut out = Interleave::new(&self.source.spec.types, self.cursors.len());
@@ -473,7 +483,7 @@ impl<'a> Interleave<'a> {
 
     fn take(&mut self, run: usize, c: &Cursor<'_>) {
         let row = match c.run {
-            SortedRun::Memory { order, .. } => order[c.at],
+            SortedRun::Memory(run) => run.order[c.at],
             SortedRun::Disk(_) => c.at as u32,
         };
         self.waiting[run].push(row);
@@ -491,7 +501,7 @@ impl<'a> Interleave<'a> {
         self.placed[run].push((self.taken[run] - rows.len() as u32, place));
         for (k, a) in self.columns.iter_mut().enumerate() {
             match (c.run, &c.loaded) {
-                (SortedRun::Memory { columns, .. }, _) => a.append_chunk(&gather32(&columns[k], &rows), None),
+                (SortedRun::Memory(run), _) => a.append_chunk(&gather32(&run.columns[k], &rows), None),
                 (SortedRun::Disk(_), Some(b)) => a.append_chunk(&gather32(b.columns[k].chunk().0, &rows), None),
                 (SortedRun::Disk(_), None) => unreachable!("rows were taken from a loaded batch"),
             }

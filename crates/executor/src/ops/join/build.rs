@@ -40,6 +40,16 @@ impl JoinTable {
     }
 }
 
+impl Drop for JoinTable {
+    fn drop(&mut self) {
+        if let Some(mut all) = self._memory.pop() {
+            self._memory.drain(..).for_each(|m| all.absorb(m));
+            let columns = std::mem::take(&mut self.columns);
+            all.free((columns, std::mem::replace(&mut self.lookup, Lookup::empty())));
+        }
+    }
+}
+
 pub struct Built {
     pub table: JoinTable,
     /// For each wanted sideways key, each thread's values; `None` if they are not integer-like.

@@ -265,6 +265,11 @@ impl Pairs {
 }
 
 impl Lookup {
+    /// Of no rows.
+    pub fn empty() -> Lookup {
+        Lookup::Dense(Dense { min: 0, rows: Vec::new() })
+    }
+
     pub fn build(run: &Run<'_>, pairs: Pairs) -> Result<Lookup> {
         Ok(match pairs {
             Pairs::U64(lists) => match dense(&lists) {
