@@ -6,9 +6,9 @@
 //! 3. Schema and table names are case-sensitive (as with lower_case_table_names=0 on Linux).
 
 use crate::{TableDef, TableId, ViewDef};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use types::Collation;
 
 /// What a name in FROM stands for.
@@ -37,7 +37,18 @@ pub struct Catalog {
     schemas: RwLock<BTreeMap<Box<str>, SchemaDef>>,
     version: AtomicU64,
     next_table_id: AtomicU64,
+    references: Mutex<References>,
 }
+
+/// Foreign keys by the table that they refer to, as of a version of the catalog.
+#[derive(Debug, Default)]
+struct References {
+    version: Option<u64>,
+    to: HashMap<Box<str>, HashMap<Box<str>, ReferenceList>>,
+}
+
+/// Tables that refer to another one, each with the position of the foreign key in its definition.
+pub type ReferenceList = Arc<[(Arc<TableDef>, usize)]>;
 
 impl Catalog {
     pub fn version(&self) -> u64 {
@@ -46,6 +57,29 @@ impl Catalog {
 
     pub fn new_table_id(&self) -> TableId {
         TableId(self.next_table_id.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// The foreign keys that refer to a table.
+    pub fn references_to(&self, schema: &str, table: &str) -> ReferenceList {
+        let version = self.version();
+        let mut known = self.references.lock().expect("no panic while held");
+        if known.version != Some(version) {
+            type List = Vec<(Arc<TableDef>, usize)>;
+            let mut to: HashMap<Box<str>, HashMap<Box<str>, List>> = HashMap::new();
+            self.read(|schemas| {
+                let relations = schemas.values().flat_map(|s| s.relations.values());
+                for def in relations.filter_map(|r| if let Relation::Table(t) = r { Some(t) } else { None }) {
+                    for (i, fk) in def.foreign_keys.iter().enumerate() {
+                        let of_schema = to.entry(fk.parent_schema.clone()).or_default();
+                        of_schema.entry(fk.parent_table.clone()).or_default().push((def.clone(), i));
+                    }
+                }
+            });
+            let shared = |m: HashMap<Box<str>, List>| m.into_iter().map(|(k, v)| (k, v.into())).collect();
+            known.to = to.into_iter().map(|(k, v)| (k, shared(v))).collect();
+            known.version = Some(version);
+        }
+        known.to.get(schema).and_then(|s| s.get(table)).cloned().unwrap_or_default()
     }
 
     /// Runs `f` over the schemas. `f` must not block.

@@ -5,12 +5,13 @@ mod into;
 mod locking;
 pub(crate) use locking::has_locking;
 pub(crate) mod meta;
-mod timestamps;
+pub(crate) mod timestamps;
 
 use crate::session::Session;
 use crate::sink::{ResultShape, ResultSink};
 use crate::status::add;
-use executor::{ExecContext, MemoryAccountant, NodeStatsSet, StoreTables};
+use catalog::TableId;
+use executor::{ExecContext, MemoryAccountant, NodeStatsSet, StoreTables, Tables};
 use expr::{EvalContext, Params};
 use parser::ast;
 use plan::Plan;
@@ -74,6 +75,7 @@ impl Session {
             );
         }
         self.set_found_rows(sent);
+        self.note_last_insert_id();
         sink.end_rows(&self.end_info(more))
     }
 
@@ -126,14 +128,18 @@ impl Session {
 
     fn run_at(
         &self,
-        snapshot: Snapshot,
-        skipping: &[(catalog::TableId, Snapshot)],
+        runner: Runner,
         plan: &Plan,
         stats: Option<&NodeStatsSet>,
         out: &mut dyn FnMut(&Batch) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let info = self.info();
-        let tables = StoreTables::new(self.db().store(), &snapshot).with_snapshots(skipping);
+        let all = StoreTables::new(self.db().store(), &runner.snapshot).with_snapshots(&runner.skipping);
+        let some = runner.only.as_ref().map(|(table, ids)| all.only(*table, ids));
+        let tables: &dyn Tables = match &some {
+            Some(some) => some,
+            None => &all,
+        };
         let limit = match self.vars().uint("max_query_memory") {
             0 => self.db().memory().limit_bytes(),
             n => n as usize,
@@ -150,7 +156,7 @@ impl Session {
             user_vars: self.user_vars(),
             warnings: self.warnings(),
             params: &params,
-            tables: &tables,
+            tables,
             virtual_tables: self,
             pool: self.db().pool(),
             memory: MemoryAccountant::child(self.db().memory(), limit),
@@ -237,17 +243,23 @@ impl Session {
 pub(crate) struct Runner {
     snapshot: Snapshot,
     /// Tables that are seen without the rows that others hold.
-    skipping: Vec<(catalog::TableId, Snapshot)>,
+    skipping: Vec<(TableId, Snapshot)>,
+    only: Option<(TableId, Vec<u64>)>,
 }
 
 impl Runner {
     pub fn at(snapshot: Snapshot) -> Runner {
-        Runner { snapshot, skipping: Vec::new() }
+        Runner { snapshot, skipping: Vec::new(), only: None }
     }
 
     /// Tables that are seen by other snapshots than the statement's.
-    pub fn skipping(self, skipping: Vec<(catalog::TableId, Snapshot)>) -> Runner {
+    pub fn skipping(self, skipping: Vec<(TableId, Snapshot)>) -> Runner {
         Runner { skipping, ..self }
+    }
+
+    /// Like [`Runner::at`], but of one table the statement sees these rows alone.
+    pub fn of_rows(snapshot: Snapshot, table: TableId, row_ids: Vec<u64>) -> Runner {
+        Runner { only: Some((table, row_ids)), ..Runner::at(snapshot) }
     }
 
     pub fn run(
@@ -257,7 +269,7 @@ impl Runner {
         stats: Option<&NodeStatsSet>,
         out: &mut dyn FnMut(&Batch) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        session.run_at(self.snapshot, &self.skipping, plan, stats, out)
+        session.run_at(self, plan, stats, out)
     }
 }
 

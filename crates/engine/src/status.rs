@@ -29,6 +29,7 @@ counters! {
     com_delete = "Com_delete",
     com_insert = "Com_insert",
     com_load = "Com_load",
+    com_replace = "Com_replace",
     com_select = "Com_select",
     com_set_option = "Com_set_option",
     com_update = "Com_update",

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use storage::{KeyRange, Snapshot, Store, Table};
 use types::{Error, Result, Value};
-use vector::{Batch, Chunk, ChunkBuilder, Selection, Values, Vector};
+use vector::{BATCH_ROWS_MAX, Batch, Chunk, ChunkBuilder, Selection, Values, Vector};
 
 /// Opens tables of a store under one snapshot.
 pub struct StoreTables<'a> {
@@ -24,6 +24,60 @@ impl<'a> StoreTables<'a> {
     /// Has some tables seen by other snapshots.
     pub fn with_snapshots(self, others: &'a [(TableId, Snapshot)]) -> StoreTables<'a> {
         StoreTables { others, ..self }
+    }
+
+    /// The same, but of `table` only these rows are there to be scanned.
+    pub fn only<'b>(&'b self, table: TableId, row_ids: &'b [u64]) -> SomeRows<'b> {
+        SomeRows { all: self, table, row_ids }
+    }
+}
+
+/// The tables of a store, one of them cut down to some rows: what RETURNING reads.
+pub struct SomeRows<'a> {
+    all: &'a StoreTables<'a>,
+    table: TableId,
+    row_ids: &'a [u64],
+}
+
+impl Tables for SomeRows<'_> {
+    fn open(&self, table: &TableDef) -> Result<Arc<dyn TableReader + '_>> {
+        let all = self.all.open(table)?;
+        if table.id != self.table { Ok(all) } else { Ok(Arc::new(SomeRowsReader { all, row_ids: self.row_ids })) }
+    }
+}
+
+struct SomeRowsReader<'a> {
+    all: Arc<dyn TableReader + 'a>,
+    row_ids: &'a [u64],
+}
+
+impl TableReader for SomeRowsReader<'_> {
+    fn leaf_count(&self) -> usize {
+        self.row_ids.len().div_ceil(BATCH_ROWS_MAX)
+    }
+
+    fn read(
+        &self,
+        leaf: usize,
+        columns: &[usize],
+        with_row_id: bool,
+        _: &dyn Fn(&ZoneMaps<'_>) -> bool,
+    ) -> Result<Option<Batch>> {
+        let Some(ids) = self.row_ids.chunks(BATCH_ROWS_MAX).nth(leaf) else { return Ok(None) };
+        let mut batch = self.all.fetch(ids, columns)?;
+        if with_row_id {
+            batch.columns.push(Vector::flat(Chunk::new(Values::U64(ids.to_vec()), None)));
+        }
+        Ok(Some(batch))
+    }
+
+    fn lookup(&self, index: usize, keys: &[Vec<Value>]) -> Result<Vec<Option<u64>>> {
+        let found = self.all.lookup(index, keys)?;
+        Ok(found.into_iter().map(|id| id.filter(|id| self.row_ids.contains(id))).collect())
+    }
+
+    fn fetch(&self, row_ids: &[u64], columns: &[usize]) -> Result<Batch> {
+        self.all.fetch(row_ids, columns)
     }
 }
 

@@ -103,7 +103,19 @@ pub struct Params {
 #[derive(Debug, Default)]
 pub struct UserVars(Mutex<HashMap<String, (Value, SqlType)>>);
 
+/// The hidden variable that LAST_INSERT_ID(expr) sets.
+pub(crate) const LAST_INSERT_ID: &str = "\0last_insert_id";
+
 impl UserVars {
+    /// What the running statement's LAST_INSERT_ID(expr) said last.
+    pub fn take_last_insert_id(&self) -> Option<u64> {
+        match self.0.lock().expect("no panic while held").remove(LAST_INSERT_ID)?.0 {
+            Value::UInt(v) => Some(v),
+            Value::Int(v) => Some(v as u64),
+            _ => Some(0),
+        }
+    }
+
     /// Names are case-insensitive.
     pub fn get(&self, name: &str) -> Option<(Value, SqlType)> {
         self.0.lock().expect("no panic while held").get(&name.to_lowercase()).cloned()

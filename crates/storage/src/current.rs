@@ -3,9 +3,17 @@
 //! A changing statement looks for its rows under a snapshot, then locks them. A row that another transaction changed in
 //! between is not the row that was found: the statement looks again, under a newer snapshot, keeping its locks.
 
+use crate::index::Conflict;
+use crate::index::key::Key;
 use crate::leaf::Leaf;
-use crate::txn::{Snapshot, Txn};
+use crate::row_wait::RowWait;
+use crate::shared::RowLockMode;
+use crate::table::Table;
+use crate::txn::{LockWait, Snapshot, Txn};
 use crate::undo::UndoKind;
+use std::sync::Arc;
+use types::Result;
+use vector::Chunk;
 
 /// What came of the wish to lock a row as a snapshot sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,5 +39,35 @@ impl Leaf {
             }
         }
         false
+    }
+}
+
+impl Table {
+    /// The row whose newest version has the key in a unique index, shared by `txn`; waits for transactions on which that
+    /// depends. `key`: one chunk a part, the value at position 0, none NULL. `None`: there is no such row.
+    pub fn lock_key(self: &Arc<Self>, txn: &Arc<Txn>, index: usize, key: &[&Chunk]) -> Result<Option<u64>> {
+        let set = self.indexes.get();
+        let unique = &set.unique[index];
+        let Some(hash) = unique.spec.hash_rows(key, 0..1)[0] else { return Ok(None) };
+        let mut held = None;
+        let mut wait = RowWait::new(&self.txns, txn);
+        loop {
+            let guard = unique.lock(hash);
+            let conflict = unique.check(&guard, hash, Key { chunks: key, row: 0 }, txn, self.rows(), None);
+            drop(guard);
+            match conflict {
+                Conflict::None => return Ok(None),
+                Conflict::Duplicate(row_id) if held == Some(row_id) => return Ok(held),
+                Conflict::Duplicate(row_id) => {
+                    let now = self.txns.current(txn);
+                    let found = self.lock_rows(txn, &[row_id], RowLockMode::Shared, LockWait::Wait, &now)?;
+                    held = (found[0] != Found::Gone).then_some(row_id);
+                }
+                Conflict::Wait(owner) => {
+                    let wanted = || format!("key of index {}", unique.spec.name);
+                    wait.on(&[owner], wanted)?;
+                }
+            }
+        }
     }
 }

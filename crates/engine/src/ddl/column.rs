@@ -21,6 +21,9 @@ pub struct Defined {
     pub default: Option<(ast::Expr, bool)>,
     /// NULL or NOT NULL was written.
     pub explicit_null: Option<bool>,
+    /// GENERATED ALWAYS AS, not yet bound: (expression, STORED).
+    pub generated: Option<(ast::Expr, bool)>,
+    pub checks: Vec<ast::CheckDef>,
 }
 
 /// Builds the definition of one column. The default is left to the caller, who can evaluate expressions.
@@ -54,6 +57,8 @@ pub fn define(def: &ast::ColumnDef, table_collation: Collation) -> Result<Define
         unique: serial,
         default: None,
         explicit_null: None,
+        generated: None,
+        checks: Vec::new(),
     };
     for attr in &def.attrs {
         attribute(&mut d, attr)?;
@@ -65,6 +70,16 @@ pub fn define(def: &ast::ColumnDef, table_collation: Collation) -> Result<Define
         d.column.nullable = false;
     }
     check_auto_increment(&d)?;
+    if d.generated.is_some() {
+        let other = [
+            (d.default.is_some(), "DEFAULT"),
+            (d.column.auto_increment, "AUTO_INCREMENT"),
+            (d.column.on_update_current_timestamp, "ON UPDATE CURRENT_TIMESTAMP"),
+        ];
+        if let Some((_, what)) = other.iter().find(|(given, _)| *given) {
+            return Err(Error::wrong_usage(what, "generated column"));
+        }
+    }
     Ok(d)
 }
 
@@ -108,8 +123,8 @@ fn attribute(d: &mut Defined, attr: &ast::ColumnAttr) -> Result<()> {
             d.column.comment = text.clone();
         }
         Collate(_) => {} // part of the type
-        Generated { .. } => return Err(Error::not_supported("generated columns")),
-        Check(_) => return Err(Error::not_supported("CHECK constraints")),
+        Generated { expr, stored, .. } => d.generated = Some((expr.clone(), *stored)),
+        Check(check) => d.checks.push(check.clone()),
         References(_) => {} // MySQL parses and ignores it in a column definition
         Visible => d.column.invisible = false,
         Invisible => d.column.invisible = true,

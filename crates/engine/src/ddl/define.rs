@@ -1,6 +1,6 @@
 //! CREATE TABLE's body to a definition.
 
-use super::{column, index};
+use super::{column, constraints, index};
 use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef, TableEngine, TableId};
 use parser::ast;
@@ -82,6 +82,7 @@ fn engine(name: &str) -> Result<(TableEngine, Option<Box<str>>)> {
 }
 
 /// Builds the definition of CREATE TABLE (...), names checked, defaults evaluated.
+#[allow(clippy::too_many_arguments)]
 pub fn table(
     session: &Session,
     id: TableId,
@@ -90,10 +91,12 @@ pub fn table(
     body: &ast::TableDef,
     options: &Options,
     extra: Vec<ColumnDef>,
+    temporary: bool,
 ) -> Result<TableDef> {
     let mut columns: Vec<ColumnDef> = Vec::new();
     let mut keys: Vec<ast::IndexDef> = Vec::new();
     let mut defaults = Vec::new();
+    let (mut generated, mut checks, mut references) = (Vec::new(), Vec::new(), Vec::new());
     for def in &body.columns {
         let d = column::define(def, options.collation)?;
         if columns.iter().any(|c| c.name.to_lowercase() == d.column.name.to_lowercase()) {
@@ -107,6 +110,8 @@ pub fn table(
         if let Some(default) = d.default {
             defaults.push((columns.len(), default));
         }
+        generated.extend(d.generated.map(|(expr, stored)| (columns.len(), expr, stored)));
+        checks.extend(d.checks.into_iter().map(|c| (Some(columns.len()), c)));
         columns.push(d.column);
     }
     for c in extra {
@@ -123,8 +128,8 @@ pub fn table(
     for constraint in &body.constraints {
         match constraint {
             ast::TableConstraint::Index(i) => keys.push(i.clone()),
-            ast::TableConstraint::ForeignKey(_) => return Err(Error::not_supported("FOREIGN KEY constraints")),
-            ast::TableConstraint::Check(_) => return Err(Error::not_supported("CHECK constraints")),
+            ast::TableConstraint::ForeignKey(f) => references.push(f.clone()),
+            ast::TableConstraint::Check(c) => checks.push((None, c.clone())),
         }
     }
     if body.partition_by.is_some() {
@@ -144,7 +149,7 @@ pub fn table(
     if session.vars().on("sql_require_primary_key") && !indexes.iter().any(|i| i.kind == catalog::IndexKind::Primary) {
         return Err(Error::requires_primary_key());
     }
-    Ok(TableDef {
+    let mut def = TableDef {
         id,
         schema: schema.into(),
         name: name.into(),
@@ -157,8 +162,12 @@ pub fn table(
         comment: options.comment.clone(),
         options: options.shown.clone(),
         created_at: session.now_us() / 1_000_000,
-        temporary: false,
-    })
+        temporary,
+    };
+    constraints::generate(session, &mut def, &generated)?;
+    constraints::add_checks(session, &mut def, &checks)?;
+    constraints::add_foreign_keys(session, &mut def, &references)?;
+    Ok(def)
 }
 
 fn column_key(name: &ast::Ident, kind: ast::IndexKind) -> ast::IndexDef {

@@ -91,7 +91,7 @@ fn define(columns: &mut [ColumnDef], key: &ast::IndexDef, before: &[IndexDef]) -
 }
 
 /// The first column's name, with `_2`, `_3`, ... if that is taken.
-fn generated_name(column: &str, before: &[IndexDef]) -> Box<str> {
+pub(super) fn generated_name(column: &str, before: &[IndexDef]) -> Box<str> {
     let taken = |n: &str| n.eq_ignore_ascii_case("PRIMARY") || before.iter().any(|i| i.name.eq_ignore_ascii_case(n));
     if !taken(column) {
         return column.into();

@@ -1,10 +1,12 @@
 //! Schema changes: from syntax trees to definitions, and the statements that publish them.
 //!
 //! - [`column`], [`index`], [`define`]: CREATE TABLE's clauses to a `catalog::TableDef`, with MySQL's checks.
+//! - [`constraints`]: generated columns, checks and foreign keys of it.
 //! - [`statements`]: CREATE, DROP, TRUNCATE, RENAME of databases, tables and views.
 //! - [`show_create`]: definitions back to text.
 
 pub mod column;
+mod constraints;
 pub mod define;
 pub mod index;
 pub mod show_create;

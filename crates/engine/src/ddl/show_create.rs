@@ -1,6 +1,8 @@
 //! SHOW CREATE TABLE / VIEW / DATABASE: definitions as the statements that make them, in MySQL 8's layout.
 
-use catalog::{ColumnDef, DefaultValue, IndexAlgorithm, IndexDef, IndexKind, TableDef, TableEngine, ViewDef};
+use catalog::{
+    ColumnDef, DefaultValue, FkAction, ForeignKey, IndexAlgorithm, IndexDef, IndexKind, TableDef, TableEngine, ViewDef,
+};
 use std::fmt::Write;
 use types::{Collation, IntSize, SqlType, StringKind};
 
@@ -111,6 +113,9 @@ fn column_line(c: &ColumnDef, table_collation: Collation) -> String {
         }
         let _ = write!(s, " COLLATE {}", collation.name());
     }
+    if let Some(g) = &c.generated {
+        let _ = write!(s, " GENERATED ALWAYS AS ({}) {}", parenthesized(&g.text), if g.stored { "STORED" } else { "VIRTUAL" });
+    }
     if !c.nullable {
         s.push_str(" NOT NULL");
     } else if matches!(c.ty, SqlType::Timestamp { .. }) {
@@ -119,6 +124,7 @@ fn column_line(c: &ColumnDef, table_collation: Collation) -> String {
     let is_lob =
         matches!(c.ty, SqlType::String { kind, .. } if !matches!(kind, StringKind::Char | StringKind::VarChar));
     match &c.default {
+        DefaultValue::None if c.generated.is_some() => {}
         DefaultValue::None if c.nullable && !is_lob => s.push_str(" DEFAULT NULL"),
         DefaultValue::None => {}
         DefaultValue::Value(v) if v.is_null() => {
@@ -182,6 +188,62 @@ fn index_line(table: &TableDef, i: &IndexDef) -> String {
     s
 }
 
+/// A constraint of `child`, as SHOW CREATE TABLE and errors print it.
+pub fn foreign_key(child: &TableDef, fk: &ForeignKey) -> String {
+    let columns: Vec<String> = fk.columns.iter().map(|c| quote(&child.columns[*c].name)).collect();
+    let parents: Vec<String> = fk.parent_columns.iter().map(|c| quote(c)).collect();
+    let schema = if fk.parent_schema == child.schema { String::new() } else { quote(&fk.parent_schema) + "." };
+    let mut s = format!(
+        "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {schema}{} ({})",
+        quote(&fk.name),
+        columns.join(", "),
+        quote(&fk.parent_table),
+        parents.join(", ")
+    );
+    for (clause, action) in [("DELETE", fk.on_delete), ("UPDATE", fk.on_update)] {
+        if action != FkAction::NoAction {
+            let _ = write!(s, " ON {clause} {}", action.name());
+        }
+    }
+    s
+}
+
+/// MySQL prints the expressions that it keeps in parentheses of their own, unless they are names, literals or calls.
+pub fn parenthesized(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let is_name = bytes.first() == Some(&b'`') && text[1..].find('`') == Some(text.len() - 2);
+    let word = bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+    let is_call = word > 0 && closes_at_end(&bytes[word..]);
+    let is_number = !text.is_empty() && bytes.iter().all(|b| b.is_ascii_digit() || *b == b'.');
+    if is_name || is_call || is_number || closes_at_end(bytes) { text.to_string() } else { format!("({text})") }
+}
+
+/// Whether the text is one parenthesis from its first byte to its last.
+fn closes_at_end(bytes: &[u8]) -> bool {
+    if bytes.first() != Some(&b'(') {
+        return false;
+    }
+    let (mut depth, mut quoted, mut i) = (0usize, None, 0);
+    while i < bytes.len() {
+        match (quoted, bytes[i]) {
+            (Some(q), b) if b == q => quoted = None,
+            (Some(q), b'\\') if q != b'`' => i += 1,
+            (Some(_), _) => {}
+            (None, b @ (b'\'' | b'"' | b'`')) => quoted = Some(b),
+            (None, b'(') => depth += 1,
+            (None, b')') => {
+                depth -= 1;
+                if depth == 0 {
+                    return i + 1 == bytes.len();
+                }
+            }
+            _ => {}
+        }
+        i += 1;
+    }
+    false
+}
+
 /// The engine's name as MySQL shows it.
 pub fn engine_name(engine: TableEngine) -> &'static str {
     match engine {
@@ -195,6 +257,11 @@ pub fn engine_name(engine: TableEngine) -> &'static str {
 pub fn table(t: &TableDef, auto_increment: Option<u64>) -> String {
     let mut lines: Vec<String> = t.columns.iter().map(|c| column_line(c, t.collation)).collect();
     lines.extend(t.indexes.iter().map(|i| index_line(t, i)));
+    lines.extend(t.foreign_keys.iter().map(|f| format!("  {}", foreign_key(t, f))));
+    lines.extend(t.checks.iter().map(|c| {
+        let enforced = if c.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
+        format!("  CONSTRAINT {} CHECK ({}){enforced}", quote(&c.name), parenthesized(&c.text))
+    }));
     let temporary = if t.temporary { "TEMPORARY " } else { "" };
     let mut s = format!("CREATE {temporary}TABLE {} (\n{}\n)", quote(&t.name), lines.join(",\n"));
     let _ = write!(s, " ENGINE={}", engine_name(t.engine));

@@ -3,7 +3,7 @@
 //! Every statement checks all it can first, then publishes its change in one step under the catalog's latch. The storage
 //! of a dropped table lives on until the last statement that reads it ends.
 
-use super::define;
+use super::{constraints, define};
 use crate::session::Session;
 use crate::sink::ResultSink;
 use catalog::{Relation, SchemaDef, TableDef, TableEngine, ViewDef};
@@ -107,6 +107,11 @@ impl Session {
 
     fn drop_database(&mut self, name: &ast::Ident, if_exists: bool) -> Result<u64> {
         self.check_user_schema(name)?;
+        let going: Vec<(Box<str>, Box<str>)> = self.db().catalog().read(|schemas| {
+            let relations = schemas.get(name.as_str()).into_iter().flat_map(|s| s.relations.keys());
+            relations.map(|n| (name.as_str().into(), n.clone())).collect()
+        });
+        self.check_no_reference_left(&going)?;
         let Some(schema) = self.db().catalog().write(|schemas| schemas.remove(name.as_str())) else {
             if !if_exists {
                 return Err(Error::db_drop_exists(name.as_str()));
@@ -151,13 +156,12 @@ impl Session {
                 if source.engine == TableEngine::Virtual {
                     return Err(Error::not_supported("CREATE TABLE LIKE of a server table"));
                 }
-                let def = TableDef {
-                    id,
-                    schema,
-                    name: name.clone(),
-                    created_at: self.now_us() / 1_000_000,
-                    ..(*source).clone()
-                };
+                let mut def = constraints::renamed(&source, &schema, &name);
+                for (i, check) in def.checks.iter_mut().enumerate() {
+                    check.name = format!("{name}_chk_{}", i + 1).into();
+                }
+                def.foreign_keys.clear();
+                (def.id, def.created_at) = (id, self.now_us() / 1_000_000);
                 (def, None)
             }
             CreateTableBody::Define(body) => self.define_table(id, &schema, &name, body)?,
@@ -217,7 +221,7 @@ impl Session {
         }
         let source = body.query.as_deref().map(|q| self.bind_source(q)).transpose()?;
         let extra = source.as_ref().map(|s| s.columns()).transpose()?.unwrap_or_default();
-        let def = define::table(self, id, schema, name, body, &options, extra)?;
+        let def = define::table(self, id, schema, name, body, &options, extra, false)?;
         Ok((def, source))
     }
 
@@ -270,6 +274,7 @@ impl Session {
         for m in missing {
             self.note(Error::bad_table(m));
         }
+        self.check_no_reference_left(&found)?;
         let dropped: Vec<Relation> = self
             .db()
             .catalog()
@@ -301,13 +306,18 @@ impl Session {
                     return Err(Error::table_exists(tt));
                 }
                 let renamed = match relation {
-                    Relation::Table(t) => {
-                        Relation::Table(Arc::new(TableDef { schema: ts.clone(), name: tt.clone(), ..(*t).clone() }))
-                    }
+                    Relation::Table(t) => Relation::Table(Arc::new(constraints::renamed(&t, ts, tt))),
                     Relation::View(_) if fs != ts => return Err(Error::forbid_schema_change(fs, ts)),
                     Relation::View(v) => Relation::View(Arc::new(ViewDef { name: tt.clone(), ..(*v).clone() })),
                 };
                 target.relations.insert(tt.clone(), renamed);
+                for relation in next.values_mut().flat_map(|s| s.relations.values_mut()) {
+                    if let Relation::Table(t) = relation
+                        && let Some(new) = constraints::with_parent_renamed(t, (fs, ft), (ts, tt))
+                    {
+                        *t = Arc::new(new);
+                    }
+                }
             }
             *schemas = next;
             Ok(())
@@ -318,6 +328,7 @@ impl Session {
     fn truncate(&mut self, name: &ObjectName) -> Result<u64> {
         let def = self.base_table(name)?;
         self.check_user_schema(&def.schema)?;
+        self.check_not_referenced(&def)?;
         self.db().store().truncate_table(def.id);
         Ok(0)
     }

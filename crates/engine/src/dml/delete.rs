@@ -1,38 +1,43 @@
 //! DELETE from one table or from tables of a join.
 
+use super::returning::{ReturnedRows, Returning};
 use super::table_writer::TableWriter;
 use super::targets::{may_repeat_rows, row_ids};
 use crate::session::Session;
 use crate::sink::ResultSink;
 use crate::status::add;
-use parser::ast;
+use parser::ast::{self, TableRef};
 use plan::Plan;
-use planner::bind::{Binder, DmlTarget};
+use planner::bind::DmlTarget;
 use std::collections::HashSet;
 use std::sync::Arc;
 use storage::Txn;
-use types::{Error, Result};
+use types::Result;
 
 impl Session {
     pub(crate) fn delete(&mut self, d: &ast::Delete, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         add(&self.db().status().com_delete, 1);
-        if !d.returning.is_empty() {
-            return Err(Error::not_supported("DELETE ... RETURNING"));
-        }
         let (plan, targets) = self.plan_delete(d)?;
+        let returning = match d.from.first() {
+            Some(TableRef::Table(t)) => self.plan_returning(&d.returning, &t.name, t.alias.as_ref())?,
+            _ => None,
+        };
         self.warnings().set_raise(self.sql_mode().strict && !d.ignore);
         let (txn, savepoint) = self.begin_change()?;
-        let result = self.run_delete(&plan, &targets, d.ignore, &txn);
-        let deleted = self.end_change(savepoint, result)?;
+        let result = self.run_delete(&plan, &targets, d.ignore, &txn, returning);
+        let (deleted, rows) = self.end_change(savepoint, result)?;
         add(&self.db().status().innodb_rows_deleted, deleted);
         add(&self.db().status().handler_delete, deleted);
+        if let Some(rows) = rows {
+            return rows.send(self, deleted, more, sink);
+        }
         self.send_ok(deleted, String::new(), more, sink)
     }
 
     fn plan_delete(&self, d: &ast::Delete) -> Result<(Plan, Vec<DmlTarget>)> {
         let bound = {
             let info = self.info();
-            Binder::new(self, &info, self).with_params(self.params()).bind_delete(d)?
+            self.binder(&info).bind_delete(d)?
         };
         self.check_changeable(&bound.targets)?;
         let plan = self.optimize(bound.query)?;
@@ -40,8 +45,23 @@ impl Session {
         Ok((plan, bound.targets))
     }
 
-    fn run_delete(&self, plan: &Plan, targets: &[DmlTarget], ignore: bool, txn: &Arc<Txn>) -> Result<u64> {
+    fn run_delete(
+        &self,
+        plan: &Plan,
+        targets: &[DmlTarget],
+        ignore: bool,
+        txn: &Arc<Txn>,
+        returning: Option<Returning>,
+    ) -> Result<(u64, Option<ReturnedRows>)> {
         let found = self.find_rows(plan, targets, txn)?;
+        let returned = match returning {
+            Some(r) => {
+                let ids: Vec<u64> = found.iter().flat_map(|b| row_ids(b, targets[0].row_id)).flatten().collect();
+                let snapshot = self.db().store().txns().current(txn);
+                Some(r.run(self, &targets[0].table, &ids, snapshot)?)
+            }
+            None => None,
+        };
         let joined = may_repeat_rows(&plan.root);
         let mut deleted = 0;
         for target in targets {
@@ -54,6 +74,6 @@ impl Session {
                 deleted += writer.delete(&ids)?;
             }
         }
-        Ok(deleted)
+        Ok((deleted, returned))
     }
 }

@@ -1,53 +1,75 @@
-//! INSERT ... VALUES | SET | SELECT.
+//! INSERT and REPLACE: VALUES, SET, SELECT.
 
-use super::writer::{RowWriter, Written};
+use super::on_duplicate::OnDuplicate;
+use super::table_writer::generated_takes_no_value;
+use super::writer::{RowWriter, WriteMode, Written, check_not_generated};
+use crate::query::Runner;
 use crate::session::Session;
 use crate::sink::ResultSink;
 use crate::status::add;
 use catalog::{TableDef, TableEngine};
 use expr::Params;
 use parser::ast::{self, ExprKind, Insert, InsertSource};
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use types::{Error, Result, SqlType, Value};
+use storage::Txn;
+use types::{Error, ErrorCode, Result, SqlType, Value};
 
 impl Session {
     pub(crate) fn insert(&mut self, i: &Insert, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
-        add(&self.db().status().com_insert, 1);
-        let unsupported = [
-            (i.replace, "REPLACE"),
-            (i.ignore, "INSERT IGNORE"),
-            (!i.on_duplicate.is_empty(), "ON DUPLICATE KEY UPDATE"),
-            (!i.returning.is_empty(), "INSERT ... RETURNING"),
-            (!i.partitions.is_empty(), "PARTITION"),
-        ];
-        if let Some((_, what)) = unsupported.iter().find(|(used, _)| *used) {
-            return Err(Error::not_supported(what));
+        let status = self.db().status();
+        add(if i.replace { &status.com_replace } else { &status.com_insert }, 1);
+        if !i.partitions.is_empty() {
+            return Err(Error::not_supported("PARTITION"));
         }
         let def = self.insertable(&i.table)?;
         let columns = self.insert_columns(&def, i.columns.as_deref())?;
+        let (expected_rows, several) = match &i.source {
+            InsertSource::Values(rows) => (rows.len() as u64, rows.len() > 1),
+            InsertSource::Query(_) => (1, true),
+        };
+        let mode = WriteMode {
+            on_duplicate: OnDuplicate::of(self, i, &def)?,
+            ignore: i.ignore,
+            expected_rows,
+            single: !several,
+            keep_ids: !i.returning.is_empty(),
+        };
+        let returning = self.plan_returning(&i.returning, &i.table, None)?;
         // In strict mode a fault in a value, such as 1/0, is an error in statements that change data.
-        self.warnings().set_raise(self.sql_mode().strict);
+        self.warnings().set_raise(self.sql_mode().strict && !i.ignore);
         let (txn, savepoint) = self.begin_change()?;
         let result = match &i.source {
-            InsertSource::Values(rows) => self.insert_values(&def, &columns, rows, i.columns.is_some(), txn),
-            InsertSource::Query(q) => self.insert_query(&def, &columns, q, txn),
+            InsertSource::Values(rows) => self.insert_values(&def, &columns, rows, i.columns.is_some(), &txn, mode),
+            InsertSource::Query(q) => self.insert_query(&def, &columns, q, &txn, mode),
         };
-        let written = self.end_change(savepoint, result)?;
+        let result = result.and_then(|written| {
+            let snapshot = self.db().store().txns().current(&txn);
+            let rows = returning.map(|r| r.run(self, &def, &written.ids, snapshot)).transpose()?;
+            Ok((written, rows))
+        });
+        let (written, rows) = self.end_change(savepoint, result)?;
         if let Some(id) = written.first_generated {
             self.set_last_insert_id(id);
         }
-        add(&self.db().status().innodb_rows_inserted, written.rows);
-        add(&self.db().status().handler_write, written.rows);
-        let several = match &i.source {
-            InsertSource::Values(rows) => rows.len() > 1,
-            InsertSource::Query(_) => true,
-        };
+        let inserted = written.copied - written.updated;
+        add(&self.db().status().innodb_rows_inserted, inserted);
+        add(&self.db().status().innodb_rows_updated, written.updated);
+        add(&self.db().status().innodb_rows_deleted, written.deleted);
+        add(&self.db().status().handler_write, inserted);
+        let updated = if self.reports_found_rows() { written.touched } else { written.updated };
+        let affected = written.copied + written.deleted + updated;
+        if let Some(rows) = rows {
+            return rows.send(self, affected, more, sink);
+        }
+        let duplicates =
+            if i.ignore { written.rows.saturating_sub(written.copied) } else { written.deleted + written.updated };
         let info = if several {
-            format!("Records: {}  Duplicates: 0  Warnings: {}", written.rows, self.warnings().count())
+            format!("Records: {}  Duplicates: {duplicates}  Warnings: {}", written.rows, self.warnings().count())
         } else {
             String::new()
         };
-        self.send_ok_with_id(written.rows, written.id_shown, info, more, sink)
+        self.send_ok_with_id(affected, written.id_shown, info, more, sink)
     }
 
     pub(crate) fn insertable(&self, name: &ast::ObjectName) -> Result<Arc<TableDef>> {
@@ -88,7 +110,8 @@ impl Session {
         columns: &[usize],
         rows: &[Vec<ast::Expr>],
         listed: bool,
-        txn: Arc<storage::Txn>,
+        txn: &Arc<Txn>,
+        mode: WriteMode,
     ) -> Result<Written> {
         let info = self.info();
         let params = Params::default();
@@ -96,22 +119,29 @@ impl Session {
         let binder = self.binder(&info);
         let all_default = rows.first().is_some_and(|r| r.is_empty()) && (!listed || columns.is_empty());
         let columns = if all_default { &[] } else { columns };
-        let mut w = RowWriter::new(self, def, txn, columns)?;
+        if let Some(n) = rows.iter().position(|r| r.len() != columns.len()) {
+            return Err(Error::wrong_value_count_on_row(n + 1));
+        }
+        let mut w = RowWriter::new(self, def, txn.clone(), columns, mode)?;
         let mut values: Vec<Option<(Value, SqlType)>> = Vec::with_capacity(columns.len());
-        for (n, row) in rows.iter().enumerate() {
-            if row.len() != columns.len() {
-                return Err(Error::wrong_value_count_on_row(n + 1));
-            }
+        for row in rows {
             values.clear();
-            for e in row {
+            for (e, &column) in row.iter().zip(columns) {
+                let is_default = matches!(e.kind, ExprKind::Default);
+                if def.columns[column].generated.is_some() && !is_default {
+                    return Err(generated_takes_no_value(def, column));
+                }
                 values.push(match &e.kind {
                     ExprKind::Default => None,
                     kind => match literal_value(kind) {
                         Some(v) => Some(v),
-                        None => {
-                            let bound = binder.bind_constant_expr(e)?;
-                            Some((expr::eval::eval_const(&bound, &ctx)?, bound.ty))
-                        }
+                        None => match binder.bind_constant_expr(e) {
+                            Ok(bound) => Some((expr::eval::eval_const(&bound, &ctx)?, bound.ty)),
+                            Err(e1) if e1.code() == ErrorCode::NOT_SUPPORTED_YET => {
+                                Some(self.scalar_at(binder.bind_scalar_exprs([e])?, txn)?)
+                            }
+                            Err(e) => return Err(e),
+                        },
                     },
                 });
             }
@@ -120,18 +150,33 @@ impl Session {
         w.finish()
     }
 
+    /// The value of an expression with subqueries, which read what is committed now.
+    fn scalar_at(&self, logical: plan::logical::LogicalQuery, txn: &Arc<Txn>) -> Result<(Value, SqlType)> {
+        let ty = logical.columns.get(logical.output[0].0).ty;
+        let plan = self.optimize(logical)?;
+        let mut value = Value::Null;
+        let snapshot = self.db().store().txns().snapshot_of(txn);
+        Runner::at(snapshot).run(self, &plan, None, &mut |batch| {
+            batch.selection.for_each(batch.rows, |i| value = batch.columns[0].value(i, &ty));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok((value, ty))
+    }
+
     fn insert_query(
-        &mut self,
+        &self,
         def: &Arc<TableDef>,
         columns: &[usize],
         query: &ast::Query,
-        txn: Arc<storage::Txn>,
+        txn: &Arc<Txn>,
+        mode: WriteMode,
     ) -> Result<Written> {
         let source = self.bind_source(query)?;
         if source.width() != columns.len() {
             return Err(Error::wrong_value_count_on_row(1));
         }
-        self.write_source(def, columns, source, txn)
+        check_not_generated(def, columns)?;
+        self.write_source(def, columns, source, txn, mode)
     }
 }
 

@@ -3,14 +3,19 @@
 //! - [`table_writer`]: the one way into a table's rows, which keeps what the definition promises of them.
 //! - [`convert`]: values into the types of columns.
 //! - [`writer`]: rows of values to chunks: AUTO_INCREMENT, defaults, batches.
-//! - [`insert`]: INSERT ... VALUES and INSERT ... SELECT.
+//! - [`rules`]: generated columns and CHECK constraints; [`foreign_key`]: references in both directions.
+//! - [`insert`]: INSERT and REPLACE; [`on_duplicate`]: what they do with duplicates; [`returning`]: RETURNING.
 //! - [`source`]: a query as the source of rows (also CREATE TABLE ... SELECT).
 //! - [`targets`]: finding and locking the rows that UPDATE and DELETE change.
 //! - [`update`], [`delete`]: the statements.
 
 mod convert;
 mod delete;
+mod foreign_key;
 mod insert;
+mod on_duplicate;
+mod returning;
+mod rules;
 pub mod source;
 mod table_writer;
 pub(crate) mod targets;
@@ -18,3 +23,4 @@ mod update;
 mod writer;
 
 pub(crate) use convert::{now, stored_form, zero_of};
+pub(crate) use foreign_key::referenced_index;

@@ -1,6 +1,7 @@
 //! A query as a source of rows for a table.
 
-use super::writer::{RowWriter, Written};
+use super::writer::{RowWriter, WriteMode, Written};
+use crate::query::Runner;
 use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use parser::ast;
@@ -91,20 +92,21 @@ impl Session {
         Ok(BoundSource { plan: self.optimize(logical)?, columns })
     }
 
-    /// Runs the query and writes its rows. The writer borrows the session, so the rows of one batch are taken out first.
+    /// Runs the query and writes its rows.
     pub(crate) fn write_source(
-        &mut self,
+        &self,
         def: &Arc<TableDef>,
         columns: &[usize],
         source: BoundSource,
-        txn: Arc<storage::Txn>,
+        txn: &Arc<storage::Txn>,
+        mode: WriteMode,
     ) -> Result<Written> {
-        let runner = self.runner();
-        let session: &Session = self;
-        let mut w = RowWriter::new(session, def, txn, columns)?;
+        // What is written from what was read has to be the newest, whatever the transaction's own snapshot is.
+        let runner = Runner::at(self.db().store().txns().snapshot_of(txn));
+        let mut w = RowWriter::new(self, def, txn.clone(), columns, mode)?;
         let types: Vec<SqlType> = source.columns.iter().map(|c| c.1).collect();
         let mut row = Vec::with_capacity(types.len());
-        runner.run(session, &source.plan, None, &mut |batch| {
+        runner.run(self, &source.plan, None, &mut |batch| {
             let mut result = Ok(());
             batch.selection.for_each(batch.rows, |i| {
                 if result.is_ok() {
@@ -127,9 +129,9 @@ impl Session {
             columns.push(idx);
         }
         let (txn, savepoint) = self.begin_change()?;
-        let result = self.write_source(def, &columns, source, txn);
+        let result = self.write_source(def, &columns, source, &txn, WriteMode::plain());
         let written = self.end_change(savepoint, result)?;
         self.commit()?;
-        Ok(written.rows)
+        Ok(written.copied)
     }
 }

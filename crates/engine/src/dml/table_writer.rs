@@ -1,61 +1,283 @@
 //! The one way into a table's rows: what every statement that changes rows calls, with chunks of converted values.
 //!
-//! It keeps what a definition promises of its rows: columns that update themselves, and (in time) generated columns,
-//! CHECK constraints and foreign keys. Storage below knows of keys alone.
+//! ```text
+//!   values ─▶ generated columns ─▶ CHECK ─▶ storage (keys, locks, versions) ─▶ foreign keys, both directions
+//! ```
+//! It keeps what a definition promises of its rows. Storage below knows of keys alone. With IGNORE a row that breaks a
+//! promise is taken back alone, with a warning.
 
-use super::convert::now;
+use super::convert::{Converter, now};
+use super::foreign_key::{Cascade, ForeignKeys};
+use super::on_duplicate::OnDuplicate;
+use super::rules::{Rules, without};
 use crate::session::Session;
 use catalog::TableDef;
-use std::borrow::Cow;
 use std::sync::Arc;
-use storage::{Table, Txn};
-use types::{ErrorCode, Result, WarningLevel};
-use vector::{Chunk, Values};
+use storage::{LockWait, RowLock, Snapshot, Table, Txn};
+use types::{Error, ErrorCode, Result, WarningLevel};
+use vector::{Batch, Chunk, Values, Vector};
+
+/// What became of a row that was to be inserted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// Under this id; so many rows with its keys made way (REPLACE).
+    Inserted { id: u64, replaced: u64 },
+    /// ON DUPLICATE KEY UPDATE changed the row with its key, or left it as it was.
+    Updated { id: u64, changed: bool },
+    /// IGNORE left it out.
+    Skipped,
+}
 
 pub(crate) struct TableWriter<'s> {
-    session: &'s Session,
-    def: Arc<TableDef>,
-    table: Arc<Table>,
-    txn: Arc<Txn>,
+    pub(super) session: &'s Session,
+    pub(super) def: Arc<TableDef>,
+    pub(super) table: Arc<Table>,
+    pub(super) txn: Arc<Txn>,
+    pub(super) converter: Converter<'s>,
+    rules: Rules,
+    pub(super) keys: ForeignKeys,
+    pub(super) cascade: Cascade,
     /// Rows that break a rule are left as they are, with a warning.
     ignore: bool,
 }
 
 impl<'s> TableWriter<'s> {
     pub fn new(session: &'s Session, def: &Arc<TableDef>, txn: Arc<Txn>, ignore: bool) -> Result<TableWriter<'s>> {
-        let table = session.db().store().expect_table(def)?;
-        Ok(TableWriter { session, def: def.clone(), table, txn, ignore })
+        TableWriter::cascading(session, def, txn, ignore, Cascade::default())
     }
 
-    /// Gives rows, which the transaction holds, the values at their positions; at most a batch. Columns that stay as
-    /// they are do not count: returns how many rows changed.
+    pub(super) fn cascading(
+        session: &'s Session,
+        def: &Arc<TableDef>,
+        txn: Arc<Txn>,
+        ignore: bool,
+        cascade: Cascade,
+    ) -> Result<TableWriter<'s>> {
+        Ok(TableWriter {
+            session,
+            def: def.clone(),
+            table: session.db().store().expect_table(def)?,
+            txn,
+            converter: Converter::new(session, def, ignore),
+            rules: Rules::new(session, def)?,
+            keys: ForeignKeys::new(session, def)?,
+            cascade,
+            ignore,
+        })
+    }
+
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    pub fn converter(&self) -> &Converter<'s> {
+        &self.converter
+    }
+
+    /// Everything committed and all that the transaction did.
+    pub(super) fn current(&self) -> Snapshot {
+        self.session.db().store().txns().current(&self.txn)
+    }
+
+    /// Inserts rows, one chunk a column; what lies in generated columns is replaced. `first_row`: number of the first
+    /// one, for messages. `done` is told of each row, in order.
+    pub fn insert(
+        &mut self,
+        columns: Vec<Arc<Chunk>>,
+        rows: usize,
+        first_row: u64,
+        on_duplicate: &OnDuplicate,
+        done: &mut dyn FnMut(usize, Outcome),
+    ) -> Result<()> {
+        let mut batch = Batch::new(rows, columns.into_iter().map(Vector::Flat).collect());
+        if !self.rules.is_empty() {
+            self.rules.generate(self.session, &self.converter, &mut batch, None, first_row)?;
+            let bad = self.rules.violations(self.session, &batch, None)?;
+            if let Some((row, e)) = bad.first()
+                && !self.ignore
+            {
+                // The rows before it come first: one of them may fail for another reason.
+                self.insert_rows(&batch, (0..*row).collect(), on_duplicate, &mut |_, _| {})?;
+                return Err(e.clone());
+            }
+            batch.selection = without(rows, &bad);
+            bad.into_iter().for_each(|(_, e)| self.session.warn(e.into_warning(WarningLevel::Warning)));
+        }
+        let positions = batch.selection.to_positions(rows).into_iter().map(usize::from).collect();
+        self.insert_rows(&batch, positions, on_duplicate, done)
+    }
+
+    fn insert_rows(
+        &mut self,
+        batch: &Batch,
+        positions: Vec<usize>,
+        on_duplicate: &OnDuplicate,
+        done: &mut dyn FnMut(usize, Outcome),
+    ) -> Result<()> {
+        let chunks: Vec<Arc<Chunk>> = batch.columns.iter().map(|c| c.flatten(batch.rows)).collect();
+        let refs: Vec<&Chunk> = chunks.iter().map(|c| &**c).collect();
+        let plain = matches!(on_duplicate, OnDuplicate::Error) && !self.ignore && !self.keys.refers();
+        if plain && positions.len() == batch.rows {
+            let ids = self.table.insert_rows(&self.txn, &refs, batch.rows)?;
+            ids.into_iter().enumerate().for_each(|(i, id)| done(i, Outcome::Inserted { id, replaced: 0 }));
+            return Ok(());
+        }
+        for (i, row) in positions.into_iter().enumerate() {
+            if i.is_multiple_of(64) {
+                self.session.check_killed()?;
+            }
+            let outcome = self.or_ignore(Outcome::Skipped, |w| w.insert_one(&refs, row, on_duplicate))?;
+            done(row, outcome);
+        }
+        Ok(())
+    }
+
+    fn insert_one(&mut self, columns: &[&Chunk], row: usize, on_duplicate: &OnDuplicate) -> Result<Outcome> {
+        let mut held = None;
+        let mut replaced = 0;
+        loop {
+            let duplicate = match self.table.try_insert(&self.txn, columns, row)? {
+                Ok(id) => {
+                    self.check_parents(id, None)?;
+                    return Ok(Outcome::Inserted { id, replaced });
+                }
+                Err(duplicate) => duplicate,
+            };
+            if matches!(on_duplicate, OnDuplicate::Error) {
+                return Err(duplicate.error());
+            }
+            let id = duplicate.row_id;
+            if held != Some(id) {
+                // It may have changed by the time it is held: then the row is tried anew.
+                let lock = self.table.lock_row(&self.txn, id, LockWait::Wait)?;
+                held = (lock == RowLock::Locked).then_some(id);
+                continue;
+            }
+            if let OnDuplicate::Update(update) = on_duplicate {
+                let changed = self.update_duplicate(update, id, columns, row)?;
+                return Ok(Outcome::Updated { id, changed });
+            }
+            if self.is_replaced_by_itself(duplicate.index, id, columns, row) {
+                return Ok(Outcome::Inserted { id, replaced: 0 });
+            }
+            replaced += self.delete(&[id])?;
+            held = None;
+        }
+    }
+
+    /// REPLACE of a row by an equal one changes nothing, if no other key can stand in the way.
+    fn is_replaced_by_itself(&self, index: usize, id: u64, columns: &[&Chunk], row: usize) -> bool {
+        let last = self.def.indexes.iter().filter(|i| i.is_unique()).count() == index + 1;
+        if !last || self.keys.is_referenced() {
+            return false;
+        }
+        let all: Vec<usize> = (0..columns.len()).collect();
+        let old = self.table.fetch(&[id], &all, &self.current());
+        old.columns.iter().zip(columns).all(|(o, n)| same(o, 0, n, row))
+    }
+
+    /// Runs `change` on one row. With IGNORE, what it did is taken back if it breaks a rule.
+    fn or_ignore<T>(&mut self, skipped: T, change: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if !self.ignore {
+            return change(self);
+        }
+        let savepoint = self.txn.savepoint();
+        match change(self) {
+            Err(e) if is_ignorable(e.code()) => {
+                self.session.db().store().txns().rollback_to(&self.txn, savepoint);
+                self.session.warn(e.into_warning(WarningLevel::Warning));
+                Ok(skipped)
+            }
+            result => result,
+        }
+    }
+
+    /// Gives rows, which the transaction holds, the values at their positions; at most a batch. Rows that stay as they
+    /// are do not count: returns how many changed.
     pub fn update(&mut self, ids: &[u64], columns: &[usize], values: &[Arc<Chunk>]) -> Result<u64> {
-        let current = self.session.db().store().txns().current(&self.txn);
-        let old = self.table.fetch(ids, columns, &current);
-        let differs = |i: usize| old.columns.iter().zip(values).any(|(o, n)| !same(o, i, n, i));
-        let changed: Vec<usize> =
+        if !self.keys.concerns(columns, &self.def) || ids.len() == 1 {
+            return self.update_batch(ids, columns, values);
+        }
+        let mut changed = 0;
+        for (i, id) in ids.iter().enumerate() {
+            let one: Vec<Arc<Chunk>> = values.iter().map(|v| Arc::new(v.gather(&[i as u16]))).collect();
+            changed += self.update_batch(&[*id], columns, &one)?;
+        }
+        Ok(changed)
+    }
+
+    fn update_batch(&mut self, ids: &[u64], columns: &[usize], values: &[Arc<Chunk>]) -> Result<u64> {
+        let referenced = self.keys.referenced_columns();
+        let wanted: Vec<usize> = match self.rules.is_empty() && referenced.is_empty() {
+            true => columns.to_vec(),
+            false => (0..self.def.columns.len()).collect(),
+        };
+        let old = self.table.fetch(ids, &wanted, &self.current());
+        let old_of = |c: usize| &old.columns[wanted.iter().position(|w| *w == c).expect("it was fetched")];
+        let differs = |i: usize| columns.iter().zip(values).any(|(&c, n)| !same(old_of(c), i, n, i));
+        let mut changed: Vec<usize> =
             (0..ids.len()).filter(|&i| old.seen.as_ref().is_none_or(|s| s.get(i)) && differs(i)).collect();
         if changed.is_empty() {
             return Ok(0);
         }
-        let (mut columns, mut values): (Cow<'_, [usize]>, Cow<'_, [Arc<Chunk>]>) = (columns.into(), values.into());
+        let (mut columns, mut values) = (columns.to_vec(), values.to_vec());
         for (idx, c) in self.def.columns.iter().enumerate() {
             if c.on_update_current_timestamp && !columns.contains(&idx) {
                 let now = Chunk::single(c.ty.phys(), &now(self.session, &c.ty));
-                columns.to_mut().push(idx);
-                values.to_mut().push(Arc::new(now.gather(&vec![0; ids.len()])));
+                columns.push(idx);
+                values.push(Arc::new(now.gather(&vec![0; ids.len()])));
             }
         }
+        if !self.rules.is_empty() {
+            let mut batch = Batch::new(ids.len(), old.columns.iter().cloned().map(Vector::flat).collect());
+            for (&c, v) in columns.iter().zip(&values) {
+                batch.columns[c] = Vector::Flat(v.clone());
+            }
+            batch.selection = vector::Selection::Some(changed.iter().map(|&i| i as u16).collect());
+            for idx in self.rules.generate(self.session, &self.converter, &mut batch, Some(&columns), 1)? {
+                columns.push(idx);
+                values.push(batch.columns[idx].flatten(ids.len()));
+            }
+            let mut bad = self.rules.violations(self.session, &batch, Some(&columns))?;
+            if !self.ignore && !bad.is_empty() {
+                // The rows before it come first: one of them may fail for another reason.
+                let (row, e) = bad.swap_remove(0);
+                changed.retain(|i| *i < row);
+                self.update_rows(ids, &columns, &values, &changed, &old.columns)?;
+                return Err(e);
+            }
+            changed.retain(|i| !bad.iter().any(|(row, _)| row == i));
+            bad.into_iter().for_each(|(_, e)| self.session.warn(e.into_warning(WarningLevel::Warning)));
+        }
+        self.update_rows(ids, &columns, &values, &changed, &old.columns)
+    }
+
+    fn update_rows(
+        &mut self,
+        ids: &[u64],
+        columns: &[usize],
+        values: &[Arc<Chunk>],
+        changed: &[usize],
+        old: &[Chunk],
+    ) -> Result<u64> {
         let refs: Vec<&Chunk> = values.iter().map(|c| &**c).collect();
         let mut count = 0;
-        for i in changed {
-            match self.table.update(&self.txn, ids[i], &columns, &refs, i) {
-                Ok(done) => count += done as u64,
-                Err(e) if self.ignore && e.code() == ErrorCode::DUP_ENTRY => {
-                    self.session.warn(e.into_warning(WarningLevel::Warning));
+        if let Some(p) = columns.iter().position(|&c| self.def.columns[c].auto_increment)
+            && let Some(bounds) = values[p].values.int_bounds(values[p].validity.as_ref())
+            && bounds.max > 0
+        {
+            self.table.observe_auto_increment(bounds.max as u64);
+        }
+        for &i in changed {
+            let done = self.or_ignore(false, |w| {
+                if !w.table.update(&w.txn, ids[i], columns, &refs, i)? {
+                    return Ok(false);
                 }
-                Err(e) => return Err(e),
-            }
+                w.check_parents(ids[i], Some(columns))?;
+                w.referenced_row_changed(ids[i], old, i, Some(columns))?;
+                Ok(true)
+            })?;
+            count += done as u64;
         }
         Ok(count)
     }
@@ -63,11 +285,36 @@ impl<'s> TableWriter<'s> {
     /// Deletes rows, which the transaction holds; returns how many there were.
     pub fn delete(&mut self, ids: &[u64]) -> Result<u64> {
         let mut count = 0;
+        let all: Vec<usize> = if self.keys.is_referenced() { (0..self.def.columns.len()).collect() } else { vec![] };
         for &id in ids {
-            count += self.table.delete(&self.txn, id)? as u64;
+            count += self.or_ignore(0, |w| {
+                let old = if all.is_empty() { Vec::new() } else { w.table.fetch(&[id], &all, &w.current()).columns };
+                if !w.table.delete(&w.txn, id)? {
+                    return Ok(0);
+                }
+                w.referenced_row_changed(id, &old, 0, None)?;
+                Ok(1)
+            })?;
         }
         Ok(count)
     }
+}
+
+/// Faults of a row that IGNORE turns into warnings.
+fn is_ignorable(code: ErrorCode) -> bool {
+    [
+        ErrorCode::DUP_ENTRY,
+        ErrorCode::NO_REFERENCED_ROW_2,
+        ErrorCode::ROW_IS_REFERENCED_2,
+        ErrorCode::CHECK_CONSTRAINT_VIOLATED,
+        ErrorCode::BAD_NULL,
+    ]
+    .contains(&code)
+}
+
+/// 3105 unless the value given for a generated column is DEFAULT.
+pub(super) fn generated_takes_no_value(def: &TableDef, idx: usize) -> Error {
+    Error::non_default_value_for_generated_column(&def.columns[idx].name, &def.name)
 }
 
 /// Whether two positions hold the same value to the last bit: what MySQL calls unchanged.

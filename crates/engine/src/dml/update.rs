@@ -2,6 +2,7 @@
 
 use super::convert::Converter;
 use super::table_writer::TableWriter;
+use super::writer::check_not_generated;
 use super::targets::{may_repeat_rows, row_ids};
 use crate::session::Session;
 use crate::sink::ResultSink;
@@ -9,7 +10,7 @@ use crate::status::add;
 use catalog::DefaultValue;
 use parser::ast;
 use plan::Plan;
-use planner::bind::{Binder, BoundAssignment, BoundUpdate, DmlTarget, NewValue};
+use planner::bind::{BoundAssignment, BoundUpdate, DmlTarget, NewValue};
 use std::collections::HashSet;
 use std::sync::Arc;
 use storage::Txn;
@@ -51,9 +52,12 @@ impl Session {
     fn plan_update(&self, u: &ast::Update) -> Result<UpdatePlan> {
         let BoundUpdate { query, targets, assignments } = {
             let info = self.info();
-            Binder::new(self, &info, self).with_params(self.params()).bind_update(u)?
+            self.binder(&info).bind_update(u)?
         };
         self.check_changeable(&targets)?;
+        for a in assignments.iter().filter(|a| a.value != NewValue::Default) {
+            check_not_generated(&targets[a.target].table, &[a.column_idx])?;
+        }
         let types = query.output.iter().map(|(id, _)| query.columns.get(*id).ty).collect();
         let plan = self.optimize(query)?;
         self.check_safe_update(&plan, &targets, u.limit.is_some())?;
@@ -83,7 +87,6 @@ impl Session {
 
 /// The update of one of the statement's tables.
 struct TargetUpdate<'s, 'u> {
-    converter: Converter<'s>,
     writer: TableWriter<'s>,
     plan: &'u UpdatePlan,
     /// Columns assigned, each once, with their last assignment.
@@ -111,17 +114,16 @@ impl<'s, 'u> TargetUpdate<'s, 'u> {
                 }
             }
         }
-        let converter = Converter::new(session, def, ignore);
+        let writer = TableWriter::new(session, def, txn.clone(), ignore)?;
         let defaults = columns
             .iter()
             .zip(&values)
             .map(|(&c, v)| match v {
-                NewValue::Default => session.default_chunk(def, c, &converter).map(Some),
+                NewValue::Default => session.default_chunk(def, c, writer.converter()).map(Some),
                 NewValue::Output(_) => Ok(None),
             })
             .collect::<Result<_>>()?;
-        let writer = TableWriter::new(session, def, txn.clone(), ignore)?;
-        Ok(TargetUpdate { converter, writer, plan, columns, values, defaults })
+        Ok(TargetUpdate { writer, plan, columns, values, defaults })
     }
 
     /// Updates the rows at `positions` of the batch, whose ids are `ids`.
@@ -130,8 +132,21 @@ impl<'s, 'u> TargetUpdate<'s, 'u> {
         if ids.is_empty() {
             return Ok(());
         }
-        let first_row = done.matched + 1;
+        let chunks = match self.converted(batch, positions, ids.len(), done.matched + 1) {
+            Ok(chunks) => chunks,
+            Err(e) if ids.len() == 1 => return Err(e),
+            Err(_) => {
+                // One by one: a row before the one at fault may fail for another reason.
+                return (0..ids.len()).try_for_each(|i| self.apply(batch, &positions[i..=i], &ids[i..=i], done));
+            }
+        };
         done.matched += ids.len() as u64;
+        done.changed += self.writer.update(ids, &self.columns, &chunks)?;
+        Ok(())
+    }
+
+    /// The new values of the columns assigned, for the rows at `positions`.
+    fn converted(&self, batch: &Batch, positions: &[u16], rows: usize, first_row: u64) -> Result<Vec<Arc<Chunk>>> {
         let mut chunks = Vec::with_capacity(self.columns.len());
         for ((&column, value), default) in self.columns.iter().zip(&self.values).zip(&self.defaults) {
             chunks.push(match (value, default) {
@@ -139,20 +154,19 @@ impl<'s, 'u> TargetUpdate<'s, 'u> {
                     let all = positions.len() == batch.rows;
                     let given = &batch.columns[*p];
                     let given: Vector = if all { given.clone() } else { given.gather(positions) };
-                    self.converter.column(column, &given, &self.plan.types[*p], ids.len(), first_row)?
+                    self.writer.converter().column(column, &given, &self.plan.types[*p], rows, first_row)?
                 }
-                (NewValue::Default, Some(one)) => Arc::new(one.gather(&vec![0; ids.len()])),
+                (NewValue::Default, Some(one)) => Arc::new(one.gather(&vec![0; rows])),
                 (NewValue::Default, None) => return Err(Error::internal("defaults are made beforehand")),
             });
         }
-        done.changed += self.writer.update(ids, &self.columns, &chunks)?;
-        Ok(())
+        Ok(chunks)
     }
 }
 
 impl Session {
     /// `SET column = DEFAULT`: one value for all rows.
-    fn default_chunk(&self, def: &Arc<catalog::TableDef>, idx: usize, converter: &Converter<'_>) -> Result<Chunk> {
+    pub(super) fn default_chunk(&self, def: &Arc<catalog::TableDef>, idx: usize, converter: &Converter<'_>) -> Result<Chunk> {
         let c = &def.columns[idx];
         let value = match &c.default {
             DefaultValue::Value(v) => v.clone(),

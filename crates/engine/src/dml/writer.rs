@@ -1,18 +1,24 @@
-//! Rows into a table: conversion to column types, defaults, generated keys, batches.
+//! Rows of values into a table: conversion to column types, defaults, generated keys, batches.
 //!
 //! ```text
-//!  values (any type) ─ convert ─▶ builders, one a column ─ full or finish ─▶ Table::insert_rows
+//!  values (any type) ─ convert ─▶ builders, one a column ─ full or finish ─▶ TableWriter::insert
 //! ```
 //! A row that cannot be stored fails with the error of its first bad column in strict mode; else the value is adjusted
 //! and a warning says so (MySQL manual, "Server SQL Modes").
+//!
+//! AUTO_INCREMENT values are taken from the table's counter as innodb_autoinc_lock_mode says of modes 1 and 2: a statement
+//! that knows how many rows it brings takes that many consecutive ones when it needs the first, others take one at a
+//! time. What is taken is not given back.
 
-use super::convert::{Converter, now, zero_of};
+use super::convert::{now, zero_of};
+use super::on_duplicate::OnDuplicate;
+use super::table_writer::{Outcome, TableWriter, generated_takes_no_value};
 use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::Params;
 use std::sync::Arc;
-use storage::{Table, Txn};
-use types::{Error, Result, SqlType, Value, WarningLevel};
+use storage::Txn;
+use types::{Error, Result, SqlType, Value};
 use vector::{BATCH_ROWS_MAX, Chunk, ChunkBuilder};
 
 /// What one INSERT gives a column.
@@ -21,82 +27,185 @@ enum Source {
     /// The value at this position of the given row.
     Given(usize),
     Default,
+    /// The writer below computes it.
+    Generated,
+}
+
+/// How rows are to be written.
+pub(crate) struct WriteMode {
+    pub on_duplicate: OnDuplicate,
+    /// IGNORE
+    pub ignore: bool,
+    /// How many rows come, if that is known.
+    pub expected_rows: u64,
+    /// NULL in a NOT NULL column is an error also outside strict mode: INSERT of a single row.
+    pub single: bool,
+    /// The ids of the rows written are wanted.
+    pub keep_ids: bool,
+}
+
+impl WriteMode {
+    /// Rows of a query, duplicates being errors.
+    pub fn plain() -> WriteMode {
+        WriteMode { on_duplicate: OnDuplicate::Error, ignore: false, expected_rows: 1, single: false, keep_ids: false }
+    }
 }
 
 pub(crate) struct RowWriter<'s> {
     session: &'s Session,
     def: Arc<TableDef>,
-    table: Arc<Table>,
-    txn: Arc<Txn>,
+    writer: TableWriter<'s>,
+    mode: WriteMode,
     sources: Vec<Source>,
     defaults: Vec<Option<Value>>,
     builders: Vec<ChunkBuilder>,
-    auto_column: Option<usize>,
-    converter: Converter<'s>,
+    /// The row being converted.
+    row: Vec<Value>,
+    auto: Option<AutoIncrement>,
     /// Rows given so far, for messages.
     row_number: u64,
-    rows_written: u64,
-    first_generated: Option<u64>,
-    /// An AUTO_INCREMENT value that was given, not generated: what the OK packet reports if none was generated.
-    last_given: u64,
+    /// Rows written so far, as a batch.
+    rows_flushed: u64,
+    written: Written,
+    /// The row that the last one updated instead of being inserted.
+    last_updated: Option<u64>,
+}
+
+/// The statement's AUTO_INCREMENT values.
+struct AutoIncrement {
+    column: usize,
+    step: u64,
+    offset: u64,
+    /// Values taken from the table's counter and not used yet: the next one, and how many.
+    next: u64,
+    left: u64,
+    /// A row may turn out not to be inserted; the next one then gets the value generated for it.
+    left_over: bool,
+    /// Of each row of the batch: the value, and whether it was generated.
+    values: Vec<(u64, bool)>,
+}
+
+/// What an INSERT did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Written {
+    /// Rows given.
+    pub rows: u64,
+    /// Rows inserted, or updated for a duplicate.
+    pub copied: u64,
+    /// Rows that REPLACE deleted.
+    pub deleted: u64,
+    /// Rows that ON DUPLICATE KEY UPDATE changed.
+    pub updated: u64,
+    /// Rows that ON DUPLICATE KEY UPDATE met.
+    pub touched: u64,
+    pub first_generated: Option<u64>,
+    pub id_shown: u64,
+    /// With [`WriteMode::keep_ids`].
+    pub ids: Vec<u64>,
 }
 
 impl<'s> RowWriter<'s> {
     /// `columns`: positions in the definition of the given values, in their order.
-    pub fn new(session: &'s Session, def: &Arc<TableDef>, txn: Arc<Txn>, columns: &[usize]) -> Result<RowWriter<'s>> {
-        let table = session.db().store().table(def.id).ok_or_else(|| Error::no_such_table(&def.schema, &def.name))?;
+    pub fn new(
+        session: &'s Session,
+        def: &Arc<TableDef>,
+        txn: Arc<Txn>,
+        columns: &[usize],
+        mode: WriteMode,
+    ) -> Result<RowWriter<'s>> {
         let sources: Vec<Source> = (0..def.columns.len())
-            .map(|i| columns.iter().position(|&c| c == i).map_or(Source::Default, Source::Given))
+            .map(|i| match columns.iter().position(|&c| c == i) {
+                _ if def.columns[i].generated.is_some() => Source::Generated,
+                Some(p) => Source::Given(p),
+                None => Source::Default,
+            })
             .collect();
+        let step = session.vars().uint("auto_increment_increment").max(1);
+        let offset = session.vars().uint("auto_increment_offset").max(1);
+        let auto = def.columns.iter().position(|c| c.auto_increment).map(|column| AutoIncrement {
+            column,
+            step,
+            offset: if offset > step { 1 } else { offset },
+            next: 0,
+            left: 0,
+            left_over: mode.ignore || matches!(mode.on_duplicate, OnDuplicate::Update(_)),
+            values: Vec::new(),
+        });
         let mut w = RowWriter {
             session,
             def: def.clone(),
-            table,
-            txn,
+            writer: TableWriter::new(session, def, txn, mode.ignore)?,
+            mode,
             sources,
             defaults: vec![None; def.columns.len()],
             builders: Vec::new(),
-            auto_column: def.columns.iter().position(|c| c.auto_increment),
-            converter: Converter::new(session, def, false),
+            row: Vec::with_capacity(def.columns.len()),
+            auto,
             row_number: 0,
-            rows_written: 0,
-            first_generated: None,
-            last_given: 0,
+            rows_flushed: 0,
+            written: Written::default(),
+            last_updated: None,
         };
-        w.start_batch();
+        w.start_batch(w.mode.expected_rows);
         Ok(w)
     }
 
-    fn start_batch(&mut self) {
-        self.builders = self.def.columns.iter().map(|c| ChunkBuilder::new(c.ty.phys(), BATCH_ROWS_MAX)).collect();
+    fn start_batch(&mut self, rows: u64) {
+        let rows = (rows as usize).clamp(1, BATCH_ROWS_MAX);
+        self.builders = self.def.columns.iter().map(|c| ChunkBuilder::new(c.ty.phys(), rows)).collect();
     }
 
     /// Adds a row. `None` stands for DEFAULT.
     pub fn push(&mut self, row: &[Option<(Value, SqlType)>]) -> Result<()> {
         self.row_number += 1;
+        self.row.clear();
         for i in 0..self.sources.len() {
-            let value = match self.sources[i] {
-                Source::Given(p) => match &row[p] {
-                    Some((v, ty)) => self.convert(i, v, ty)?,
-                    None => self.default(i)?,
-                },
-                Source::Default => self.default(i)?,
+            let value = match self.value(i, row) {
+                Ok(v) => v,
+                Err(e) => {
+                    // The rows before come first: one of them may fail for another reason.
+                    if let Some(a) = &mut self.auto {
+                        a.values.truncate(self.builders[0].len());
+                    }
+                    self.flush()?;
+                    return Err(e);
+                }
             };
-            let value = if self.auto_column == Some(i) { self.auto_increment(i, value)? } else { value };
-            self.builders[i].push(&value);
+            self.row.push(value);
         }
-        if self.builders[0].len() == BATCH_ROWS_MAX {
+        for (b, v) in self.builders.iter_mut().zip(&self.row) {
+            b.push(v);
+        }
+        let one_by_one = self.auto.as_ref().is_some_and(|a| a.left_over && a.values.last().is_some_and(|v| v.1));
+        if one_by_one || self.builders[0].len() == BATCH_ROWS_MAX {
             self.flush()?;
+            self.start_batch(if one_by_one { 1 } else { BATCH_ROWS_MAX as u64 });
         }
         Ok(())
+    }
+
+    fn value(&mut self, i: usize, row: &[Option<(Value, SqlType)>]) -> Result<Value> {
+        let value = match self.sources[i] {
+            Source::Given(p) => match &row[p] {
+                Some((v, ty)) => self.convert(i, v, ty)?,
+                None => self.default(i)?,
+            },
+            Source::Default => self.default(i)?,
+            Source::Generated => Value::Null,
+        };
+        if self.auto.as_ref().is_some_and(|a| a.column == i) { self.auto_increment(i, value) } else { Ok(value) }
     }
 
     fn convert(&self, i: usize, value: &Value, ty: &SqlType) -> Result<Value> {
         let c = &self.def.columns[i];
         if value.is_null() {
-            return if c.nullable || c.auto_increment { Ok(Value::Null) } else { Err(Error::bad_null(&c.name)) };
+            return match c.nullable || c.auto_increment {
+                true => Ok(Value::Null),
+                false if self.mode.single && !self.mode.ignore => Err(Error::bad_null(&c.name)),
+                false => self.writer.converter().null(i),
+            };
         }
-        self.converter.convert(i, value, ty, self.row_number)
+        self.writer.converter().convert(i, value, ty, self.row_number)
     }
 
     fn default(&mut self, i: usize) -> Result<Value> {
@@ -122,17 +231,14 @@ impl<'s> RowWriter<'s> {
 
     /// 1364: an error in strict mode, else a warning and the type's zero.
     fn missing_default(&self, c: &ColumnDef) -> Result<Value> {
-        let e = Error::no_default_for_field(&c.name);
-        if self.session.sql_mode().strict {
-            return Err(e);
-        }
-        self.session.warn(e.into_warning(WarningLevel::Warning));
+        self.writer.converter().fault(Error::no_default_for_field(&c.name))?;
         Ok(zero_of(&c.ty))
     }
 
     /// NULL (and 0, without NO_AUTO_VALUE_ON_ZERO) asks for the next value; anything else moves the counter past it.
     fn auto_increment(&mut self, i: usize, value: Value) -> Result<Value> {
         let zero_is_value = self.session.sql_mode().no_auto_value_on_zero;
+        let a = self.auto.as_mut().expect("the caller found its column");
         let given: i128 = match &value {
             Value::Null => 0,
             Value::Int(v) => *v as i128,
@@ -143,23 +249,27 @@ impl<'s> RowWriter<'s> {
         };
         if given != 0 || (zero_is_value && !value.is_null()) {
             if given > 0 {
-                self.table.observe_auto_increment(given as u64);
-                self.last_given = given as u64;
+                let given = u64::try_from(given).unwrap_or(u64::MAX);
+                self.writer.table().observe_auto_increment(given);
+                if given >= a.next {
+                    a.left = 0;
+                }
             }
+            a.values.push((u64::try_from(given).unwrap_or(0), false));
             return Ok(value);
         }
-        let step = self.session.vars().uint("auto_increment_increment").max(1);
-        let offset = self.session.vars().uint("auto_increment_offset").max(1);
-        let offset = if offset > step { 1 } else { offset };
-        // Of `step` consecutive values exactly one is offset modulo step.
-        let first = self.table.reserve_auto_increment(step);
-        let n = first + (offset + step - first % step) % step;
-        let v = self
-            .converter
-            .convert_exactly(i, &Value::UInt(n), self.row_number)
-            .map_err(|_| Error::autoinc_read_failed())?;
-        self.first_generated.get_or_insert(n);
-        Ok(v)
+        if a.left == 0 {
+            a.left = self.mode.expected_rows.max(1);
+            // Of `step` consecutive values exactly one is offset modulo step.
+            let first = self.writer.table().reserve_auto_increment(a.step.saturating_mul(a.left));
+            a.next = first.saturating_add((a.offset + a.step - first % a.step) % a.step);
+        }
+        let n = a.next;
+        a.next = a.next.saturating_add(a.step);
+        a.left -= 1;
+        a.values.push((n, true));
+        let exact = self.writer.converter().convert_exactly(i, &Value::UInt(n), self.row_number);
+        exact.map_err(|_| Error::autoinc_read_failed())
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -169,28 +279,78 @@ impl<'s> RowWriter<'s> {
         }
         self.session.check_killed()?;
         let full = std::mem::take(&mut self.builders);
-        let columns: Vec<Chunk> = full.into_iter().map(ChunkBuilder::finish).collect();
-        self.table.insert_rows(&self.txn, &columns.iter().collect::<Vec<_>>(), rows)?;
-        self.rows_written += rows as u64;
-        self.start_batch();
+        self.start_batch(1);
+        let columns: Vec<Arc<Chunk>> = full.into_iter().map(|b| Arc::new(b.finish())).collect();
+        let (written, last_updated, keep) = (&mut self.written, &mut self.last_updated, self.mode.keep_ids);
+        let auto = self.auto.as_ref().map(|a| &a.values);
+        let mut inserted = 0;
+        let mut done = |row: usize, outcome: Outcome| {
+            inserted += matches!(outcome, Outcome::Inserted { .. }) as u64;
+            match outcome {
+                Outcome::Skipped => return,
+                Outcome::Inserted { id, replaced } => {
+                    written.copied += 1;
+                    written.deleted += replaced;
+                    if let Some(&(value, generated)) = auto.and_then(|a| a.get(row)) {
+                        if generated {
+                            written.first_generated.get_or_insert(value);
+                        }
+                        written.id_shown = value;
+                    }
+                    *last_updated = None;
+                    if keep {
+                        written.ids.push(id);
+                    }
+                }
+                Outcome::Updated { id, changed } => {
+                    written.touched += 1;
+                    written.copied += changed as u64;
+                    written.updated += changed as u64;
+                    *last_updated = changed.then_some(id).or(*last_updated);
+                    if keep && !written.ids.contains(&id) {
+                        written.ids.push(id);
+                    }
+                }
+            };
+        };
+        let first_row = self.rows_flushed + 1;
+        self.writer.insert(columns, rows, first_row, &self.mode.on_duplicate, &mut done)?;
+        self.rows_flushed += rows as u64;
+        if let Some(a) = &mut self.auto {
+            if let [.., (value, true)] = a.values[..]
+                && inserted == 0
+                && a.left_over
+            {
+                a.next = value;
+                a.left += 1;
+            }
+            a.values.clear();
+        }
         Ok(())
     }
 
-    /// Writes what is left: (rows, first generated AUTO_INCREMENT value, id for the OK packet).
+    /// Writes what is left.
     pub fn finish(mut self) -> Result<Written> {
         self.flush()?;
-        Ok(Written {
-            rows: self.rows_written,
-            first_generated: self.first_generated,
-            id_shown: self.first_generated.unwrap_or(self.last_given),
-        })
+        self.written.rows = self.row_number;
+        if let Some(id) = self.written.first_generated {
+            self.written.id_shown = id;
+        } else if let (Some(id), Some(a)) = (self.last_updated, &self.auto) {
+            let value = self.writer.table().fetch(&[id], &[a.column], &self.writer.current()).columns;
+            self.written.id_shown = match value[0].value(0, &self.def.columns[a.column].ty) {
+                Value::Int(v) => v.max(0) as u64,
+                Value::UInt(v) => v,
+                _ => 0,
+            };
+        }
+        Ok(self.written)
     }
 }
 
-/// What an INSERT did.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Written {
-    pub rows: u64,
-    pub first_generated: Option<u64>,
-    pub id_shown: u64,
+/// 3105 if a query's columns are to go into a generated one.
+pub(super) fn check_not_generated(def: &TableDef, columns: &[usize]) -> Result<()> {
+    match columns.iter().find(|&&c| def.columns[c].generated.is_some()) {
+        Some(&c) => Err(generated_takes_no_value(def, c)),
+        None => Ok(()),
+    }
 }

@@ -69,7 +69,7 @@ fn column_rows(session: &Session, out: &mut RowSet) {
                 s(extra(c)),
                 s("select,insert,update,references"),
                 s(&c.comment),
-                s(""),
+                s(c.generated.as_ref().map_or(String::new(), |g| crate::ddl::show_create::parenthesized(&g.text))),
                 Value::Null,
             ]);
         }
@@ -142,6 +142,9 @@ pub fn extra(c: &ColumnDef) -> String {
     }
     if c.on_update_current_timestamp {
         words.push(format!("on update {}", crate::ddl::show_create::current_timestamp(&c.ty)));
+    }
+    if let Some(g) = &c.generated {
+        words.push(if g.stored { "STORED GENERATED" } else { "VIRTUAL GENERATED" }.to_string());
     }
     if c.invisible {
         words.push("INVISIBLE".to_string());

@@ -29,6 +29,7 @@ pub struct VirtualTable {
 /// All of them, sorted by name.
 pub static TABLES: &[VirtualTable] = &[
     misc::CHARACTER_SETS,
+    statistics::CHECK_CONSTRAINTS,
     misc::COLLATIONS,
     misc::COLLATION_CHARACTER_SET_APPLICABILITY,
     columns::COLUMNS,

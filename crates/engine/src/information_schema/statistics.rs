@@ -1,9 +1,9 @@
-//! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS, REFERENTIAL_CONSTRAINTS.
+//! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS, REFERENTIAL_CONSTRAINTS, CHECK_CONSTRAINTS.
 
 use super::VirtualTable;
-use crate::rows::{BIGINT, RowSet, UBIGINT, int, long_text, s, text, uint};
+use crate::rows::{BIGINT, UBIGINT, int, long_text, opt, s, text, uint};
 use crate::session::Session;
-use catalog::{IndexAlgorithm, IndexKind, Relation, TableDef, TableEngine};
+use catalog::{CatalogReader, IndexAlgorithm, IndexKind, Relation, TableDef, TableEngine};
 use types::Value;
 
 pub const STATISTICS: VirtualTable = VirtualTable {
@@ -107,6 +107,14 @@ pub const KEY_COLUMN_USAGE: VirtualTable = VirtualTable {
                     out.push(row);
                 }
             }
+            for f in &t.foreign_keys {
+                for (n, (column, parent)) in f.columns.iter().zip(&f.parent_columns).enumerate() {
+                    let mut row = vec![s("def"), s(&t.schema), s(&f.name), s("def"), s(&t.schema), s(&t.name)];
+                    row.extend([s(&t.columns[*column].name), uint(n as u64 + 1), uint(n as u64 + 1)]);
+                    row.extend([s(&f.parent_schema), s(&f.parent_table), s(parent)]);
+                    out.push(row);
+                }
+            }
         }
     },
 };
@@ -128,6 +136,13 @@ pub const TABLE_CONSTRAINTS: VirtualTable = VirtualTable {
                 let kind = if i.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" };
                 out.push(vec![s("def"), s(&t.schema), s(&i.name), s(&t.schema), s(&t.name), s(kind), s("YES")]);
             }
+            let mut others: Vec<(&str, &str, bool)> = Vec::new();
+            others.extend(t.foreign_keys.iter().map(|f| (&*f.name, "FOREIGN KEY", true)));
+            others.extend(t.checks.iter().map(|c| (&*c.name, "CHECK", c.enforced)));
+            for (name, kind, enforced) in others {
+                let enforced = if enforced { "YES" } else { "NO" };
+                out.push(vec![s("def"), s(&t.schema), s(name), s(&t.schema), s(&t.name), s(kind), s(enforced)]);
+            }
         }
     },
 };
@@ -147,6 +162,37 @@ pub const REFERENTIAL_CONSTRAINTS: VirtualTable = VirtualTable {
         ("TABLE_NAME", text(64)),
         ("REFERENCED_TABLE_NAME", text(64)),
     ],
-    // no foreign keys exist
-    rows: |_: &Session, _: &mut RowSet| {},
+    rows: |session, out| {
+        for t in base_tables(session) {
+            for f in &t.foreign_keys {
+                let unique = match session.db().catalog().relation(&f.parent_schema, &f.parent_table) {
+                    Some(Relation::Table(p)) => {
+                        crate::dml::referenced_index(&p, &f.parent_columns).map(|i| p.indexes[i].name.clone())
+                    }
+                    _ => None,
+                };
+                let mut row = vec![s("def"), s(&t.schema), s(&f.name), s("def"), s(&f.parent_schema), opt(unique)];
+                row.extend([s("NONE"), s(f.on_update.name()), s(f.on_delete.name()), s(&t.name), s(&f.parent_table)]);
+                out.push(row);
+            }
+        }
+    },
+};
+
+pub const CHECK_CONSTRAINTS: VirtualTable = VirtualTable {
+    name: "CHECK_CONSTRAINTS",
+    columns: &[
+        ("CONSTRAINT_CATALOG", text(64)),
+        ("CONSTRAINT_SCHEMA", text(64)),
+        ("CONSTRAINT_NAME", text(64)),
+        ("CHECK_CLAUSE", long_text()),
+    ],
+    rows: |session, out| {
+        for t in base_tables(session) {
+            for c in &t.checks {
+                let clause = crate::ddl::show_create::parenthesized(&c.text);
+                out.push(vec![s("def"), s(&t.schema), s(&c.name), s(clause)]);
+            }
+        }
+    },
 };

@@ -51,6 +51,9 @@ impl Session {
         let format = Format::new(&l.format)?;
         let charset = file_charset(l.charset.as_ref().map(|c| c.as_str()))?;
         let def = self.insertable(&l.table)?;
+        if def.columns.iter().any(|c| c.generated.is_some()) || !def.checks.is_empty() || !def.foreign_keys.is_empty() {
+            return Err(Error::not_supported("LOAD DATA into a table with generated columns, checks or foreign keys"));
+        }
         let local_allowed = self.db().variables().by_name("local_infile").is_some_and(|v| &*v == "ON");
         if l.local && !local_allowed {
             return Err(Error::client_local_files_disabled());

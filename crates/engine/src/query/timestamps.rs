@@ -8,7 +8,7 @@ use types::{SqlType, Timestamp};
 use vector::{Batch, Chunk, Values, Vector};
 
 /// Converts the TIMESTAMP columns of batches to DATETIME.
-pub(super) struct ToLocal {
+pub(crate) struct ToLocal {
     columns: Vec<usize>,
     /// None: there is nothing to convert.
     converter: Option<LocalConverter>,

@@ -177,6 +177,11 @@ impl Session {
         self.row_count = -1;
     }
 
+    /// What ROW_COUNT() says after a statement that sent rows and changed some.
+    pub(crate) fn set_row_count(&mut self, rows: u64) {
+        self.row_count = rows as i64;
+    }
+
     pub(crate) fn leave_database(&mut self) {
         self.database = None;
         self.process.set_database(None);

@@ -354,6 +354,8 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         self.row_count = affected as i64;
+        let said = self.note_last_insert_id();
+        let last_insert_id = if last_insert_id == 0 { said } else { last_insert_id };
         let schema_changed = std::mem::take(&mut self.schema_changed).then(|| self.database.clone()).flatten();
         sink.ok(&OkInfo {
             affected_rows: affected,
@@ -363,6 +365,15 @@ impl Session {
             info,
             schema_changed,
         })
+    }
+
+    /// LAST_INSERT_ID(expr) in the running statement becomes the value of LAST_INSERT_ID(); 0: there was none.
+    pub(crate) fn note_last_insert_id(&mut self) -> u64 {
+        let said = self.user_vars.take_last_insert_id();
+        if let Some(id) = said {
+            self.last_insert_id = id;
+        }
+        said.unwrap_or(0)
     }
 
     pub(crate) fn warn(&self, warning: Warning) {

@@ -153,7 +153,7 @@ pub static DEFS: &[VarDef] = &[
     var("explicit_defaults_for_timestamp", Both, Bool, "ON", ReadOnly),
     var("external_user", Session, Text, "\0", ReadOnly),
     var("flush", Global, Bool, "OFF", Accepted),
-    var("foreign_key_checks", Both, Bool, "ON", Accepted),
+    var("foreign_key_checks", Both, Bool, "ON", Real),
     var("general_log", Global, Bool, "OFF", Accepted),
     var("group_concat_max_len", Both, Int { min: 4, max: U64 }, "1024", Real),
     var("gtid_mode", Global, Enum(&["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]), "OFF", ReadOnly),

@@ -83,7 +83,11 @@ pub fn function(name: &str, mut args: Vec<Expr>, session: &SessionInfo) -> Resul
         });
     };
     if upper == "LAST_INSERT_ID" && args.len() == 1 {
-        return Err(Error::not_supported("LAST_INSERT_ID(expr)"));
+        // The session looks at the variable when the statement ends.
+        let expr = Box::new(super::implicit_cast(next(), SqlType::BIGINT_UNSIGNED));
+        let nullable = expr.nullable;
+        let kind = ExprKind::SetUserVar { name: crate::context::LAST_INSERT_ID.into(), expr };
+        return Ok(Expr::new(kind, SqlType::BIGINT_UNSIGNED, nullable));
     }
     if args.len() < signature.min || args.len() > signature.max || (upper == "ATAN2" && args.len() != 2) {
         return Err(wrong_count());

@@ -1,0 +1,98 @@
+//! RETURNING, as MariaDB has it: the rows that a statement inserted or deleted, as a result set.
+//!
+//! The list is bound and planned as `SELECT list FROM table`; when it runs, the table is cut down to the rows in question.
+
+use crate::query::meta;
+use crate::query::timestamps::ToLocal;
+use crate::query::Runner;
+use crate::session::Session;
+use crate::sink::{ColumnMeta, ResultSink};
+use catalog::TableDef;
+use parser::ast;
+use plan::Plan;
+use std::ops::ControlFlow;
+use storage::Snapshot;
+use types::Result;
+use vector::Batch;
+
+/// A planned RETURNING list.
+pub(super) struct Returning {
+    plan: Plan,
+    metas: Vec<ColumnMeta>,
+}
+
+/// Its rows.
+pub(super) struct ReturnedRows {
+    metas: Vec<ColumnMeta>,
+    batches: Vec<Batch>,
+}
+
+impl Session {
+    /// `None` for an empty list.
+    pub(super) fn plan_returning(
+        &self,
+        items: &[ast::SelectItem],
+        table: &ast::ObjectName,
+        alias: Option<&ast::Ident>,
+    ) -> Result<Option<Returning>> {
+        if items.is_empty() {
+            return Ok(None);
+        }
+        let span = ast::Span::default();
+        let from = ast::TableFactor {
+            name: table.clone(),
+            partitions: Vec::new(),
+            alias: alias.cloned(),
+            index_hints: Vec::new(),
+            span,
+        };
+        let select = ast::Select {
+            modifiers: Default::default(),
+            hints: Vec::new(),
+            items: items.to_vec(),
+            from: vec![ast::TableRef::Table(Box::new(from))],
+            from_dual: false,
+            where_: None,
+            group_by: None,
+            having: None,
+            windows: Vec::new(),
+            span,
+        };
+        let query = ast::Query {
+            with: None,
+            body: ast::QueryBody::Select(Box::new(select)),
+            order_by: Vec::new(),
+            limit: None,
+            into: None,
+            locking: Vec::new(),
+            span,
+        };
+        let logical = self.bind_query(&query)?;
+        let metas = meta::columns(&logical);
+        Ok(Some(Returning { plan: self.optimize(logical)?, metas }))
+    }
+}
+
+impl Returning {
+    /// The list's values for the rows with these ids, as `snapshot` sees them.
+    pub fn run(self, session: &Session, def: &TableDef, ids: &[u64], snapshot: Snapshot) -> Result<ReturnedRows> {
+        let mut local = ToLocal::new(&self.metas, &session.time_zone());
+        let mut batches = Vec::new();
+        Runner::of_rows(snapshot, def.id, ids.to_vec()).run(session, &self.plan, None, &mut |batch| {
+            batches.push(local.convert(batch).compact());
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(ReturnedRows { metas: self.metas, batches })
+    }
+}
+
+impl ReturnedRows {
+    pub fn send(self, session: &mut Session, affected: u64, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        sink.columns(&self.metas)?;
+        for batch in &self.batches {
+            sink.batch(batch)?;
+        }
+        session.set_row_count(affected);
+        sink.end_rows(&session.end_info(more))
+    }
+}
