@@ -76,7 +76,7 @@ impl Session {
 impl Returning {
     /// The list's values for the rows with these ids, as `snapshot` sees them.
     pub fn run(self, session: &Session, def: &TableDef, ids: &[u64], snapshot: Snapshot) -> Result<ReturnedRows> {
-        let mut local = ToLocal::new(&self.metas, &session.time_zone());
+        let mut local = ToLocal::new(&self.metas, session);
         let mut batches = Vec::new();
         Runner::of_rows(snapshot, def.id, ids.to_vec()).run(session, &self.plan, None, &mut |batch| {
             batches.push(local.convert(batch).compact());
