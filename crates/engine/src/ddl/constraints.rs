@@ -5,8 +5,8 @@
 use super::index;
 use crate::session::Session;
 use catalog::{
-    CatalogReader, CheckConstraint, FkAction, ForeignKey, Generated, IndexDef, IndexKind, IndexPart, Relation, TableDef,
-    TableEngine,
+    CatalogReader, CheckConstraint, FkAction, ForeignKey, Generated, IndexDef, IndexKind, IndexPart, Relation,
+    TableDef, TableEngine,
 };
 use expr::{Expr, ExprKind};
 use parser::ast;
@@ -148,11 +148,7 @@ fn bind_check(session: &Session, def: &TableDef, column: Option<usize>, name: &s
     expr::build::truth(bound)
 }
 
-fn names_in_schema(
-    session: &Session,
-    schema: &str,
-    names: impl Fn(&TableDef) -> Vec<Box<str>>,
-) -> Vec<Box<str>> {
+fn names_in_schema(session: &Session, schema: &str, names: impl Fn(&TableDef) -> Vec<Box<str>>) -> Vec<Box<str>> {
     session.db().catalog().read(|s| {
         let relations = s.get(schema).into_iter().flat_map(|s| s.relations.values());
         relations.flat_map(|r| if let Relation::Table(t) = r { names(t) } else { Vec::new() }).collect()

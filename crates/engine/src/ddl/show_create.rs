@@ -114,7 +114,12 @@ fn column_line(c: &ColumnDef, table_collation: Collation) -> String {
         let _ = write!(s, " COLLATE {}", collation.name());
     }
     if let Some(g) = &c.generated {
-        let _ = write!(s, " GENERATED ALWAYS AS ({}) {}", parenthesized(&g.text), if g.stored { "STORED" } else { "VIRTUAL" });
+        let _ = write!(
+            s,
+            " GENERATED ALWAYS AS ({}) {}",
+            parenthesized(&g.text),
+            if g.stored { "STORED" } else { "VIRTUAL" }
+        );
     }
     if !c.nullable {
         s.push_str(" NOT NULL");

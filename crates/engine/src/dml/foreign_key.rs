@@ -250,7 +250,8 @@ impl TableWriter<'_> {
 /// The rows of a table that have these values in these columns, none of them NULL.
 fn rows_with(table: &Arc<Table>, def: &TableDef, columns: &[usize], key: &[Chunk], snapshot: &Snapshot) -> Vec<u64> {
     let whole_key = def.indexes.iter().take_while(|i| i.is_unique()).position(|i| {
-        i.parts.len() == columns.len() && i.parts.iter().zip(columns).all(|(p, c)| p.column_idx == *c && p.prefix_len.is_none())
+        i.parts.len() == columns.len()
+            && i.parts.iter().zip(columns).all(|(p, c)| p.column_idx == *c && p.prefix_len.is_none())
     });
     if let Some(index) = whole_key {
         let refs: Vec<&Chunk> = key.iter().collect();

@@ -93,9 +93,7 @@ impl TableWriter<'_> {
                     let value = compiled.eval(&batch, &ctx)?;
                     self.converter().column(column, &value, ty, 1, 1)?
                 }
-                AssignedValue::Default => {
-                    Arc::new(self.session.default_chunk(&self.def, column, self.converter())?)
-                }
+                AssignedValue::Default => Arc::new(self.session.default_chunk(&self.def, column, self.converter())?),
             });
         }
         Ok(self.update(&[id], &update.columns, &chunks)? > 0)

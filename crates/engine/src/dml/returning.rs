@@ -2,9 +2,9 @@
 //!
 //! The list is bound and planned as `SELECT list FROM table`; when it runs, the table is cut down to the rows in question.
 
+use crate::query::Runner;
 use crate::query::meta;
 use crate::query::timestamps::ToLocal;
-use crate::query::Runner;
 use crate::session::Session;
 use crate::sink::{ColumnMeta, ResultSink};
 use catalog::TableDef;

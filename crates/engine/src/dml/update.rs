@@ -2,8 +2,8 @@
 
 use super::convert::Converter;
 use super::table_writer::TableWriter;
-use super::writer::check_not_generated;
 use super::targets::{may_repeat_rows, row_ids};
+use super::writer::check_not_generated;
 use crate::session::Session;
 use crate::sink::ResultSink;
 use crate::status::add;
@@ -166,7 +166,12 @@ impl<'s, 'u> TargetUpdate<'s, 'u> {
 
 impl Session {
     /// `SET column = DEFAULT`: one value for all rows.
-    pub(super) fn default_chunk(&self, def: &Arc<catalog::TableDef>, idx: usize, converter: &Converter<'_>) -> Result<Chunk> {
+    pub(super) fn default_chunk(
+        &self,
+        def: &Arc<catalog::TableDef>,
+        idx: usize,
+        converter: &Converter<'_>,
+    ) -> Result<Chunk> {
         let c = &def.columns[idx];
         let value = match &c.default {
             DefaultValue::Value(v) => v.clone(),
