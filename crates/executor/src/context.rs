@@ -52,16 +52,16 @@ pub trait TableReader: Send + Sync {
         u64::MAX
     }
 
-    /// The candidates (at most [`vector::BATCH_ROWS_MAX`]) that are visible with the key under which they were found, so
-    /// that each visible row comes once, in its place: their positions, and the named columns of these rows, with the
-    /// row id as last column if asked for.
+    /// The named columns of the candidates (at most [`vector::BATCH_ROWS_MAX`]), one position each, with the row id as
+    /// last column if asked for. Selected are those visible with the key under which they were found, so that each
+    /// visible row comes once, in its place.
     fn fetch_candidates(
         &self,
         _index: usize,
         _candidates: &Candidates,
         _columns: &[usize],
         _with_row_id: bool,
-    ) -> Result<(Vec<u16>, Batch)> {
+    ) -> Result<Batch> {
         Err(Error::internal("candidates of an index without order"))
     }
 

@@ -4,7 +4,7 @@ use crate::context::{Candidates, IndexCursor, KeyCut, KeySpan, OrderedLeaves, Ta
 use catalog::{KeyBounds, TableDef, TableId};
 use std::ops::Bound;
 use std::sync::Arc;
-use storage::{KeyRange, Snapshot, Store, Table};
+use storage::{Fetched, KeyRange, Snapshot, Store, Table};
 use types::{Error, Result, Value};
 use vector::{BATCH_ROWS_MAX, Batch, Chunk, ChunkBuilder, Selection, Values, Vector};
 
@@ -132,13 +132,7 @@ impl TableReader for StoreReader<'_> {
     }
 
     fn fetch(&self, row_ids: &[u64], columns: &[usize]) -> Result<Batch> {
-        let fetched = self.table.fetch(row_ids, columns, self.snapshot);
-        let selection = match &fetched.seen {
-            Some(seen) => Selection::from_bitmap(seen),
-            None => Selection::All,
-        };
-        let columns = fetched.columns.into_iter().map(Vector::flat).collect();
-        Ok(Batch { rows: row_ids.len(), columns, selection })
+        Ok(batch(self.table.fetch(row_ids, columns, self.snapshot), row_ids.len()))
     }
 
     fn index_span(&self, index: usize, bounds: &KeyBounds) -> Option<KeySpan> {
@@ -171,14 +165,13 @@ impl TableReader for StoreReader<'_> {
         candidates: &Candidates,
         columns: &[usize],
         with_row_id: bool,
-    ) -> Result<(Vec<u16>, Batch)> {
-        let kept = self.table.visible_positions(index, candidates, self.snapshot);
-        let row_ids: Vec<u64> = kept.iter().map(|&i| candidates.row_ids()[i as usize]).collect();
-        let mut batch = self.fetch(&row_ids, columns)?;
+    ) -> Result<Batch> {
+        let fetched = self.table.fetch_found(index, candidates, columns, self.snapshot).ok_or_else(no_order)?;
+        let mut batch = batch(fetched, candidates.len());
         if with_row_id {
-            batch.columns.push(Vector::flat(Chunk::new(Values::U64(row_ids), None)));
+            batch.columns.push(Vector::flat(Chunk::new(Values::U64(candidates.row_ids().to_vec()), None)));
         }
-        Ok((kept, batch))
+        Ok(batch)
     }
 
     fn index_leaves(&self, index: usize, spans: &[KeySpan]) -> Option<OrderedLeaves> {
@@ -195,6 +188,15 @@ impl TableReader for StoreReader<'_> {
     fn leaf_of(&self, row_id: u64) -> usize {
         self.table.split(row_id).0 as usize
     }
+}
+
+fn batch(fetched: Fetched, rows: usize) -> Batch {
+    let selection = match &fetched.seen {
+        Some(seen) => Selection::from_bitmap(seen),
+        None => Selection::All,
+    };
+    let columns = fetched.columns.into_iter().map(Vector::flat).collect();
+    Batch { rows, columns, selection }
 }
 
 fn no_order() -> Error {

@@ -160,7 +160,7 @@ pub fn resolve(
     for (k, part) in range.equal.iter().zip(&index.parts) {
         let v = eval(&k.expr)?;
         if v.is_null() {
-            if !k.null_safe {
+            if !k.null_safe || !table.columns[part.column_idx].nullable {
                 return Ok(None);
             }
             equal.push(Value::Null);
@@ -188,7 +188,7 @@ pub fn resolve(
         LastPart::Between { low, high } => (low, high),
     };
     let is_prefix = part.prefix_len.is_some();
-    // In the order of values; `None`: next to the NULLs below, or at the upper end.
+    // In the order of values; `None`: above the NULLs, or at the upper end.
     let (mut from, mut to) = (None, None);
     if let Some(end) = low {
         match end_value(end, &ty, eval)? {
@@ -208,7 +208,8 @@ pub fn resolve(
             Some(Fitted::Below) => return Ok(None),
         }
     }
-    let nulls = (Value::Null, false);
+    // Keys of a NOT NULL column have no place for NULL.
+    let from = from.or_else(|| table.columns[part.column_idx].nullable.then_some((Value::Null, false)));
     let end = |at: Option<(Value, bool)>| match at {
         Some((v, inclusive)) => {
             let mut values = equal.clone();
@@ -218,9 +219,9 @@ pub fn resolve(
         None => KeyEnd { values: equal.clone(), inclusive: true, starts_with: false },
     };
     Ok(Some(if part.descending {
-        KeyBounds { low: end(to), high: end(Some(from.unwrap_or(nulls))) }
+        KeyBounds { low: end(to), high: end(from) }
     } else {
-        KeyBounds { low: end(Some(from.unwrap_or(nulls))), high: end(to) }
+        KeyBounds { low: end(from), high: end(to) }
     }))
 }
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use catalog::{CatalogReader, ColumnStats, IndexForm, Relation, Statistics, TableId, TableStats};
+use catalog::{CatalogReader, ColumnStats, IndexForm, KeyBounds, Relation, Statistics, TableId, TableStats};
 use common::{Variables, fixture, golden, session};
 use parser::ast::Statement;
 use parser::{ParseOptions, parse};
@@ -58,6 +58,7 @@ const TABLES: &[TableShape] = &[
     ),
     ("partsupp", 800_000, &[("ps_partkey", 2e5), ("ps_suppkey", 1e4), ("ps_availqty", 9999.0)]),
     ("supplier", 10_000, &[("s_nationkey", 25.0)]),
+    ("sbtest", 1_000_000, &[("k", 100_000.0)]),
     ("nation", 25, &[("n_regionkey", 5.0)]),
     ("region", 5, &[]),
 ];
@@ -71,6 +72,15 @@ impl Statistics for ScaleOne {
 
     fn index_form(&self, _: TableId, _: usize) -> IndexForm {
         IndexForm { ordered: true, clustered: false }
+    }
+
+    /// As if the first part's integers were evenly spread, one row each, and others selective.
+    fn index_estimate(&self, _: TableId, _: usize, bounds: &KeyBounds) -> Option<u64> {
+        match (bounds.low.values.first(), bounds.high.values.first()) {
+            (Some(Value::Int(a)), Some(Value::Int(b))) => Some((b - a).max(0) as u64 * 10 + 10),
+            (None, None) => None,
+            _ => Some(200_000),
+        }
     }
 }
 
@@ -175,6 +185,11 @@ fn deep_queries_do_not_exhaust_the_stack() {
 #[test]
 fn rewrites() {
     golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plans/rewrites.txt"), explain);
+}
+
+#[test]
+fn indexes() {
+    golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plans/indexes.txt"), explain);
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! ```
 //! Runs are read before the tree: a row moves from a run to the tree, never back, and is in both meanwhile.
 
+use crate::fetch::Fetched;
 use crate::index::cursor::{Candidates, IndexCursor, KeyRange};
 use crate::index::encode::KeyEncoder;
 use crate::table::Table;
@@ -62,20 +63,20 @@ impl Table {
         Some(RunLeaves { leaves, is_all: unique.hashed_rows() == 0 })
     }
 
-    /// Positions of the candidates that `snapshot` sees under their keys.
-    pub fn visible_positions(&self, index: usize, candidates: &Candidates, snapshot: &Snapshot) -> Vec<u16> {
-        let Some(encoder) = self.index_encoder(index) else { return Vec::new() };
+    /// The wanted columns of the candidates that `snapshot` sees under their keys; one position a candidate.
+    pub fn fetch_found(
+        &self,
+        index: usize,
+        candidates: &Candidates,
+        columns: &[usize],
+        snapshot: &Snapshot,
+    ) -> Option<Fetched> {
+        let encoder = self.index_encoder(index)?;
         let mut scratch = Vec::new();
-        let mut out = Vec::with_capacity(candidates.len());
-        for (i, &row_id) in candidates.row_ids().iter().enumerate() {
-            let seen = self.rows().with(row_id, |leaf, slot| {
-                leaf.with_seen(slot, snapshot, |at| encoder.has_key(at, candidates.key(i), &mut scratch))
-            });
-            if seen == Some(Some(true)) {
-                out.push(i as u16);
-            }
-        }
-        out
+        Some(self.fetch_if(candidates.row_ids(), columns, snapshot, |leaf, slot, i| {
+            let has = |at: &dyn Fn(usize) -> _| encoder.has_key(at, candidates.key(i), &mut scratch);
+            leaf.with_seen(slot, snapshot, has) == Some(true)
+        }))
     }
 
     /// A walk over the candidates that are not, or not only, in sorted runs.

@@ -10,7 +10,7 @@ use vector::{Bitmap, Chunk, Rows, Values};
 pub struct Fetched {
     /// One chunk a wanted column, one position a row id, in the order of the ids.
     pub columns: Vec<Chunk>,
-    /// Which ids stood for rows that the snapshot sees; `None`: all. Other positions are NULL.
+    /// Which ids stood for rows that were wanted and that the snapshot sees; `None`: all. Other positions are NULL.
     pub seen: Option<Bitmap>,
 }
 
@@ -33,6 +33,18 @@ impl Table {
     /// Each leaf is visited once; its chunks' Arcs are cloned under the latch and values are copied with nothing held.
     /// Rows of one leaf share its string heap, rows of several are copied into a heap of their own.
     pub fn fetch(&self, row_ids: &[u64], columns: &[usize], snapshot: &Snapshot) -> Fetched {
+        self.fetch_if(row_ids, columns, snapshot, |leaf, slot, _| leaf.is_seen(slot, snapshot))
+    }
+
+    /// Like [`Table::fetch`], of those rows alone that `wanted` accepts: it gets the leaf, the slot and the position in
+    /// `row_ids`, under the leaf's read latch, and must accept none that the snapshot does not see.
+    pub(crate) fn fetch_if(
+        &self,
+        row_ids: &[u64],
+        columns: &[usize],
+        snapshot: &Snapshot,
+        mut wanted: impl FnMut(&Leaf, usize, usize) -> bool,
+    ) -> Fetched {
         let mut order: Vec<(u64, u32)> = row_ids.iter().copied().zip(0..).collect();
         if !row_ids.is_sorted() {
             order.sort_unstable();
@@ -51,7 +63,7 @@ impl Table {
             let mut patched = false;
             for &(row_id, out) in group.rows {
                 let slot = self.split(row_id).1;
-                if leaf.is_seen(slot, snapshot) {
+                if wanted(leaf, slot, out as usize) {
                     slots.push(slot as u16);
                     place[out as usize] = next;
                     next += 1;

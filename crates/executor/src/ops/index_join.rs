@@ -66,7 +66,7 @@ pub fn run_index_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         index: *index,
         programs: Program::all(key.iter().map(|k| &k.expr), &ctx)?,
         types: key.iter().map(|k| k.expr.ty).collect(),
-        null_safe: key.iter().map(|k| k.null_safe).collect(),
+        null_safe: key.iter().zip(parts).map(|(k, p)| k.null_safe && def.columns[p.column_idx].nullable).collect(),
         part_types: parts.iter().take(key.len()).map(|p| def.columns[p.column_idx].ty).collect(),
         single: def.indexes[*index].is_unique()
             && key.len() == parts.len()
@@ -243,9 +243,8 @@ impl JoinLocal<'_> {
             return Ok(Flow::More);
         }
         let s = self.stage;
-        let (kept, fetched) = s.reader.fetch_candidates(s.index, together, s.columns, s.with_row_id)?;
-        let kept: Vec<u16> = kept.iter().map(|&i| positions[i as usize]).collect();
-        let flow = self.pairs(input, &kept, fetched, matched)?;
+        let fetched = s.reader.fetch_candidates(s.index, together, s.columns, s.with_row_id)?;
+        let flow = self.pairs(input, positions, fetched, matched)?;
         positions.clear();
         together.clear();
         Ok(flow)

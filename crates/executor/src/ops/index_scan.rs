@@ -226,7 +226,7 @@ impl Pull for IndexScanPull<'_, '_> {
                 self.leave_out_scanned();
             }
             s.run.ctx.progress.index_entries.fetch_add(self.candidates.len() as u64, Relaxed);
-            let (_, mut batch) = s.reader.fetch_candidates(s.index, &self.candidates, s.columns, s.with_row_id)?;
+            let mut batch = s.reader.fetch_candidates(s.index, &self.candidates, s.columns, s.with_row_id)?;
             s.run.ctx.progress.rows_read.fetch_add(batch.count() as u64, Relaxed);
             s.filter.apply(&mut batch, &s.run.eval())?;
             if batch.count() == 0 {

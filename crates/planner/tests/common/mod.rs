@@ -148,6 +148,11 @@ const TABLES: &[(&str, &str, &str)] = &[
     ("other", "t", "o int not null, unique o"),
     (
         "tpch",
+        "sbtest",
+        "id int not null, k int not null, c char(120) not null, pad char(60) not null, d datetime, primary key id, index k, unique d k",
+    ),
+    (
+        "tpch",
         "lineitem",
         "l_orderkey bigint not null, l_partkey bigint not null, l_suppkey bigint not null, l_linenumber int not null, l_quantity decimal(15,2) not null, l_extendedprice decimal(15,2) not null, l_discount decimal(15,2) not null, l_tax decimal(15,2) not null, l_returnflag char(1) not null, l_linestatus char(1) not null, l_shipdate date not null, l_commitdate date not null, l_receiptdate date not null, l_shipinstruct char(25) not null, l_shipmode char(10) not null, l_comment varchar(44) not null, primary key l_orderkey l_linenumber",
     ),

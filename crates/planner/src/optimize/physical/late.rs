@@ -12,7 +12,7 @@
 
 use super::{Built, Physical};
 use crate::optimize::column_set::ColumnSet;
-use crate::optimize::tree::{collect_columns, output_set, visit_mut};
+use crate::optimize::tree::{as_column, collect_columns, output_set, visit_mut};
 use catalog::TableDef;
 use expr::{ColumnId, Expr};
 use plan::PlanOp;
@@ -77,6 +77,15 @@ impl Physical<'_, '_> {
             {
                 *row_id = Some(l.row_id);
             }
+            if let Logical::Project { exprs, .. } = n {
+                for l in &late {
+                    let before = exprs.len();
+                    exprs.retain(|e| !l.columns.iter().any(|c| c.0 == e.0));
+                    if exprs.len() < before {
+                        exprs.push((l.row_id, Expr::column(l.row_id, SqlType::BIGINT_UNSIGNED, true)));
+                    }
+                }
+            }
         });
         Some((input, late))
     }
@@ -133,6 +142,11 @@ fn look(node: &Logical, used: &mut ColumnSet, tables: &mut Tables) {
         }
         Logical::Filter { input, predicates } => {
             predicates.iter().for_each(|p| collect_columns(p, used));
+            look(input, used, tables);
+        }
+        Logical::Project { input, exprs } => {
+            // A column under another name is another column.
+            exprs.iter().filter(|(id, e)| as_column(e) != Some(*id)).for_each(|e| collect_columns(&e.1, used));
             look(input, used, tables);
         }
         Logical::Join { kind, left, right, on, dependent: false, .. } => {

@@ -405,6 +405,11 @@ impl Physical<'_, '_> {
     ) -> Result<Built> {
         let wanted: Vec<&(ColumnId, Expr)> = exprs.iter().filter(|e| needed.contains(e.0)).collect();
         let b = self.convert(input, &exprs_columns(wanted.iter().map(|e| &e.1)))?;
+        self.projected(node, b, &wanted)
+    }
+
+    /// The projection `node` over `b`, of the columns that are wanted of it.
+    fn projected(&mut self, node: &Logical, b: Built, wanted: &[&(ColumnId, Expr)]) -> Result<Built> {
         let facts: ColumnSet =
             wanted.iter().filter(|(_, e)| !super::properties::can_be_null(e, &b.not_null)).map(|e| e.0).collect();
         let e = self.est.node(node, std::slice::from_ref(&b.estimate));
@@ -599,11 +604,7 @@ impl Physical<'_, '_> {
         needed: &ColumnSet,
         read_before: f64,
     ) -> Result<Option<Built>> {
-        let (get, predicates): (&Logical, &[Expr]) = match input {
-            Logical::Filter { input, predicates } => (input, predicates),
-            other => (other, &[]),
-        };
-        if !matches!(get, Logical::Get { .. }) || keys.is_empty() {
+        if keys.is_empty() || !self.cx.settings.index_access {
             return Ok(None);
         }
         let cost = &self.cx.settings.cost;
@@ -613,15 +614,47 @@ impl Physical<'_, '_> {
         };
         let budget = b.cost() + sorting;
         let read = std::mem::replace(&mut self.rows_read, read_before);
-        let found = self.access_in_order(get, predicates, needed, keys, kept, budget)?;
+        let found = self.ordered(input, needed, keys, kept, budget)?;
         match &found {
             // What is read before the reader stops.
-            Some(f) => {
-                self.rows_read = self.rows_read.min(read_before + f.cost() / cost_per_row(&self.cx.settings.cost))
-            }
+            Some(f) => self.rows_read = self.rows_read.min(read_before + f.cost() / cost_per_row(&self.cx.settings.cost)),
             None => self.rows_read = read,
         }
         Ok(found)
+    }
+
+    fn ordered(
+        &mut self,
+        input: &Logical,
+        needed: &ColumnSet,
+        keys: &[(Expr, bool)],
+        kept: Option<u64>,
+        budget: f64,
+    ) -> Result<Option<Built>> {
+        match input {
+            Logical::Get { .. } => self.access_in_order(input, &[], needed, keys, kept, budget),
+            Logical::Filter { input, predicates } if matches!(**input, Logical::Get { .. }) => {
+                self.access_in_order(input, predicates, needed, keys, kept, budget)
+            }
+            Logical::Project { input: below, exprs } => {
+                let wanted: Vec<&(ColumnId, Expr)> = exprs.iter().filter(|e| needed.contains(e.0)).collect();
+                let source = |k: &Expr| {
+                    let c = as_column(k)?;
+                    let e = &exprs.iter().find(|e| e.0 == c)?.1;
+                    as_column(e).map(|_| e.clone())
+                };
+                let Some(keys) = keys.iter().map(|(k, desc)| Some((source(k)?, *desc))).collect::<Option<Vec<_>>>()
+                else {
+                    return Ok(None);
+                };
+                let columns = exprs_columns(wanted.iter().map(|e| &e.1));
+                match self.ordered(below, &columns, &keys, kept, budget)? {
+                    Some(b) => self.projected(input, b, &wanted).map(Some),
+                    None => Ok(None),
+                }
+            }
+            _ => Ok(None),
+        }
     }
 }
 
