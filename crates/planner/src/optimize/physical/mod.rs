@@ -617,7 +617,9 @@ impl Physical<'_, '_> {
         let found = self.ordered(input, needed, keys, kept, budget)?;
         match &found {
             // What is read before the reader stops.
-            Some(f) => self.rows_read = self.rows_read.min(read_before + f.cost() / cost_per_row(&self.cx.settings.cost)),
+            Some(f) => {
+                self.rows_read = self.rows_read.min(read_before + f.cost() / cost_per_row(&self.cx.settings.cost))
+            }
             None => self.rows_read = read,
         }
         Ok(found)

@@ -1,0 +1,94 @@
+//! What accesses by index cost, in process: `cargo run --release --example index_speed [rows]`.
+
+use engine::{ColumnMeta, Database, EndInfo, OkInfo, Options, ResultSink};
+use std::io::Read;
+use std::time::Instant;
+use types::{Error, Result};
+use vector::Batch;
+
+#[derive(Default)]
+struct Count {
+    rows: usize,
+}
+
+impl ResultSink for Count {
+    fn columns(&mut self, _: &[ColumnMeta]) -> Result<()> {
+        self.rows = 0;
+        Ok(())
+    }
+
+    fn batch(&mut self, batch: &Batch) -> Result<()> {
+        self.rows += batch.count();
+        Ok(())
+    }
+
+    fn end_rows(&mut self, _: &EndInfo) -> Result<()> {
+        Ok(())
+    }
+
+    fn ok(&mut self, _: &OkInfo) -> Result<()> {
+        Ok(())
+    }
+
+    fn local_infile(&mut self, _: &str) -> Result<Box<dyn Read + Send + '_>> {
+        Err(Error::internal("no files"))
+    }
+}
+
+fn main() {
+    let rows: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(1_000_000);
+    let db = Database::open(Options { workers: Some(0), ..Options::default() }).expect("it opens");
+    let mut session = db.session("root", "localhost");
+    let mut run = |sql: &str| {
+        let mut sink = Count::default();
+        session.execute(sql.as_bytes(), true, &mut sink).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        sink.rows
+    };
+    run("CREATE DATABASE b; USE b");
+    run(
+        "CREATE TABLE s (id INT NOT NULL PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, KEY k (k))",
+    );
+    let mut x = 1u64;
+    for chunk in 0..rows / 1000 {
+        let values: Vec<String> = (0..1000)
+            .map(|i| {
+                x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                format!("({},{},'{:060}','pad{}')", chunk * 1000 + i, (x >> 33) as usize % rows, x, x >> 50)
+            })
+            .collect();
+        run(&format!("INSERT INTO s VALUES {}", values.join(",")));
+    }
+    let r = rows;
+    let statements = [
+        format!("SELECT c FROM s WHERE id = {}", r / 2),
+        format!("SELECT c FROM s WHERE id BETWEEN {} AND {}", r / 2, r / 2 + 99),
+        format!("SELECT SUM(k) FROM s WHERE id BETWEEN {} AND {}", r / 2, r / 2 + 99),
+        format!("SELECT c FROM s WHERE id BETWEEN {} AND {} ORDER BY c", r / 2, r / 2 + 99),
+        format!("SELECT DISTINCT c FROM s WHERE id BETWEEN {} AND {} ORDER BY c", r / 2, r / 2 + 99),
+        format!("SELECT c FROM s WHERE id BETWEEN {} AND {} AND k = 5", r / 2, r / 2 + 9_999),
+        format!("SELECT c FROM s WHERE k = {}", r / 2),
+        format!("SELECT c FROM s WHERE k BETWEEN {} AND {}", r / 2, r / 2 + 99),
+        format!("SELECT SUM(id) FROM s FORCE INDEX (k) WHERE k BETWEEN {} AND {}", r / 2, r / 2 + r / 100),
+        format!("SELECT COUNT(*) FROM s FORCE INDEX (k) WHERE k BETWEEN {} AND {}", r / 2, r / 2 + r / 100),
+        format!("SELECT SUM(id) FROM s IGNORE INDEX (k) WHERE k BETWEEN {} AND {}", r / 2, r / 2 + r / 100),
+        "SELECT id, k FROM s ORDER BY k LIMIT 10".to_string(),
+        "SELECT * FROM s ORDER BY id DESC LIMIT 10".to_string(),
+        "SELECT MIN(k), MAX(k) FROM s".to_string(),
+        "SELECT id FROM s ORDER BY id".to_string(),
+        "SELECT * FROM s ORDER BY pad LIMIT 10".to_string(),
+        format!("SELECT COUNT(*) FROM s a JOIN s b ON a.id = b.k WHERE a.id < {}", r / 100),
+    ];
+    for sql in &statements {
+        let mut found = run(sql);
+        let started = Instant::now();
+        let mut times = 0;
+        let mut best = f64::MAX;
+        while times < 2000 && started.elapsed().as_millis() < 400 || times < 3 {
+            let since = Instant::now();
+            found = run(sql);
+            best = best.min(since.elapsed().as_nanos() as f64);
+            times += 1;
+        }
+        println!("{:10.1} us  {found:8} rows  {sql}", best / 1000.0);
+    }
+}
