@@ -293,3 +293,88 @@ fn prepared_statements_with_plans() {
     }
     assert!(hits(&mut s) >= 3);
 }
+
+/// Two databases, one that keeps plans and one that does not, take the same changes.
+#[test]
+fn kept_plans_change_as_fresh_ones() {
+    let (kept_db, fresh_db) = (database(), database());
+    let (mut kept, mut fresh) = (session(&kept_db), session(&fresh_db));
+    for s in [&mut kept, &mut fresh] {
+        run(s, "CREATE TABLE w (id INT PRIMARY KEY, k INT, c VARCHAR(20), d DECIMAL(8,2), UNIQUE KEY (c))")
+            .expect("valid");
+        for i in 0..50 {
+            run(s, &format!("INSERT INTO w VALUES ({i}, {i}, 'c{i}', {i}.25)")).expect("valid");
+        }
+    }
+    run(&mut fresh, "SET sql_select_limit = 1000000").expect("valid");
+    let templates = [
+        "UPDATE w SET k = k + {} WHERE id = {}",
+        "UPDATE w SET c = {} WHERE id = {}",
+        "UPDATE w SET d = {}, k = {} WHERE id = {}",
+        "UPDATE w SET k = {} WHERE c = {}",
+        "UPDATE w SET k = k * {} WHERE id = {} AND k > {}",
+        "UPDATE w SET id = {} WHERE id = {}",
+        "UPDATE w SET k = 1 WHERE k = {}",
+        "DELETE FROM w WHERE id = {}",
+        "DELETE FROM w WHERE c = {}",
+        "UPDATE IGNORE w SET c = {} WHERE id = {}",
+    ];
+    let values =
+        ["1", "2", "3", "17", "49", "0", "-3", "'c7'", "'C8'", "'x'", "NULL", "1.005", "99999999999", "'9'", "5 + 1"];
+    let mut seed = 3u64;
+    let mut random = |n: usize| {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (seed >> 33) as usize % n
+    };
+    let before = hits(&mut kept);
+    for _ in 0..1500 {
+        let mut sql = String::new();
+        for (i, part) in templates[random(templates.len())].split("{}").enumerate() {
+            if i > 0 {
+                sql += values[random(values.len())];
+            }
+            sql += part;
+        }
+        let show = |r: Result<Sink>| r.map(|s| (s.ok.affected_rows, s.ok.info)).map_err(|e| e.message().to_string());
+        let (a, b) = (show(run(&mut kept, &sql)), show(run(&mut fresh, &sql)));
+        assert_eq!(a, b, "{sql}");
+        if random(20) == 0 {
+            let all = "SELECT * FROM w ORDER BY id LIMIT 100";
+            assert_eq!(rows(&mut kept, all), rows(&mut fresh, all), "{sql}");
+        }
+    }
+    let used = hits(&mut kept) - before;
+    assert!(used > 100, "plans are kept: {used}");
+}
+
+#[test]
+fn prepared_changes() {
+    let db = database();
+    let mut s = session(&db);
+    run(&mut s, "CREATE TABLE w (id INT PRIMARY KEY, k INT, c VARCHAR(20))").expect("valid");
+    let prepare = |s: &mut Session, sql: &str| s.prepare(sql.as_bytes()).unwrap_or_else(|e| panic!("{sql}: {e}")).id;
+    let insert = prepare(&mut s, "INSERT INTO w VALUES (?, ?, ?)");
+    let update = prepare(&mut s, "UPDATE w SET k = k + ?, c = ? WHERE id = ?");
+    let delete = prepare(&mut s, "DELETE FROM w WHERE id = ?");
+    let limited = prepare(&mut s, "DELETE FROM w WHERE k > ? ORDER BY id DESC LIMIT ?");
+    let int = |v: i64| (Value::Int(v), SqlType::BIGINT);
+    let text = |v: &str| (Value::str(v), SqlType::varchar(v.len() as u32, Default::default()));
+    let go = |s: &mut Session, id, params: &[(Value, SqlType)]| {
+        let mut sink = Sink::default();
+        s.execute_prepared(id, params, &mut sink).map(|()| sink.ok.affected_rows)
+    };
+    for i in 0..20 {
+        assert_eq!(go(&mut s, insert, &[int(i), int(i), text("a")]), Ok(1));
+    }
+    for i in 0..20 {
+        assert_eq!(go(&mut s, update, &[int(100), text("b"), int(i)]), Ok(1), "{i}");
+    }
+    for i in 0..10 {
+        assert_eq!(go(&mut s, delete, &[int(i)]), Ok(1));
+        assert_eq!(go(&mut s, delete, &[int(i)]), Ok(0));
+    }
+    assert_eq!(go(&mut s, limited, &[int(0), int(3)]), Ok(3));
+    assert_eq!(rows(&mut s, "SELECT COUNT(*), MIN(k), MAX(k), MIN(c) FROM w"), ["7,110,116,b"]);
+    assert_eq!(go(&mut s, insert, &[int(10), int(0), text("")]).map_err(|e| e.code().0), Err(1062));
+    assert!(hits(&mut s) >= 20);
+}

@@ -8,23 +8,42 @@ use crate::sink::ResultSink;
 use crate::status::add;
 use parser::ast::{self, TableRef};
 use plan::Plan;
-use planner::bind::DmlTarget;
+use planner::bind::{BoundDelete, DmlTarget};
 use std::collections::HashSet;
 use std::sync::Arc;
 use storage::Txn;
-use types::Result;
+use types::{Error, Result};
+
+/// A planned DELETE.
+#[derive(Debug)]
+pub(crate) struct DeletePlan {
+    pub plan: Plan,
+    pub targets: Vec<DmlTarget>,
+    ignore: bool,
+}
 
 impl Session {
     pub(crate) fn delete(&mut self, d: &ast::Delete, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
-        add(&self.db().status().com_delete, 1);
-        let (plan, targets) = self.plan_delete(d)?;
+        let plan = self.plan_delete(d, |_| true)?.ok_or_else(|| Error::internal("a DELETE without a plan"))?;
         let returning = match d.from.first() {
             Some(TableRef::Table(t)) => self.plan_returning(&d.returning, &t.name, t.alias.as_ref())?,
             _ => None,
         };
-        self.warnings().set_raise(self.sql_mode().strict && !d.ignore);
+        self.execute_delete(&plan, returning, more, sink)
+    }
+
+    /// Runs a planned DELETE and answers it.
+    pub(crate) fn execute_delete(
+        &mut self,
+        plan: &DeletePlan,
+        returning: Option<Returning>,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        add(&self.db().status().com_delete, 1);
+        self.warnings().set_raise(self.sql_mode().strict && !plan.ignore);
         let (txn, savepoint) = self.begin_change()?;
-        let result = self.run_delete(&plan, &targets, d.ignore, &txn, returning);
+        let result = self.run_delete(&plan.plan, &plan.targets, plan.ignore, &txn, returning);
         let (deleted, rows) = self.end_change(savepoint, result)?;
         add(&self.db().status().innodb_rows_deleted, deleted);
         add(&self.db().status().handler_delete, deleted);
@@ -34,15 +53,23 @@ impl Session {
         self.send_ok(deleted, String::new(), more, sink)
     }
 
-    fn plan_delete(&self, d: &ast::Delete) -> Result<(Plan, Vec<DmlTarget>)> {
+    /// `None`: the bound statement is not what the caller wants.
+    pub(crate) fn plan_delete(
+        &self,
+        d: &ast::Delete,
+        wanted: impl FnOnce(&BoundDelete) -> bool,
+    ) -> Result<Option<DeletePlan>> {
         let bound = {
             let info = self.info();
             self.binder(&info).bind_delete(d)?
         };
+        if !wanted(&bound) {
+            return Ok(None);
+        }
         self.check_changeable(&bound.targets)?;
         let plan = self.optimize(bound.query)?;
         self.check_safe_update(&plan, &bound.targets, d.limit.is_some())?;
-        Ok((plan, bound.targets))
+        Ok(Some(DeletePlan { plan, targets: bound.targets, ignore: d.ignore }))
     }
 
     fn run_delete(

@@ -133,6 +133,9 @@ impl Session {
                 }
                 values.push(match &e.kind {
                     ExprKind::Default => None,
+                    ExprKind::Param(n) if self.param_types().is_none() => {
+                        Some(self.params().get(*n as usize).cloned().ok_or_else(|| Error::wrong_arguments("EXECUTE"))?)
+                    }
                     kind => match literal_value(kind) {
                         Some(v) => Some(v),
                         None => match binder.bind_constant_expr(e) {

@@ -23,4 +23,6 @@ mod update;
 mod writer;
 
 pub(crate) use convert::{now, stored_form, zero_of};
+pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_key::referenced_index;
+pub(crate) use update::UpdatePlan;

@@ -16,7 +16,7 @@ use types::Result;
 use vector::Batch;
 
 /// A planned RETURNING list.
-pub(super) struct Returning {
+pub(crate) struct Returning {
     plan: Plan,
     metas: Vec<ColumnMeta>,
 }

@@ -25,21 +25,28 @@ pub(crate) struct Updated {
 }
 
 /// A planned UPDATE.
-struct UpdatePlan {
-    plan: Plan,
-    targets: Vec<DmlTarget>,
+#[derive(Debug)]
+pub(crate) struct UpdatePlan {
+    pub plan: Plan,
+    pub targets: Vec<DmlTarget>,
     assignments: Vec<BoundAssignment>,
     /// Types of the query's output.
     types: Vec<SqlType>,
+    ignore: bool,
 }
 
 impl Session {
     pub(crate) fn update(&mut self, u: &ast::Update, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        let plan = self.plan_update(u, |_| true)?.ok_or_else(|| Error::internal("an UPDATE without a plan"))?;
+        self.execute_update(&plan, more, sink)
+    }
+
+    /// Runs a planned UPDATE and answers it.
+    pub(crate) fn execute_update(&mut self, plan: &UpdatePlan, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         add(&self.db().status().com_update, 1);
-        let plan = self.plan_update(u)?;
-        self.warnings().set_raise(self.sql_mode().strict && !u.ignore);
+        self.warnings().set_raise(self.sql_mode().strict && !plan.ignore);
         let (txn, savepoint) = self.begin_change()?;
-        let result = self.run_update(&plan, u.ignore, &txn);
+        let result = self.run_update(plan, plan.ignore, &txn);
         let done = self.end_change(savepoint, result)?;
         add(&self.db().status().innodb_rows_updated, done.changed);
         add(&self.db().status().handler_update, done.changed);
@@ -49,11 +56,20 @@ impl Session {
         self.send_ok(affected, info, more, sink)
     }
 
-    fn plan_update(&self, u: &ast::Update) -> Result<UpdatePlan> {
-        let BoundUpdate { query, targets, assignments } = {
+    /// `None`: the bound statement is not what the caller wants.
+    pub(crate) fn plan_update(
+        &self,
+        u: &ast::Update,
+        wanted: impl FnOnce(&BoundUpdate) -> bool,
+    ) -> Result<Option<UpdatePlan>> {
+        let bound = {
             let info = self.info();
             self.binder(&info).bind_update(u)?
         };
+        if !wanted(&bound) {
+            return Ok(None);
+        }
+        let BoundUpdate { query, targets, assignments } = bound;
         self.check_changeable(&targets)?;
         for a in assignments.iter().filter(|a| a.value != NewValue::Default) {
             check_not_generated(&targets[a.target].table, &[a.column_idx])?;
@@ -61,7 +77,7 @@ impl Session {
         let types = query.output.iter().map(|(id, _)| query.columns.get(*id).ty).collect();
         let plan = self.optimize(query)?;
         self.check_safe_update(&plan, &targets, u.limit.is_some())?;
-        Ok(UpdatePlan { plan, targets, assignments, types })
+        Ok(Some(UpdatePlan { plan, targets, assignments, types, ignore: u.ignore }))
     }
 
     fn run_update(&self, u: &UpdatePlan, ignore: bool, txn: &Arc<Txn>) -> Result<Updated> {

@@ -12,7 +12,7 @@ use crate::query::meta;
 use crate::session::Session;
 use crate::sink::ResultShape;
 use catalog::{TableDef, TableEngine};
-use expr::{Expr, ExprKind};
+use expr::{ArithOp, Expr, ExprKind};
 use parser::ast::{Query, Statement};
 use plan::logical::{Logical, LogicalQuery};
 use plan::{Plan, PlanNode};
@@ -36,24 +36,52 @@ impl Session {
     }
 
     /// The plan to keep for a statement. A fault of the statement is left to the ordinary way to report.
-    pub(super) fn build_plan(&self, statement: &Statement, params: &[(Value, SqlType)]) -> CachedPlan {
+    pub(super) fn build_plan(&mut self, statement: &Statement, params: &[(Value, SqlType)]) -> CachedPlan {
         // read first: a change during the work makes the plan stale at once
         let env = self.plan_env(params);
         let made = match statement {
             Statement::Query(query) if query.into.is_none() && !has_locking(query) => {
                 self.build_query(query, params, &env.param_types).ok().flatten()
             }
+            Statement::Update(_) | Statement::Delete(_) => {
+                self.set_typed_params(params.into());
+                let made = self.build_change(statement).ok().flatten();
+                self.clear_params();
+                made
+            }
             _ => None,
         };
         let (body, tables) = made.unwrap_or((Body::None, Vec::new()));
+        let write = matches!(body, Body::Update(_) | Body::Delete(_));
         let mut locks: Vec<(Arc<Object>, bool)> = Vec::new();
         for table in tables {
             let object = self.db().mdl().table(&table.schema, &table.name);
             if !locks.iter().any(|(known, _)| Arc::ptr_eq(known, &object)) {
-                locks.push((object, false));
+                locks.push((object, write));
             }
         }
         CachedPlan { env, locks, body }
+    }
+
+    /// UPDATE and DELETE of one table by a unique key.
+    fn build_change(&self, statement: &Statement) -> Made {
+        let wanted = |query: &LogicalQuery, targets: usize| {
+            let one = plain_tables(query).is_some_and(|tables| tables.len() == 1);
+            one && targets == 1 && query.cacheable && !query.serial && params_are_plain(query, true)
+        };
+        Ok(match statement {
+            Statement::Update(u) => self
+                .plan_update(u, |b| wanted(&b.query, b.targets.len()))?
+                .filter(|p| is_by_key(&p.plan))
+                .map(|p| (vec![p.targets[0].table.clone()], p))
+                .map(|(tables, p)| (Body::Update(p), tables)),
+            Statement::Delete(d) if d.returning.is_empty() => self
+                .plan_delete(d, |b| wanted(&b.query, b.targets.len()))?
+                .filter(|p| is_by_key(&p.plan))
+                .map(|p| (vec![p.targets[0].table.clone()], p))
+                .map(|(tables, p)| (Body::Delete(p), tables)),
+            _ => None,
+        })
     }
 
     fn build_query(&self, query: &Query, params: &[(Value, SqlType)], types: &[SqlType]) -> Made {
@@ -67,7 +95,7 @@ impl Session {
             return Ok(Some((Body::Point(point), vec![table])));
         }
         let Some(tables) = plain_tables(&logical) else { return Ok(None) };
-        if !params_are_plain(&logical) {
+        if !params_are_plain(&logical, false) {
             return Ok(None);
         }
         let shape = Arc::new(ResultShape::new(meta::columns(&logical)));
@@ -100,13 +128,36 @@ fn plain_tables(query: &LogicalQuery) -> Option<Vec<Arc<TableDef>>> {
     tables
 }
 
-/// Whether every parameter is an operand of a comparison with something of its own class.
-fn params_are_plain(query: &LogicalQuery) -> bool {
+/// Whether the table's rows are found by a unique key, whatever the values.
+fn is_by_key(plan: &Plan) -> bool {
+    fn node(n: &PlanNode) -> bool {
+        matches!(n.op, plan::PlanOp::KeyLookup { .. }) || matches!(&n.inputs()[..], [one] if node(one))
+    }
+    plan.init.is_empty() && node(&plan.root)
+}
+
+/// Whether every parameter is an operand of a comparison with something of its own class, or (`assigned`) the new value
+/// of a column, or added to an integer in one.
+fn params_are_plain(query: &LogicalQuery, assigned: bool) -> bool {
     let mut plain = true;
-    let mut visit = |node: &Logical| plain &= node.exprs().into_iter().all(expr_is_plain);
+    let mut visit = |node: &Logical| {
+        let projected = assigned && matches!(node, Logical::Project { .. });
+        plain &= node.exprs().into_iter().all(|e| projected && is_assignable(e) || expr_is_plain(e));
+    };
     query.root.walk(&mut visit);
     query.subqueries.iter().for_each(|s| s.plan.walk(&mut visit));
     plain
+}
+
+fn is_assignable(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Param(_) => true,
+        ExprKind::Arith { op: ArithOp::Add | ArithOp::Sub | ArithOp::Mul, left, right } => {
+            let integer = |e: &Expr| e.ty.is_integer() && matches!(e.kind, ExprKind::Param(_) | ExprKind::Column(_));
+            integer(left) && integer(right)
+        }
+        _ => false,
+    }
 }
 
 fn expr_is_plain(e: &Expr) -> bool {

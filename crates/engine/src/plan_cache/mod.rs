@@ -23,6 +23,7 @@ mod point;
 mod run;
 mod store;
 
+use crate::dml::{DeletePlan, UpdatePlan};
 use crate::mdl::Object;
 use crate::sink::ResultShape;
 use plan::Plan;
@@ -55,6 +56,8 @@ pub(crate) enum Body {
     None,
     Point(PointSelect),
     Query(QueryPlan),
+    Update(UpdatePlan),
+    Delete(DeletePlan),
 }
 
 /// A SELECT for the executor.

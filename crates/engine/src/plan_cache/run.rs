@@ -38,7 +38,8 @@ impl QueryPlan {
 impl Session {
     /// Answers a text by a plan that was kept for its like. `None`: there is none, and the ordinary way is to be gone.
     pub(crate) fn execute_known_text(&mut self, text: &[u8], sink: &mut dyn ResultSink) -> Option<Result<()>> {
-        if !self.may_use_kept_plans() {
+        // INSERTs are as fast without
+        if !self.may_use_kept_plans() || matches!(text.first(), Some(b'i' | b'I')) {
             return None;
         }
         let options = self.parse_options();
@@ -181,18 +182,10 @@ impl Session {
                 if !query.sizes_hold(self) {
                     return None;
                 }
-                self.begin_known_statement();
-                let result = match self.lock_plan(plan) {
-                    Ok(true) => {
-                        self.set_typed_params(params.into());
-                        self.run_query_plan(query, sink)
-                    }
-                    Ok(false) => return None,
-                    Err(e) => Err(e),
-                };
-                self.clear_params();
-                Some(self.end_known_statement(result))
+                self.run_with_params(plan, params, |s| s.run_query_plan(query, sink))
             }
+            Body::Update(update) => self.run_with_params(plan, params, |s| s.execute_update(update, false, sink)),
+            Body::Delete(delete) => self.run_with_params(plan, params, |s| s.execute_delete(delete, None, false, sink)),
         }
     }
 
@@ -244,6 +237,26 @@ impl Session {
         add(&status.innodb_rows_read, rows);
         self.set_found_rows(rows);
         sink.end_rows(&self.end_info(false))
+    }
+
+    /// Runs a plan that holds parameters, under its locks. `None`: a definition has changed.
+    fn run_with_params(
+        &mut self,
+        plan: &CachedPlan,
+        params: &[(Value, SqlType)],
+        run: impl FnOnce(&mut Session) -> Result<()>,
+    ) -> Option<Result<()>> {
+        self.begin_known_statement();
+        let result = match self.lock_plan(plan) {
+            Ok(true) => {
+                self.set_typed_params(params.into());
+                run(self)
+            }
+            Ok(false) => return None,
+            Err(e) => Err(e),
+        };
+        self.clear_params();
+        Some(self.end_known_statement(result))
     }
 
     fn run_query_plan(&mut self, query: &QueryPlan, sink: &mut dyn ResultSink) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::run::{Run, run_node};
 use plan::physical::{PlanNode, PlanOp};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use types::{Error, Result};
+use types::{Error, Result, SqlType, Value};
 use vector::{BATCH_ROWS_MAX, Batch, Chunk, Selection, Values, Vector};
 
 pub fn run_lookup<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Result<()> {
@@ -18,16 +18,17 @@ pub fn run_lookup<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Res
     let ctx = run.eval();
     let one = Batch::new(1, Vec::new());
     let mut tuples = Vec::with_capacity(keys.len());
+    let parts = &table.indexes[*index].parts;
     for key in keys {
         let mut tuple = Vec::with_capacity(key.len());
-        for e in key {
-            tuple.push(match e.as_const() {
+        for (e, part) in key.iter().zip(parts) {
+            let value = match e.as_const() {
                 Some(v) => v.clone(),
                 None => Program::new(e, &ctx)?.eval(&one, &ctx)?.value(0, &e.ty),
-            });
+            };
+            tuple.extend(as_key(value, &table.columns[part.column_idx].ty));
         }
-        // NULL equals nothing.
-        if !tuple.iter().any(types::Value::is_null) {
+        if tuple.len() == key.len() {
             tuples.push(tuple);
         }
     }
@@ -54,6 +55,22 @@ pub fn run_lookup<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Res
         batches.push(batch);
     }
     run_pipeline(run, node.id, &BatchSource::new(batches, true), down)
+}
+
+/// The value as the key holds it. `None`: it equals no key, being NULL or an integer beyond the column's type.
+fn as_key(value: Value, ty: &SqlType) -> Option<Value> {
+    let v = match value {
+        Value::Null => return None,
+        Value::Int(v) => i128::from(v),
+        Value::UInt(v) => i128::from(v),
+        other => return Some(other),
+    };
+    let SqlType::Int { size, unsigned } = *ty else { return Some(value) };
+    let (min, max) = size.range(unsigned);
+    if !(min..=max).contains(&v) {
+        return None;
+    }
+    Some(if unsigned { Value::UInt(v as u64) } else { Value::Int(v as i64) })
 }
 
 struct FetchStage<'a> {
