@@ -6,6 +6,7 @@
 //!              ├─ leaf-locate   row position → leaf: division, shift, next leaf
 //!              ├─ filter        what one row costs a filter scan
 //!              ├─ sysbench      short transactions, beside MariaDB
+//!              ├─ point         lookups by key, in this process
 //!              ├─ flexasynch    batches of small operations by key, in this process and through the wire
 //!              ├─ row-locks     N clients take the time of one
 //!              ├─ index-rebuild CREATE INDEX on a table that has its rows
@@ -22,6 +23,7 @@ mod leaf_locate;
 mod local;
 mod machine;
 mod page;
+mod point;
 mod row_locks;
 mod scan_copy;
 mod scratch;
@@ -55,6 +57,8 @@ pub enum Experiment {
     Dbt2(dbt2::Dbt2Args),
     /// Batches of small operations by key, in this process and through a server
     Flexasynch(flexasynch::FlexArgs),
+    /// Lookups by key in this process
+    Point(point::PointArgs),
     /// Whether readers stand in each other's way
     RowLocks(row_locks::RowLocksArgs),
     /// How fast an ordered index is built over rows that are there
@@ -72,6 +76,7 @@ pub fn run(args: &Args) -> ExitCode {
         Experiment::Sysbench(a) => sysbench::run(a),
         Experiment::Dbt2(a) => dbt2::run(a),
         Experiment::Flexasynch(a) => flexasynch::run(a),
+        Experiment::Point(a) => point::run(a).map(|_| true),
         Experiment::RowLocks(a) => row_locks::run(a),
         Experiment::IndexRebuild(a) => index_rebuild::run(a),
     };
