@@ -89,6 +89,14 @@ impl Local {
         Ok(local)
     }
 
+    /// Another session on the same database.
+    pub fn another(&self) -> std::result::Result<Local, Failure> {
+        let session = self.db.session("root", "localhost");
+        let mut local = Local { db: self.db.clone(), session, rows: Keep::default() };
+        local.run("USE bench")?;
+        Ok(local)
+    }
+
     pub fn db(&self) -> &Arc<Database> {
         &self.db
     }

@@ -1,6 +1,7 @@
 //! SELECT: bind, optimize, execute, send. Also the values of expressions outside queries.
 
 mod explain;
+mod found_rows;
 mod into;
 mod locking;
 pub(crate) use locking::has_locking;
@@ -20,7 +21,7 @@ use planner::bind::Binder;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use storage::Snapshot;
-use types::{Error, Result, SqlType, Value, WarningLevel};
+use types::{Error, Result, SqlType, Value};
 use vector::Batch;
 
 /// Rows at which a statement is worth more than its own thread.
@@ -38,9 +39,11 @@ impl Session {
         }
         let logical = self.bind_query(query)?;
         let shape = ResultShape::new(meta::columns(&logical));
-        let calc_found_rows = logical.calc_found_rows;
+        if logical.calc_found_rows {
+            return self.query_counting(logical, &shape, more, sink);
+        }
         let plan = self.optimize(logical)?;
-        self.send_query(&plan, &shape, calc_found_rows, more, sink)
+        self.send_query(&plan, &shape, more, sink)
     }
 
     /// Runs the plan of a query of the client and sends its rows.
@@ -48,7 +51,6 @@ impl Session {
         &mut self,
         plan: &Plan,
         shape: &ResultShape,
-        calc_found_rows: bool,
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
@@ -69,11 +71,6 @@ impl Session {
             sink.batch(batch)?;
             Ok(ControlFlow::Continue(()))
         })?;
-        if calc_found_rows {
-            self.warn(
-                Error::warn_deprecated_syntax("SQL_CALC_FOUND_ROWS", "COUNT(*)").into_warning(WarningLevel::Warning),
-            );
-        }
         self.set_found_rows(sent);
         self.note_last_insert_id();
         sink.end_rows(&self.end_info(more))

@@ -10,6 +10,7 @@ mod queries;
 mod report;
 mod rival;
 pub mod schema;
+mod storm;
 
 pub use queries::QUERIES;
 pub use rival::RivalKind;
@@ -56,6 +57,9 @@ pub struct TpchArgs {
     /// Print EXPLAIN ANALYZE of each query
     #[arg(long)]
     pub explain: bool,
+    /// Run the queries while so many transactions a second update the tables, instead of comparing
+    #[arg(long, value_name = "TRANSACTIONS", num_args = 0..=1, default_missing_value = "5000")]
+    pub storm: Option<u64>,
     /// Write an HTML report with plots
     #[arg(long)]
     pub out: Option<PathBuf>,
@@ -181,6 +185,14 @@ fn start_rivals(args: &TpchArgs, scratch: &Path, threads: usize) -> Result<(Vec<
     Ok((rivals, facts))
 }
 
+/// The queries asked for.
+fn which(args: &TpchArgs) -> Vec<usize> {
+    match &args.queries[..] {
+        [] => (1..=22).collect(),
+        some => some.iter().map(|&q| q as usize).collect(),
+    }
+}
+
 fn run_ours(local: &mut Local, sql: &str, runs: usize) -> types::Result<(Times, Answer)> {
     let mut times = Times::default();
     for _ in 0..runs.max(1) {
@@ -244,6 +256,12 @@ pub fn run(args: &TpchArgs) -> Result<bool, Failure> {
         }
         return Ok(true);
     }
+    if let Some(rate) = args.storm {
+        let threads = args.threads.unwrap_or_else(machine::cores);
+        let mut local = Local::open(threads)?;
+        fill(&mut local, args, threads)?.iter().for_each(|fact| println!("{fact}"));
+        return storm::run(&mut local, args, rate, &which(args));
+    }
     let report = measure(args)?;
     print!("{}", text(&report));
     if let Some(path) = &args.out {
@@ -272,12 +290,8 @@ fn measure(args: &TpchArgs) -> Result<Report, Failure> {
         println!("{fact}");
     }
     facts.extend(started);
-    let which: Vec<usize> = match &args.queries[..] {
-        [] => (1..=22).collect(),
-        some => some.iter().map(|&q| q as usize).collect(),
-    };
     let mut outcomes = Vec::new();
-    for query in which {
+    for query in which(args) {
         let outcome = run_query(&mut local, &mut rivals, query, args)?;
         eprintln!("Q{query}: {}", outcome.ours.as_ref().map_or("failed".into(), |t| format!("{:.1} ms", t.best_ms())));
         outcomes.push(outcome);

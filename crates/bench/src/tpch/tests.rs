@@ -15,6 +15,7 @@ fn args() -> TpchArgs {
         limit: 60,
         write_tbl: None,
         explain: false,
+        storm: None,
         out: None,
     }
 }
@@ -56,4 +57,13 @@ fn sizes_have_units() {
     assert_eq!(parse_bytes("1g"), Ok(1 << 30));
     assert_eq!(parse_bytes("77"), Ok(77));
     assert!(parse_bytes("1T").is_err() && parse_bytes("M").is_err() && parse_bytes("99999999999G").is_err());
+}
+
+#[test]
+fn sums_do_not_change_in_a_storm() {
+    let mut local = Local::open(2).expect("a database");
+    fill(&mut local, &args(), 2).expect("data");
+    // Whether the machine is fast enough is not for a test to say.
+    let args = TpchArgs { runs: 3, ..args() };
+    storm::run(&mut local, &args, 500, &[1, 3, 6, 18]).expect("no sum changes");
 }

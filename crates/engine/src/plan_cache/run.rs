@@ -261,7 +261,7 @@ impl Session {
 
     fn run_query_plan(&mut self, query: &QueryPlan, sink: &mut dyn ResultSink) -> Result<()> {
         add(&self.db().status().com_select, 1);
-        self.send_query(&query.plan, &query.shape, false, false, sink)
+        self.send_query(&query.plan, &query.shape, false, sink)
     }
 }
 
