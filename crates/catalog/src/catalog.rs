@@ -8,7 +8,7 @@
 use crate::{TableDef, TableId, ViewDef};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use types::Collation;
 
 /// What a name in FROM stands for.
@@ -32,8 +32,16 @@ pub struct SchemaDef {
     pub relations: BTreeMap<Box<str>, Relation>,
 }
 
+/// Told of every change before it is published; it returns once the change cannot be lost any more.
+pub trait Journal: Send + Sync + std::fmt::Debug {
+    fn record(&self, before: &BTreeMap<Box<str>, SchemaDef>, after: &BTreeMap<Box<str>, SchemaDef>);
+}
+
 #[derive(Debug, Default)]
 pub struct Catalog {
+    /// Held by the one who changes something, while the journal writes too.
+    changing: Mutex<()>,
+    journal: OnceLock<Box<dyn Journal>>,
     schemas: RwLock<BTreeMap<Box<str>, SchemaDef>>,
     version: AtomicU64,
     next_table_id: AtomicU64,
@@ -87,10 +95,29 @@ impl Catalog {
         f(&self.schemas.read().expect("no panic while held"))
     }
 
-    /// Runs `f` with the schemas for change and bumps the version. `f` must check before it changes: there is no undo.
+    /// Ids given from now on are greater than `id`.
+    pub fn raise_table_id(&self, id: u64) {
+        self.next_table_id.fetch_max(id, Ordering::Relaxed);
+    }
+
+    /// Changes go through `journal` from now on. To be called once.
+    pub fn set_journal(&self, journal: Box<dyn Journal>) {
+        let set = self.journal.set(journal);
+        debug_assert!(set.is_ok(), "a catalog has one journal");
+    }
+
+    /// Runs `f` with the schemas for change, has the journal keep what changed, publishes it and bumps the version. `f`
+    /// must check before it changes: there is no undo.
     pub fn write<R>(&self, f: impl FnOnce(&mut BTreeMap<Box<str>, SchemaDef>) -> R) -> R {
+        let _one = self.changing.lock().expect("no panic while held");
+        let before = self.read(|schemas| schemas.clone());
+        let mut after = before.clone();
+        let r = f(&mut after);
+        if let Some(journal) = self.journal.get() {
+            journal.record(&before, &after);
+        }
         let mut schemas = self.schemas.write().expect("no panic while held");
-        let r = f(&mut schemas);
+        *schemas = after;
         self.version.fetch_add(1, Ordering::Release);
         r
     }

@@ -8,7 +8,7 @@ pub mod constraint;
 pub mod statistics;
 pub mod table;
 
-pub use catalog::{Catalog, CatalogReader, Relation, SchemaDef};
+pub use catalog::{Catalog, CatalogReader, Journal, Relation, SchemaDef};
 pub use constraint::{CheckConstraint, FkAction, ForeignKey, Generated};
 pub use statistics::{ColumnStats, IndexForm, KeyBounds, KeyEnd, Statistics, TableStats};
 pub use table::{

@@ -3,7 +3,8 @@
 //! At the start there is one account, `root@localhost` without a password, which is good on this machine only. Accounts
 //! are kept as the hashes that MySQL's authentication plugins compare; the plugins themselves are the protocol's matter.
 
-use parking_lot::RwLock;
+use crate::durability::journal::Journal;
+use parking_lot::{Mutex, RwLock};
 use types::{Error, Result};
 
 /// One account.
@@ -34,25 +35,51 @@ impl AuthPlugin {
 }
 
 #[derive(Debug)]
-pub struct Accounts(RwLock<Vec<Account>>);
+pub struct Accounts {
+    accounts: RwLock<Vec<Account>>,
+    /// Held by the one who changes something, while the journal writes too.
+    changing: Mutex<()>,
+    journal: Option<Journal>,
+}
 
 impl Default for Accounts {
     fn default() -> Accounts {
-        Accounts(RwLock::new(vec![Account {
+        Accounts::new(vec![Account {
             user: "root".into(),
             host: "localhost".into(),
             plugin: AuthPlugin::CachingSha2Password,
             secret: Box::default(),
             locked: false,
-        }]))
+        }])
     }
 }
 
 impl Accounts {
+    pub fn new(accounts: Vec<Account>) -> Accounts {
+        Accounts { accounts: RwLock::new(accounts), changing: Mutex::new(()), journal: None }
+    }
+
+    /// Changes are logged before they count.
+    pub(crate) fn with_journal(self, journal: Journal) -> Accounts {
+        Accounts { journal: Some(journal), ..self }
+    }
+
+    fn change<R>(&self, f: impl FnOnce(&mut Vec<Account>) -> R) -> R {
+        let _one = self.changing.lock();
+        let before = self.all();
+        let mut after = before.clone();
+        let r = f(&mut after);
+        if let Some(journal) = &self.journal {
+            journal.accounts(&before, &after);
+        }
+        *self.accounts.write() = after;
+        r
+    }
+
     /// The account for a user coming from `host` (an address, or `localhost` for this machine): the most specific host
     /// pattern wins.
     pub fn find(&self, user: &str, host: &str) -> Option<Account> {
-        let accounts = self.0.read();
+        let accounts = self.accounts.read();
         let mut fitting: Vec<&Account> =
             accounts.iter().filter(|a| *a.user == *user && host_matches(&a.host, host)).collect();
         fitting.sort_by_key(|a| (a.host.contains(['%', '_']), std::cmp::Reverse(a.host.len())));
@@ -61,35 +88,41 @@ impl Accounts {
 
     /// Whether anyone can connect from another machine with a password.
     pub fn any_remote_with_password(&self) -> bool {
-        self.0.read().iter().any(|a| !a.secret.is_empty() && !matches!(&*a.host, "localhost" | "127.0.0.1" | "::1"))
+        self.accounts
+            .read()
+            .iter()
+            .any(|a| !a.secret.is_empty() && !matches!(&*a.host, "localhost" | "127.0.0.1" | "::1"))
     }
 
     pub fn all(&self) -> Vec<Account> {
-        self.0.read().clone()
+        self.accounts.read().clone()
     }
 
     /// 1396 if it exists.
     pub fn create(&self, account: Account) -> Result<()> {
-        let mut accounts = self.0.write();
-        if accounts.iter().any(|a| a.user == account.user && a.host == account.host) {
-            return Err(Error::cannot_user("CREATE USER", format!("'{}'@'{}'", account.user, account.host)));
-        }
-        accounts.push(account);
-        Ok(())
+        self.change(|accounts| {
+            if accounts.iter().any(|a| a.user == account.user && a.host == account.host) {
+                return Err(Error::cannot_user("CREATE USER", format!("'{}'@'{}'", account.user, account.host)));
+            }
+            accounts.push(account);
+            Ok(())
+        })
     }
 
     /// Changes an account in place; false if there is none.
     pub fn alter(&self, user: &str, host: &str, f: impl FnOnce(&mut Account)) -> bool {
-        let mut accounts = self.0.write();
-        let found = accounts.iter_mut().find(|a| *a.user == *user && *a.host == *host);
-        found.map(f).is_some()
+        self.change(|accounts| {
+            let found = accounts.iter_mut().find(|a| *a.user == *user && *a.host == *host);
+            found.map(f).is_some()
+        })
     }
 
     pub fn drop(&self, user: &str, host: &str) -> bool {
-        let mut accounts = self.0.write();
-        let before = accounts.len();
-        accounts.retain(|a| !(*a.user == *user && *a.host == *host));
-        accounts.len() < before
+        self.change(|accounts| {
+            let before = accounts.len();
+            accounts.retain(|a| !(*a.user == *user && *a.host == *host));
+            accounts.len() < before
+        })
     }
 }
 

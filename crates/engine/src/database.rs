@@ -1,6 +1,8 @@
 //! An open database: what all its sessions share.
 
 use crate::accounts::Accounts;
+use crate::durability::journal::BUILT_IN_SCHEMAS;
+use crate::durability::open;
 use crate::mdl::Mdl;
 use crate::plan_cache::PlanCache;
 use crate::prepared::PreparedSlot;
@@ -10,18 +12,20 @@ use crate::status::GlobalStatus;
 use crate::variables::GlobalVars;
 use catalog::{Catalog, SchemaDef};
 use executor::{MemoryAccountant, WorkerPool};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-use storage::{StorageOptions, Store};
-use types::{Collation, Result};
+use storage::{Background, FlushMode, StorageOptions, Store};
+use types::{Collation, Error, Result};
 
 /// How to open a database. The defaults suit a server with the machine to itself.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Where files go; sessions spill into a folder below it. `None`: the system's folder for temporary files.
+    /// Where the database is kept; sessions spill into a folder below it. `None`: it is in memory alone, and spills into
+    /// the system's folder for temporary files.
     pub dir: Option<PathBuf>,
     /// Worker threads beside the sessions' own; `None`: one less than the cores.
     pub workers: Option<usize>,
@@ -31,6 +35,26 @@ pub struct Options {
     pub query_memory_bytes: Option<usize>,
     /// Initial values of system variables: (name, text).
     pub variables: Vec<(String, String)>,
+    /// Gets lines for the server's log.
+    pub notices: Notices,
+}
+
+/// Where lines for the server's log go; nowhere by default.
+#[derive(Clone, Default)]
+pub struct Notices(pub Option<Arc<dyn Fn(String) + Send + Sync>>);
+
+impl std::fmt::Debug for Notices {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Notices")
+    }
+}
+
+impl Notices {
+    fn tell(&self, line: String) {
+        if let Some(tell) = &self.0 {
+            tell(line);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -50,10 +74,12 @@ pub struct Database {
     options: Options,
     started: Instant,
     spill_dir: PathBuf,
+    /// Checkpoints, in a durable database.
+    background: Mutex<Option<Background>>,
 }
 
 impl Database {
-    /// Opens a database. What it holds is in memory: it starts with no schema but the built-in ones.
+    /// Opens the database in `options.dir`, as it was left, or begins one there; without a folder, one in memory.
     pub fn open(options: Options) -> Result<Arc<Database>> {
         let spill_dir = match &options.dir {
             Some(dir) => dir.join("tmp"),
@@ -66,34 +92,74 @@ impl Database {
         let memory_bytes = options.query_memory_bytes.unwrap_or_else(|| machine_memory_bytes() / 2);
         let catalog = Catalog::default();
         catalog.write(|schemas| {
-            for name in ["information_schema", "mysql", "performance_schema", "sys"] {
+            for name in BUILT_IN_SCHEMAS {
                 schemas.insert(
                     name.into(),
                     SchemaDef { name: name.into(), collation: Collation::default(), relations: BTreeMap::new() },
                 );
             }
         });
-        let store = Store::new(StorageOptions { leaf_rows: options.leaf_rows });
+        let variables = GlobalVars::default();
+        for (name, text) in &options.variables {
+            crate::variables::set_initial(&variables, name, text)?;
+        }
+        let (store, accounts) = match &options.dir {
+            None => (Store::new(StorageOptions { leaf_rows: options.leaf_rows }), Accounts::default()),
+            Some(dir) => {
+                let settings = open::Settings {
+                    flush: flush_mode(&variables),
+                    log_bytes_max: variables.int("innodb_redo_log_capacity") as u64,
+                    leaf_rows: options.leaf_rows,
+                };
+                let mut opened = open::open(dir, &settings, &|line| options.notices.tell(line))?;
+                open::fill(&catalog, &mut opened);
+                (opened.store, opened.accounts)
+            }
+        };
+        let background = options.dir.as_ref().map(|_| {
+            let notices = options.notices.clone();
+            Background::start(store.clone(), move |line| notices.tell(line))
+        });
+        let background =
+            background.transpose().map_err(|e| Error::cant_create_thread(e.raw_os_error().unwrap_or(0)))?;
         let db = Database {
             catalog,
             mdl: Mdl::new(store.txns().clone()),
             store,
             pool: WorkerPool::new(options.workers.unwrap_or(cores - 1)),
             memory: MemoryAccountant::new(memory_bytes),
-            variables: GlobalVars::default(),
+            variables,
             status: GlobalStatus::default(),
             processes: Arc::new(ProcessList::new()),
-            accounts: Accounts::default(),
+            accounts,
             plan_cache: PlanCache::default(),
             prepared_count: Arc::default(),
             options,
             started: Instant::now(),
             spill_dir,
+            background: Mutex::new(background),
         };
-        for (name, text) in &db.options.variables {
-            crate::variables::set_initial(&db.variables, name, text)?;
-        }
         Ok(Arc::new(db))
+    }
+
+    /// A clean end: what was committed is put into a checkpoint, so that the next start has nothing to replay. Without
+    /// it nothing is lost either, but under innodb_flush_log_at_trx_commit = 0 or 2 what the log does not have yet.
+    pub fn close(&self) -> Result<()> {
+        drop(self.background.lock().take());
+        match self.store.durable() {
+            Some(durable) if durable.log_bytes() > 0 => self.store.checkpoint().map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
+    /// A global variable was set: what it steers follows.
+    pub(crate) fn apply_variable(&self, name: &str) {
+        let Some(durable) = self.store.durable() else { return };
+        match name {
+            "innodb_flush_log_at_trx_commit" => durable.redo().set_mode(flush_mode(&self.variables)),
+            "innodb_redo_log_capacity" => durable.set_log_bytes_max(self.variables.int(name) as u64),
+            _ => {}
+        }
     }
 
     /// A session of this process. It shows in SHOW PROCESSLIST until it is dropped.
@@ -170,6 +236,18 @@ impl Database {
     pub fn uptime_s(&self) -> u64 {
         self.started.elapsed().as_secs()
     }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        drop(self.background.get_mut().take());
+        // Nobody is left to tell; what is not on disk was not promised.
+        let _ = self.store.flush_log();
+    }
+}
+
+fn flush_mode(variables: &GlobalVars) -> FlushMode {
+    FlushMode::of(variables.int("innodb_flush_log_at_trx_commit") as u64)
 }
 
 /// Physical memory, or what the control group allows, whichever is less.

@@ -15,6 +15,7 @@ mod charset;
 mod database;
 mod ddl;
 mod dml;
+mod durability;
 mod information_schema;
 mod load;
 mod mdl;
@@ -30,7 +31,7 @@ mod status;
 mod variables;
 
 pub use accounts::{Account, Accounts, AuthPlugin};
-pub use database::{Database, Options};
+pub use database::{Database, Notices, Options};
 pub use prepared::PreparedInfo;
 pub use process::{Entry, Kill, Process, ProcessInfo, ProcessList};
 pub use session::Session;

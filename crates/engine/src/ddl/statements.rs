@@ -225,6 +225,24 @@ impl Session {
         Ok((def, source))
     }
 
+    /// A table's definition from its CREATE TABLE statement, as SHOW CREATE TABLE prints it.
+    pub(crate) fn define_from_text(
+        &mut self,
+        id: catalog::TableId,
+        schema: &str,
+        name: &str,
+        text: &[u8],
+    ) -> Result<TableDef> {
+        let parsed = parser::parse_single(text, &parser::ParseOptions::default())?;
+        match &parsed.statement {
+            Statement::CreateTable(c) => match &c.body {
+                CreateTableBody::Define(body) => Ok(self.define_table(id, schema, name, body)?.0),
+                CreateTableBody::Like(_) => Err(Error::internal("a definition refers to another")),
+            },
+            _ => Err(Error::internal("not a table's definition")),
+        }
+    }
+
     fn publish_table(&mut self, def: &Arc<TableDef>, auto_start: Option<u64>, if_not_exists: bool) -> Result<()> {
         let table = self.db().store().create_table(def.clone());
         if let Some(n) = auto_start {
@@ -329,8 +347,21 @@ impl Session {
         let def = self.base_table(name)?;
         self.check_user_schema(&def.schema)?;
         self.check_not_referenced(&def)?;
-        self.db().store().truncate_table(def.id);
-        Ok(0)
+        // An empty table of a new id takes the name, in one step; the old one goes with its last reader.
+        let new = Arc::new(TableDef { id: self.db().catalog().new_table_id(), ..(*def).clone() });
+        self.db().store().create_table(new.clone());
+        let replaced = self.db().catalog().write(|schemas| {
+            let relation = schemas.get_mut(&def.schema).and_then(|s| s.relations.get_mut(&def.name));
+            match relation {
+                Some(Relation::Table(t)) if t.id == def.id => {
+                    *t = new.clone();
+                    true
+                }
+                _ => false,
+            }
+        });
+        self.db().store().drop_table(if replaced { def.id } else { new.id });
+        if replaced { Ok(0) } else { Err(Error::no_such_table(&def.schema, &def.name)) }
     }
 
     fn create_view(&mut self, v: &ast::CreateView, _text: &[u8]) -> Result<u64> {

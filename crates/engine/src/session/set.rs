@@ -181,7 +181,10 @@ impl Session {
     fn assign(&mut self, a: Assignment) -> Result<()> {
         match a {
             Assignment::User(name, value, ty) => self.user_vars.set(&name, value, ty),
-            Assignment::Global(def, text) => self.db.variables().set(def, text),
+            Assignment::Global(def, text) => {
+                self.db.variables().set(def, text);
+                self.db.apply_variable(def.name);
+            }
             Assignment::Session(def, text) => {
                 match def.name {
                     "autocommit" => self.set_autocommit(&*text == "ON")?,

@@ -66,7 +66,7 @@ pub struct Client {
 }
 
 impl Client {
-    fn of(db: &Arc<Database>) -> Client {
+    pub fn of(db: &Arc<Database>) -> Client {
         Client { session: db.session("root", "localhost"), ok: OkInfo::default() }
     }
 

@@ -42,7 +42,12 @@ fn start(config: &ServerConfig) -> std::result::Result<(), StartError> {
         run_init_file(&db, path).map_err(|e| failed(&format!("the init file {}", path.display()), &e))?;
     }
     let processes = db.processes().clone();
-    serve(config, Arc::new(EngineBackend::new(db)), processes)
+    let served = serve(config, Arc::new(EngineBackend::new(db.clone())), processes);
+    match db.close() {
+        Ok(()) => log::system("shutdown complete"),
+        Err(e) => log::error(format_args!("the last checkpoint failed, the next start will replay the log: {e}")),
+    }
+    served
 }
 
 /// Settings that the engine knows; those it does not are fatal or, where they may be meant for MySQL, worth a warning.
@@ -60,7 +65,8 @@ fn engine_options(config: &ServerConfig) -> std::result::Result<engine::Options,
             return Err(StartError::new(setting.error("there is no such option").to_string()));
         }
     }
-    Ok(engine::Options { dir: Some(config.datadir.clone()), variables, ..engine::Options::default() })
+    let notices = engine::Notices(Some(Arc::new(|line| log::system(line))));
+    Ok(engine::Options { dir: Some(config.datadir.clone()), variables, notices, ..engine::Options::default() })
 }
 
 /// init_file: statements that root executes before anybody can connect.

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 /// Options of the shell.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder for files of the database (spill files, history is kept in your home)
+    /// Folder of the database; without one it is in memory and ends with the shell
     pub dir: Option<PathBuf>,
     /// Execute these statements and quit
     #[arg(short, long)]
@@ -53,6 +53,7 @@ pub fn run(args: &Args) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let engine = db.engine().clone();
     let interactive = io::stdin().is_terminal() && args.execute.is_none();
     let mut shell = Shell::new(db, interactive && !args.batch, args.force);
     if let Err(e) = shell.start_in(args.database.as_deref().unwrap_or("test")) {
@@ -67,6 +68,9 @@ pub fn run(args: &Args) -> ExitCode {
         run_pipe(&mut shell)
     };
     let _ = io::stdout().flush();
+    if let Err(e) = engine.close() {
+        eprintln!("nextleaf sql: the last checkpoint failed, the next start will replay the log: {e}");
+    }
     if ended { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -1,0 +1,121 @@
+//! Logs what changes of definitions come to, before they are published.
+
+use super::texts;
+use crate::accounts::Account;
+use catalog::{Relation, SchemaDef, TableDef, TableEngine};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use storage::{DefinitionChange, Object, ObjectKey, ObjectKind, Store};
+
+/// Schemas that the server makes itself at each start.
+pub const BUILT_IN_SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
+
+type Schemas = BTreeMap<Box<str>, SchemaDef>;
+
+/// See the module head.
+#[derive(Debug)]
+pub struct Journal {
+    store: Store,
+}
+
+fn key(kind: ObjectKind, schema: &str, name: &str) -> ObjectKey {
+    ObjectKey { kind, schema: schema.into(), name: name.into() }
+}
+
+fn relation_key(schema: &str, name: &str, relation: &Relation) -> ObjectKey {
+    let kind = match relation {
+        Relation::Table(_) => ObjectKind::Table,
+        Relation::View(_) => ObjectKind::View,
+    };
+    key(kind, schema, name)
+}
+
+fn same(a: &Relation, b: &Relation) -> bool {
+    match (a, b) {
+        (Relation::Table(a), Relation::Table(b)) => Arc::ptr_eq(a, b),
+        (Relation::View(a), Relation::View(b)) => Arc::ptr_eq(a, b),
+        _ => false,
+    }
+}
+
+impl Journal {
+    pub fn new(store: Store) -> Journal {
+        Journal { store }
+    }
+
+    fn log(&self, changes: Vec<DefinitionChange>) {
+        if !changes.is_empty() {
+            // If the log cannot be written the process ends there: a definition is not published unless it is logged.
+            let logged = self.store.define(changes);
+            debug_assert!(logged.is_ok(), "{logged:?}");
+        }
+    }
+
+    fn table_object(&self, table: &TableDef) -> Object {
+        #[cfg(debug_assertions)]
+        super::open::check_round_trip(table);
+        let stored = self.store.table(table.id);
+        let auto_increment =
+            stored.map(|t| t.auto_increment()).filter(|_| table.columns.iter().any(|c| c.auto_increment));
+        Object { table_id: table.id.0, leaf_shift: 0, text: texts::of_table(table, auto_increment) }
+    }
+
+    fn object(&self, relation: &Relation) -> Object {
+        match relation {
+            Relation::Table(t) => self.table_object(t),
+            Relation::View(v) => Object { table_id: 0, leaf_shift: 0, text: texts::of_view(v) },
+        }
+    }
+
+    fn schema_changes(&self, before: Option<&SchemaDef>, after: &SchemaDef, out: &mut Vec<DefinitionChange>) {
+        if before.is_none_or(|b| b.collation != after.collation) {
+            let object = Object { table_id: 0, leaf_shift: 0, text: texts::of_schema(after) };
+            out.push(DefinitionChange::Put(key(ObjectKind::Schema, &after.name, ""), object));
+        }
+        for (name, relation) in &after.relations {
+            let old = before.and_then(|b| b.relations.get(name));
+            let virtual_table = matches!(relation, Relation::Table(t) if t.engine == TableEngine::Virtual);
+            if !virtual_table && old.is_none_or(|old| !same(old, relation)) {
+                out.push(DefinitionChange::Put(relation_key(&after.name, name, relation), self.object(relation)));
+            }
+        }
+    }
+
+    /// Account changes: those that `after` has anew or otherwise, those that it has no more.
+    pub fn accounts(&self, before: &[Account], after: &[Account]) {
+        let of = |a: &Account| key(ObjectKind::Account, &a.user, &a.host);
+        let gone = before.iter().filter(|b| !after.iter().any(|a| of(a) == of(b)));
+        let mut changes: Vec<DefinitionChange> = gone.map(|b| DefinitionChange::Remove(of(b))).collect();
+        changes.extend(after.iter().filter(|a| !before.contains(a)).map(|a| {
+            let object = Object { table_id: 0, leaf_shift: 0, text: texts::of_account(a) };
+            DefinitionChange::Put(of(a), object)
+        }));
+        self.log(changes);
+    }
+}
+
+impl catalog::Journal for Journal {
+    fn record(&self, before: &Schemas, after: &Schemas) {
+        let mut changes = Vec::new();
+        // What goes comes first: a renamed table may take the name of one that goes.
+        for (name, schema) in before {
+            let next = after.get(name);
+            for (relation_name, relation) in &schema.relations {
+                let gone = relation_key(name, relation_name, relation);
+                let now = next.and_then(|n| n.relations.get(relation_name));
+                if now.is_none_or(|now| relation_key(name, relation_name, now) != gone) {
+                    changes.push(DefinitionChange::Remove(gone));
+                }
+            }
+            if next.is_none() {
+                changes.push(DefinitionChange::Remove(key(ObjectKind::Schema, name, "")));
+            }
+        }
+        for (name, schema) in after {
+            if !BUILT_IN_SCHEMAS.contains(&&**name) {
+                self.schema_changes(before.get(name), schema, &mut changes);
+            }
+        }
+        self.log(changes);
+    }
+}

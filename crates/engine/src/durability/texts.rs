@@ -1,0 +1,131 @@
+//! Objects as bytes: fields, each a length in digits, a colon, and that many bytes.
+//!
+//! A table is its CREATE TABLE statement as SHOW CREATE TABLE prints it, and the time when it was made. Whatever a
+//! definition has must therefore be printed there and read back; debug builds compare.
+
+use crate::accounts::{Account, AuthPlugin};
+use crate::ddl::show_create;
+use crate::session::Session;
+use catalog::{SchemaDef, TableDef, TableId, ViewDef};
+use types::{Collation, Error, ErrorCode, Result};
+
+fn put(fields: &[&[u8]]) -> Box<[u8]> {
+    let mut out = Vec::new();
+    for f in fields {
+        out.extend_from_slice(format!("{}:", f.len()).as_bytes());
+        out.extend_from_slice(f);
+    }
+    out.into()
+}
+
+fn get(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut out = Vec::new();
+    while !bytes.is_empty() {
+        let colon = bytes.iter().position(|b| *b == b':')?;
+        let len: usize = std::str::from_utf8(&bytes[..colon]).ok()?.parse().ok()?;
+        let (field, rest) = bytes[colon + 1..].split_at_checked(len)?;
+        out.push(field);
+        bytes = rest;
+    }
+    Some(out)
+}
+
+fn text(field: &[u8]) -> Option<&str> {
+    std::str::from_utf8(field).ok()
+}
+
+/// The definition of an object cannot be read.
+fn unreadable(what: &str, schema: &str, name: &str, why: impl std::fmt::Display) -> Error {
+    Error::new(ErrorCode::GET_ERRNO, format!("the definition of {what} {schema}.{name} cannot be read: {why}"))
+}
+
+pub fn of_schema(schema: &SchemaDef) -> Box<[u8]> {
+    put(&[schema.collation.name().as_bytes()])
+}
+
+pub fn schema(name: &str, bytes: &[u8]) -> Result<SchemaDef> {
+    let collation = get(bytes).and_then(|f| text(f.first()?)?.parse_collation());
+    let collation = collation.ok_or_else(|| unreadable("database", name, "", "its collation is unknown"))?;
+    Ok(SchemaDef { name: name.into(), collation, relations: Default::default() })
+}
+
+trait ParseCollation {
+    fn parse_collation(&self) -> Option<Collation>;
+}
+
+impl ParseCollation for str {
+    fn parse_collation(&self) -> Option<Collation> {
+        crate::charset::collation(self).ok()
+    }
+}
+
+pub fn of_table(table: &TableDef, auto_increment: Option<u64>) -> Box<[u8]> {
+    let create = show_create::table(table, auto_increment);
+    put(&[create.as_bytes(), table.created_at.to_string().as_bytes()])
+}
+
+/// Reads a table's definition with a session that has no sql_mode and checks no foreign keys.
+pub fn table(session: &mut Session, id: TableId, schema: &str, name: &str, bytes: &[u8]) -> Result<TableDef> {
+    let bad = |why: &dyn std::fmt::Display| unreadable("table", schema, name, why);
+    let fields = get(bytes).ok_or_else(|| bad(&"its text is damaged"))?;
+    let [create, created_at] = fields[..] else { return Err(bad(&"its text is damaged")) };
+    let mut def = session.define_from_text(id, schema, name, create).map_err(|e| bad(&e))?;
+    def.created_at = text(created_at).and_then(|t| t.parse().ok()).ok_or_else(|| bad(&"it has no time"))?;
+    Ok(def)
+}
+
+pub fn of_view(v: &ViewDef) -> Box<[u8]> {
+    let default = v.default_schema.as_deref().map_or(String::new(), |s| format!("={s}"));
+    let mut fields: Vec<&[u8]> = vec![
+        v.select_text.as_bytes(),
+        default.as_bytes(),
+        v.algorithm.as_bytes(),
+        v.definer.as_bytes(),
+        v.security.as_bytes(),
+        v.check_option.as_bytes(),
+    ];
+    fields.extend(v.columns.iter().map(|c| c.as_bytes()));
+    put(&fields)
+}
+
+pub fn view(schema: &str, name: &str, bytes: &[u8]) -> Result<ViewDef> {
+    let read = || -> Option<ViewDef> {
+        let fields: Vec<&str> = get(bytes)?.into_iter().map(text).collect::<Option<_>>()?;
+        let [select_text, default, algorithm, definer, security, check_option, columns @ ..] = &fields[..] else {
+            return None;
+        };
+        Some(ViewDef {
+            schema: schema.into(),
+            name: name.into(),
+            columns: columns.iter().map(|c| (*c).into()).collect(),
+            select_text: (*select_text).into(),
+            default_schema: default.strip_prefix('=').map(Into::into),
+            algorithm: (*algorithm).into(),
+            definer: (*definer).into(),
+            security: (*security).into(),
+            check_option: (*check_option).into(),
+        })
+    };
+    read().ok_or_else(|| unreadable("view", schema, name, "its text is damaged"))
+}
+
+pub fn of_account(a: &Account) -> Box<[u8]> {
+    put(&[a.plugin.name().as_bytes(), &a.secret, if a.locked { b"locked" } else { b"" }])
+}
+
+pub fn account(user: &str, host: &str, bytes: &[u8]) -> Result<Account> {
+    let read = || -> Option<Account> {
+        let fields = get(bytes)?;
+        let [plugin, secret, locked] = fields[..] else { return None };
+        let plugins = [AuthPlugin::MysqlNativePassword, AuthPlugin::CachingSha2Password];
+        let plugin = plugins.into_iter().find(|p| p.name().as_bytes() == plugin)?;
+        Some(Account {
+            user: user.into(),
+            host: host.into(),
+            plugin,
+            secret: secret.into(),
+            locked: !locked.is_empty(),
+        })
+    };
+    read().ok_or_else(|| unreadable("account", user, host, "its text is damaged"))
+}

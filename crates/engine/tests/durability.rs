@@ -1,0 +1,103 @@
+//! A database in a folder is there again after it was closed, and after it was not.
+
+mod common;
+
+use common::Client;
+use engine::{Database, Options};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new(name: &str) -> Dir {
+        let dir = std::env::temp_dir().join(format!("nextleaf-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        Dir(dir)
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn open(dir: &Path) -> Arc<Database> {
+    let options = Options { dir: Some(dir.into()), workers: Some(1), leaf_rows: Some(8), ..Options::default() };
+    Database::open(options).expect("opens")
+}
+
+const SETUP: &str = "
+    CREATE DATABASE shop CHARACTER SET latin1;
+    CREATE DATABASE gone;
+    USE shop;
+    CREATE TABLE item (
+        id INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, name VARCHAR(40) CHARACTER SET utf8mb4 NOT NULL DEFAULT 'it''s \\\\ \"x\"',
+        price DECIMAL(60,2), at TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
+        note TEXT COMMENT 'a\\nb', UNIQUE KEY by_name (name), KEY by_price (price, id DESC)
+    ) AUTO_INCREMENT = 100 COMMENT = 'things';
+    INSERT INTO item (name, price, note) VALUES ('apple', 1.50, NULL), ('pear', -2.25, REPEAT('p', 1000)), ('plum', NULL, '');
+    CREATE TABLE copy SELECT id, name FROM item;
+    CREATE TABLE emptied (a INT); INSERT INTO emptied VALUES (1); TRUNCATE emptied; INSERT INTO emptied VALUES (2);
+    CREATE TABLE old (a INT); INSERT INTO old VALUES (7); RENAME TABLE old TO new;
+    CREATE TABLE dropped (a INT); INSERT INTO dropped VALUES (1); DROP TABLE dropped;
+    CREATE TABLE volatile_rows (a INT) ENGINE = MEMORY; INSERT INTO volatile_rows VALUES (1);
+    CREATE TABLE gone.t (a INT); DROP DATABASE gone;
+    CREATE VIEW cheap AS SELECT name FROM item WHERE price < 2;
+    CREATE USER app@'10.%' IDENTIFIED BY 'secret';
+    BEGIN; INSERT INTO item (name) VALUES ('never'); ROLLBACK";
+
+const LOOK: &[&str] = &[
+    "SELECT SCHEMA_NAME, DEFAULT_COLLATION_NAME FROM information_schema.SCHEMATA ORDER BY 1",
+    "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'shop' ORDER BY 1, 2",
+    "SHOW CREATE TABLE shop.item",
+    "SHOW CREATE VIEW shop.cheap",
+    "SELECT id, name, price, LENGTH(note), at FROM shop.item ORDER BY id",
+    "SELECT * FROM shop.item WHERE name = 'pear'",
+    "SELECT * FROM shop.copy ORDER BY 1",
+    "SELECT * FROM shop.emptied",
+    "SELECT * FROM shop.new",
+    "SELECT * FROM shop.cheap ORDER BY 1",
+];
+
+fn look(db: &Arc<Database>) -> Vec<String> {
+    let mut client = Client::of(db);
+    let mut all: Vec<String> = LOOK.iter().map(|q| format!("{:?}", client.ok(q))).collect();
+    all.push(format!("{:?}", db.accounts().all()));
+    all
+}
+
+#[test]
+fn a_database_comes_back() {
+    for close in [true, false] {
+        let dir = Dir::new(if close { "closed" } else { "left" });
+        let db = open(&dir.0);
+        Client::of(&db).ok(SETUP);
+        let before = look(&db);
+        if close {
+            db.close().expect("closes");
+        }
+        drop(db);
+        let db = open(&dir.0);
+        assert_eq!(look(&db), before);
+        let mut client = Client::of(&db);
+        assert_eq!(client.ok("SELECT COUNT(*) FROM shop.volatile_rows"), ["0"]);
+        client.ok("INSERT INTO shop.item (name) VALUES ('next')");
+        assert_eq!(client.ok("SELECT id > 102 FROM shop.item WHERE name = 'next'"), ["1"]);
+        client.ok("DELETE FROM shop.item WHERE name = 'apple'; UPDATE shop.item SET price = 9 WHERE id = 101");
+        let before = look(&db);
+        drop(client);
+        drop(db);
+        assert_eq!(look(&open(&dir.0)), before);
+    }
+}
+
+#[test]
+fn two_cannot_open_one_folder() {
+    let dir = Dir::new("locked");
+    let _db = open(&dir.0);
+    let options = Options { dir: Some(dir.0.clone()), workers: Some(0), ..Options::default() };
+    let e = Database::open(options).expect_err("it is open");
+    assert!(e.message().contains("is open in another process"), "{e}");
+}
