@@ -64,7 +64,9 @@ const LOOK: &[&str] = &[
 fn look(db: &Arc<Database>) -> Vec<String> {
     let mut client = Client::of(db);
     let mut all: Vec<String> = LOOK.iter().map(|q| format!("{:?}", client.ok(q))).collect();
-    all.push(format!("{:?}", db.accounts().all()));
+    let mut accounts: Vec<String> = db.accounts().all().iter().map(|a| format!("{a:?}")).collect();
+    accounts.sort_unstable();
+    all.extend(accounts);
     all
 }
 

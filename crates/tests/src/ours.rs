@@ -32,6 +32,19 @@ pub struct Ours {
 }
 
 impl Ours {
+    /// The database in a folder.
+    pub fn open_dir(dir: &std::path::Path, variables: &[(&str, &str)]) -> Result<Ours> {
+        let variables = variables.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+        let db = Database::open(Options { dir: Some(dir.into()), workers: Some(0), variables, ..Options::default() })?;
+        let session = db.session("root", "localhost");
+        Ok(Ours { db, session })
+    }
+
+    /// Another session of the same database.
+    pub fn another(&self) -> Ours {
+        Ours { db: self.db.clone(), session: self.db.session("root", "localhost") }
+    }
+
     pub fn open(config: &Config) -> Ours {
         let options = Options {
             workers: Some(config.workers),

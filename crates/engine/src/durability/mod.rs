@@ -7,11 +7,13 @@
 //! - [`texts`]: an object as the bytes that are logged, and back.
 //! - [`journal`]: logs what a change of the catalog or of the accounts comes to.
 //! - [`open`]: a database from its folder.
+//! - [`backup`]: BACKUP TO.
 //!
 //! A statement's DDL is one change of the catalog, so it is one log record: after a crash it happened or it did not. Rows
 //! are logged by table id; CREATE TABLE ... SELECT fills a table that no name leads to, and rows without a definition
 //! are dropped at the next start.
 
+mod backup;
 pub mod journal;
 pub mod open;
 pub mod texts;

@@ -161,6 +161,7 @@ impl Session {
             LockInstance | UnlockInstance => Err(Error::not_supported("LOCK INSTANCE")),
             Reset(_) => Err(Error::not_supported("RESET")),
             Shutdown => Err(Error::not_supported("SHUTDOWN")),
+            BackupTo(dir) => self.backup(dir, more, sink),
             Restart => Err(Error::not_supported("RESTART")),
             Raw { what, .. } => Err(Error::not_supported(what)),
         }

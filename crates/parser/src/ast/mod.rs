@@ -229,6 +229,8 @@ pub enum Statement {
     TableMaintenance(Box<TableMaintenance>),
     Shutdown,
     Restart,
+    /// BACKUP TO 'folder'; ours
+    BackupTo(Box<str>),
 
     // accounts
     CreateUser(Box<CreateUser>),

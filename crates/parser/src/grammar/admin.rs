@@ -138,6 +138,11 @@ impl<'a> Parser<'a> {
                 })?;
                 Ok(Statement::Reset(items))
             }
+            "BACKUP" => {
+                self.bump();
+                self.expect_kw(Kw::TO)?;
+                Ok(Statement::BackupTo(self.string_utf8()?))
+            }
             "SHUTDOWN" => {
                 self.bump();
                 Ok(Statement::Shutdown)

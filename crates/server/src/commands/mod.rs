@@ -4,6 +4,8 @@
 //! starts. A new command is one entry in [`COMMANDS`].
 
 mod bench;
+mod check;
+mod dump;
 mod server;
 mod sql;
 
@@ -23,6 +25,9 @@ pub struct Command {
 pub const COMMANDS: &[Command] = &[
     Command { name: "server", about: "Serve databases over MySQL's protocol (the default)", run: server::run },
     Command { name: "sql", about: "A shell on a database in this process, without a server", run: sql::run },
+    Command { name: "check", about: "Reads a database and looks for damage", run: check::run },
+    Command { name: "dump", about: "Prints a database as statements, or a table as CSV", run: dump::run_dump },
+    Command { name: "load", about: "Brings statements, or rows of a table, into a database", run: dump::run_load },
     Command { name: "bench", about: "Measures Nextleaf, alone or beside other systems", run: bench::run },
 ];
 
@@ -50,9 +55,17 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// Error if the folder has no database: opening it would make one.
+fn require_database(dir: &std::path::Path) -> types::Result<()> {
+    if dir.join("manifest").is_file() {
+        return Ok(());
+    }
+    Err(types::Error::internal(format!("{} is no database: it has no manifest", dir.display())))
+}
+
 fn overview() -> String {
     let mut text = format!(
-        "Nextleaf {}, a MySQL-compatible in-memory database\n\nUsage: nextleaf [COMMAND] [OPTIONS]\n\nCommands:\n",
+        "Nextleaf {}, a MySQL-compatible database\n\nUsage: nextleaf [COMMAND] [OPTIONS]\n\nCommands:\n",
         env!("CARGO_PKG_VERSION")
     );
     for command in COMMANDS {
