@@ -18,12 +18,9 @@ impl<'a> Bind<'a, '_, '_> {
             L::Int(v) => build::integer(*v),
             L::Decimal(text) => build::decimal(text)?,
             L::Float(v) => build::double(*v),
-            L::Str(bytes) => {
-                if std::str::from_utf8(bytes).is_err() {
-                    return Err(Error::invalid_character_string("utf8mb4", bytes.escape_ascii()));
-                }
-                build::string(bytes, self.shared.session.collation_connection)
-            }
+            // Applications put bytes between quotes, escaped, for BLOBs; what is no text is a byte string.
+            L::Str(bytes) if std::str::from_utf8(bytes).is_err() => build::string(bytes, Collation::Binary),
+            L::Str(bytes) => build::string(bytes, self.shared.session.collation_connection),
             L::Introduced(i) => introduced(i)?,
             L::Hex(bytes) => build::hex(bytes),
             L::Bit(bytes) => build::bit(bytes),

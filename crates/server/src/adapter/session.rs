@@ -98,7 +98,7 @@ impl net::Session for EngineSession {
         statement.types = types;
         statement.forget_long_data();
         let header = decoded.map_err(|_| Error::wrong_arguments(COMMAND))?;
-        check_text(&self.params)?;
+        mark_bytes(&mut self.params);
         let form = if header.cursor { RowForm::Cursor(&mut statement.cursor) } else { RowForm::Binary };
         let mut sink = WireSink::new(reply, status, form);
         let result = self.session.execute_prepared(id, &self.params, &mut sink);
@@ -181,17 +181,17 @@ impl net::Session for EngineSession {
     }
 }
 
-/// Text parameters are text, as string literals have to be: error 1300.
-fn check_text(params: &[Param]) -> Result<()> {
+/// Many clients send all strings as text, bytes included. What is no text of the connection is bytes, as it is in a
+/// literal: a BLOB takes it, a text column answers error 1366.
+fn mark_bytes(params: &mut [Param]) {
     for (value, ty) in params {
         if let (Value::Bytes(bytes), SqlType::String { collation, .. }) = (value, ty)
             && *collation != Collation::Binary
             && std::str::from_utf8(bytes).is_err()
         {
-            return Err(Error::invalid_character_string("utf8mb4", bytes.escape_ascii()));
+            *collation = Collation::Binary;
         }
     }
-    Ok(())
 }
 
 /// LIKE with `%`, `_` and `\`, ASCII letters in either case. Linear in pattern times text.
