@@ -13,6 +13,7 @@ use crate::index::ordered::OrderedIndex;
 use crate::index::set::{IndexCell, IndexSet};
 use crate::index::{ROW_IDS_MAX, Rows};
 use crate::leaf::Leaf;
+use crate::log::segment::Images;
 use crate::stats::StatsState;
 use crate::sync::{AtomicU64, Mutex, Ordering, Rank};
 use crate::txn::{Change, Txn, TxnManager, Versioned};
@@ -378,7 +379,7 @@ impl Versioned for Table {
         self.logged
     }
 
-    fn put_images(&self, txn: &Txn, changes: &mut Vec<Change>, out: &mut Vec<u8>) {
+    fn put_images(&self, txn: &Txn, changes: &mut Vec<Change>, out: &mut Images) {
         self.put_changes(txn, changes, out);
     }
 

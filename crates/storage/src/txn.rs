@@ -16,6 +16,7 @@
 //!    ([`crate::row_wait`]); of a cycle of waits one fails with 1213 at once, a wait that lasts too long with 1205.
 
 use crate::log::group::Redo;
+use crate::log::segment::{Body, Images};
 use crate::shared::RowLockMode;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use crate::waits::{OwnerId, WaitGraph};
@@ -38,7 +39,7 @@ pub trait Versioned: Send + Sync + Debug {
     /// Whether changes of it go into the redo log.
     fn is_logged(&self) -> bool;
     /// Appends the images of `txn`'s changes, which may be put in another order, for the redo log.
-    fn put_images(&self, txn: &Txn, changes: &mut Vec<Change>, out: &mut Vec<u8>);
+    fn put_images(&self, txn: &Txn, changes: &mut Vec<Change>, out: &mut Images);
 }
 
 /// What a transaction changed.
@@ -208,16 +209,16 @@ impl Txn {
         self.commit_ts.store(ts, Ordering::Release);
     }
 
-    /// The images of its changes of logged tables; `None` if there are none.
-    fn images(&self, log: &TxnLog) -> Option<Vec<u8>> {
-        let mut out = Vec::new();
+    /// The images of its changes of logged tables.
+    fn images(&self, log: &TxnLog) -> Vec<Body> {
+        let mut out = Images::default();
         let mut changes = Vec::new();
         for (idx, table) in log.tables.iter().enumerate().filter(|(_, t)| t.is_logged()) {
             changes.clear();
             changes.extend(log.changes.iter().filter(|c| c.0 as usize == idx).map(|c| c.1));
             table.put_images(self, &mut changes, &mut out);
         }
-        (!out.is_empty()).then_some(out)
+        out.finish()
     }
 
     pub(crate) fn end(&self) {

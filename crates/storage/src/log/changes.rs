@@ -17,6 +17,7 @@
 use crate::codec::{Get, Put};
 use crate::image::{leaf as leaf_image, row};
 use crate::leaf::Leaf;
+use crate::log::segment::Images;
 use crate::table::Table;
 use crate::txn::{Change, Txn};
 use crate::undo::UndoKind;
@@ -69,6 +70,9 @@ fn put_op(kind: OpKind, table: u64, leaf_no: u64, slot: usize, out: &mut Vec<u8>
     out[len_at..len_at + 4].copy_from_slice(&len.to_le_bytes());
 }
 
+/// Leaves of a load are compressed so many at a time.
+const LEAVES_A_ROUND: usize = 256;
+
 /// What a transaction made of a row, all in all.
 enum Net {
     Nothing,
@@ -107,20 +111,46 @@ fn net(leaf: &Leaf, slot: usize, txn: &Txn) -> Net {
 
 impl Table {
     /// Appends the ops of `txn`'s changes of this table. `changes` is put in order.
-    pub(crate) fn put_changes(&self, txn: &Txn, changes: &mut Vec<Change>, out: &mut Vec<u8>) {
+    pub(crate) fn put_changes(&self, txn: &Txn, changes: &mut Vec<Change>, out: &mut Images) {
         changes.sort_unstable_by_key(|c| match c {
             Change::Leaf { leaf_no } => (*leaf_no, 0, 0),
             Change::Row { leaf_no, slot } => (*leaf_no, 1, *slot),
         });
         changes.dedup();
+        let mut loaded: Vec<u64> = Vec::new();
         for of_leaf in changes.chunk_by(|a, b| a.leaf_no() == b.leaf_no()) {
             let leaf_no = of_leaf[0].leaf_no();
             if matches!(of_leaf[0], Change::Leaf { .. }) {
                 // The leaf is the transaction's own: its image has all that happened to its rows since.
-                self.put_leaf_op(leaf_no, out);
+                loaded.push(leaf_no);
             } else {
-                self.put_row_ops(leaf_no, txn, of_leaf, out);
+                self.put_row_ops(leaf_no, txn, of_leaf, out.buffer());
+                out.cut_if_long();
             }
+        }
+        self.put_leaf_ops(&loaded, out);
+    }
+
+    /// Images of a load. Compressing them takes about as long as loading, so all cores help.
+    fn put_leaf_ops(&self, leaves: &[u64], out: &mut Images) {
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(leaves.len() / 8);
+        for round in leaves.chunks(LEAVES_A_ROUND) {
+            if threads < 2 {
+                round.iter().for_each(|leaf_no| self.put_leaf_op(*leaf_no, out.buffer()));
+            } else {
+                let pieces: Vec<Vec<u8>> = std::thread::scope(|s| {
+                    let piece = |leaves: &[u64]| {
+                        let mut bytes = Vec::new();
+                        leaves.iter().for_each(|leaf_no| self.put_leaf_op(*leaf_no, &mut bytes));
+                        bytes
+                    };
+                    let pieces = round.chunks(round.len().div_ceil(threads));
+                    let handles: Vec<_> = pieces.map(|leaves| s.spawn(move || piece(leaves))).collect();
+                    handles.into_iter().map(|h| h.join().expect("a piece does not panic")).collect()
+                });
+                pieces.iter().for_each(|p| out.buffer().extend_from_slice(p));
+            }
+            out.cut_if_long();
         }
     }
 

@@ -16,7 +16,7 @@
 //!    ([`Redo::is_dead`] where the hook returns, as in tests).
 
 use super::frame::{Kind, SegmentHeader};
-use super::segment::{self, Body, Writer};
+use super::segment::{Body, Writer};
 use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Condvar, Mutex, Ordering, Rank};
 use crate::txn::{Txn, TxnManager};
 use std::fmt::Debug;
@@ -184,9 +184,8 @@ impl Redo {
         self.synced_lsn.load(Ordering::Relaxed)
     }
 
-    /// Orders, logs and publishes `txn`, whose changes are `images` (none if only volatile tables changed).
-    pub(crate) fn commit(&self, manager: &TxnManager, txn: &Arc<Txn>, images: Option<Vec<u8>>) -> u64 {
-        let bodies = images.map_or_else(Vec::new, segment::bodies);
+    /// Orders, logs and publishes `txn`, whose row images are in `bodies` (none if only volatile tables changed).
+    pub(crate) fn commit(&self, manager: &TxnManager, txn: &Arc<Txn>, bodies: Vec<Body>) -> u64 {
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
         self.submit(manager, |ts, ticket| Entry {
             ts,
@@ -281,7 +280,12 @@ impl Redo {
                 // A transaction's parts stay in one segment.
                 writer.rotate()?;
             }
-            entry.bodies.iter().for_each(|b| writer.add(entry.ts, b));
+            for body in &entry.bodies {
+                writer.add(entry.ts, body);
+                if writer.buffered() > BUFFER_BYTES_MAX {
+                    writer.write()?;
+                }
+            }
             sync |= entry.sync;
         }
         let mode = self.mode();
@@ -290,7 +294,7 @@ impl Redo {
         if worth {
             let synced = writer.sync()?;
             self.counters.syncs.fetch_add(synced as u64, Ordering::Relaxed);
-        } else if mode == FlushMode::Write || writer.buffered() > LAZY_BUFFER_BYTES_MAX {
+        } else if mode == FlushMode::Write {
             writer.write()?;
         }
         if group.iter().any(|e| e.rotate) {
@@ -317,5 +321,5 @@ impl Redo {
     }
 }
 
-/// Under mode 0, more than this is written without waiting for the second to pass.
-const LAZY_BUFFER_BYTES_MAX: usize = 8 << 20;
+/// More than this is written at once, even under mode 0.
+const BUFFER_BYTES_MAX: usize = 4 << 20;

@@ -71,7 +71,8 @@ pub fn scan(io: &dyn Io, dir: &Path, start: LogStart) -> Result<LogScan> {
         let bytes = io::read_all(io, &path).map_err(|e| failed("read", &path, &e))?;
         let is_last = i + 1 == numbers.len();
         let Some(header) = SegmentHeader::from_bytes(&bytes).filter(|h| h.number == number) else {
-            if !is_last {
+            // Frames are written only when the header is on stable storage.
+            if !is_last || bytes.len() as u64 > SEGMENT_HEADER_BYTES {
                 return Err(corrupt(&path, 0, "the header of a log segment is bad"));
             }
             // It was being made when the power went.

@@ -33,17 +33,36 @@ impl Body {
     }
 }
 
-/// Longer bodies are cut into parts.
-pub const BODY_BYTES_MAX: usize = 32 << 20;
+/// A body that has reached this length becomes a part, and another one begins.
+const BODY_BYTES_MAX: usize = 16 << 20;
 
-/// The body of a transaction's changes, in parts if it is long.
-pub fn bodies(bytes: Vec<u8>) -> Vec<Body> {
-    if bytes.len() <= BODY_BYTES_MAX {
-        return vec![Body::new(Kind::Commit, bytes)];
+/// A transaction's row images in the making.
+#[derive(Debug, Default)]
+pub struct Images {
+    parts: Vec<Body>,
+    last: Vec<u8>,
+}
+
+impl Images {
+    /// Ops are appended here.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.last
     }
-    let last = bytes.len().div_ceil(BODY_BYTES_MAX) - 1;
-    let parts = bytes.chunks(BODY_BYTES_MAX).enumerate();
-    parts.map(|(i, b)| Body::new(if i == last { Kind::Commit } else { Kind::Part }, b.to_vec())).collect()
+
+    /// To be called between ops.
+    pub fn cut_if_long(&mut self) {
+        if self.last.len() >= BODY_BYTES_MAX {
+            self.parts.push(Body::new(Kind::Part, std::mem::take(&mut self.last)));
+        }
+    }
+
+    /// The bodies of one commit; none if there are no images.
+    pub fn finish(mut self) -> Vec<Body> {
+        if !self.last.is_empty() || !self.parts.is_empty() {
+            self.parts.push(Body::new(Kind::Commit, self.last));
+        }
+        self.parts
+    }
 }
 
 /// See the module head.
