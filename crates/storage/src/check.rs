@@ -27,7 +27,7 @@ impl Table {
                 view.selection.for_each(view.rows, |row| {
                     let row_id = view.base_row_id + row as u64;
                     if chunks.iter().all(|c| c.is_valid(row)) && found[row] != Some(row_id) {
-                        faults.push(format!("{} finds {:?} for row {row_id}", index.spec.name, found[row]));
+                        faults.push(format!("{} finds {:?} for row {row_id}", index.name(), found[row]));
                     }
                 });
             }

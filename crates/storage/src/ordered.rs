@@ -161,7 +161,7 @@ impl Table {
         }
     }
 
-    fn make_live(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex) {
+    pub(crate) fn make_live(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex) {
         if ordered.state() == State::Live && !ordered.has_pending() {
             return;
         }
@@ -176,8 +176,6 @@ impl Table {
         ordered.begin_build();
         self.indexes.change(|_| {});
         let leaf_count = self.leaf_count();
-        let wanted = (self.row_count() / BUILD_ROWS_PER_THREAD) as usize + 1;
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let next_leaf = AtomicU64::new(0);
         let work = || {
             let (mut entries, mut orphans) = (Entries::new(ordered.encoder.width()), Vec::new());
@@ -193,13 +191,7 @@ impl Table {
             entries.sort();
             (entries, orphans)
         };
-        let threads = wanted.min(cores).min(BUILD_THREADS_MAX);
-        let parts: Vec<_> = std::thread::scope(|scope| {
-            let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mine = work();
-            let theirs = helpers.into_iter().map(|h| h.join().expect("reading leaves does not panic"));
-            std::iter::once(mine).chain(theirs.collect::<Vec<_>>()).collect()
-        });
+        let parts = self.with_build_threads(&work);
         let mut entries = Vec::with_capacity(parts.len());
         for (of_thread, orphans) in parts {
             entries.push(of_thread);
@@ -215,6 +207,19 @@ impl Table {
                 self.reconcile(ordered, key, *row_id);
             }
         }
+    }
+
+    /// Runs `work` in as many threads as a pass over the table is worth.
+    pub(crate) fn with_build_threads<R: Send>(&self, work: &(dyn Fn() -> R + Sync)) -> Vec<R> {
+        let wanted = (self.row_count() / BUILD_ROWS_PER_THREAD) as usize + 1;
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let threads = wanted.min(cores).min(BUILD_THREADS_MAX);
+        std::thread::scope(|scope| {
+            let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut results = vec![work()];
+            results.extend(helpers.into_iter().map(|h| h.join().expect("reading leaves does not panic")));
+            results
+        })
     }
 
     /// Brings in the leaves that loads attached since.

@@ -167,7 +167,7 @@ impl Store {
     /// Replaces the table by an empty one of the same definition; AUTO_INCREMENT starts anew. Readers and writers that
     /// hold the old one do not notice: DDL keeps them out beforehand.
     pub fn truncate_table(&self, id: TableId) -> Option<Arc<Table>> {
-        let def = self.table(id)?.def().clone();
+        let def = self.table(id)?.def();
         let table = self.make(def);
         self.0.tables.write().insert(id, table.clone());
         Some(table)

@@ -97,8 +97,19 @@ impl Table {
         })
     }
 
-    pub fn def(&self) -> &Arc<TableDef> {
-        &self.def
+    /// The present definition. Its columns never change, its indexes may.
+    pub fn def(&self) -> Arc<TableDef> {
+        self.indexes().def.clone()
+    }
+
+    /// Puts a definition in place that differs in names, comments and the like, not in columns or indexes.
+    pub fn set_def(&self, def: Arc<TableDef>) {
+        self.indexes.change(|set| {
+            for (index, definition) in set.unique.iter().zip(&def.indexes) {
+                index.published(&format!("{}.{}", def.name, definition.name));
+            }
+            set.def = def;
+        });
     }
 
     /// Physical types of the columns.

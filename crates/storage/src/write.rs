@@ -178,12 +178,12 @@ impl Table {
                 match index.check(&guard, hash, key, txn, self.rows(), own) {
                     Conflict::None => guards.push(Some(guard)),
                     Conflict::Duplicate(row_id) => {
-                        let (key, key_name) = (index.spec.text(key), index.spec.name.clone());
+                        let (key, key_name) = (index.spec.text(key), index.name());
                         return Ok(Err(Duplicate { row_id, index: i, key, key_name }));
                     }
                     Conflict::Wait(owner) => {
                         drop((guard, guards));
-                        let wanted = || format!("key {} of index {}", index.spec.text(key), index.spec.name);
+                        let wanted = || format!("key {} of index {}", index.spec.text(key), index.name());
                         wait.on(&[owner], wanted)?;
                         continue 'retry;
                     }

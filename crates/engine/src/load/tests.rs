@@ -81,7 +81,8 @@ impl Default for Options {
 
 /// Loads and commits; the warnings are the second part of the answer.
 fn load(store: &Store, table: &Arc<Table>, text: &[u8], o: Options) -> (Result<Loaded>, Vec<String>) {
-    let columns = &table.def().columns;
+    let def = table.def();
+    let columns = &def.columns;
     let fields = o.fields.unwrap_or_else(|| (0..columns.len()).map(Some).collect());
     let mut user_vars = 0;
     let targets = fields

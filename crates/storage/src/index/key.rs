@@ -29,8 +29,6 @@ pub struct KeySpec {
     /// Table columns, in order of the index's parts.
     pub columns: Box<[usize]>,
     parts: Box<[Part]>,
-    /// `table.INDEX`, as error 1062 names it.
-    pub name: Box<str>,
     /// Every part is held as an integer of at most 64 bits, and there are at most [`RUN_PARTS_MAX`].
     pub is_integral: bool,
 }
@@ -59,7 +57,6 @@ impl KeySpec {
             columns: index.parts.iter().map(|p| p.column_idx).collect(),
             is_integral: parts.len() <= RUN_PARTS_MAX && parts.iter().all(integral),
             parts,
-            name: format!("{}.{}", table.name, index.name).into(),
         }
     }
 

@@ -27,7 +27,7 @@ pub mod set;
 use crate::heap::Heap;
 use crate::leaf::{Leaf, RowState};
 use crate::row_wait::RowWait;
-use crate::sync::{AtomicUsize, Ordering, Rank, RwLock, WriteGuard};
+use crate::sync::{AtomicBool, AtomicUsize, Ordering, Rank, RwLock, WriteGuard};
 use crate::txn::{Snapshot, Txn, TxnManager};
 use cursor::{Candidates, Interval};
 use encode::KeyEncoder;
@@ -120,6 +120,11 @@ pub enum Conflict {
 #[derive(Debug)]
 pub struct UniqueIndex {
     pub spec: KeySpec,
+    /// `table.INDEX`, as error 1062 names it.
+    name: RwLock<Box<str>>,
+    /// Not published yet: see [`crate::reindex`].
+    being_built: AtomicBool,
+    suspect: AtomicBool,
     shards: Box<[ShardSlot]>,
     /// Entries in all shards, and latched shards: see [`ShardGuard`].
     hashed: AtomicUsize,
@@ -127,9 +132,51 @@ pub struct UniqueIndex {
 }
 
 impl UniqueIndex {
-    pub fn new(spec: KeySpec) -> UniqueIndex {
+    /// `name`: `table.INDEX`, as error 1062 names it.
+    pub fn new(spec: KeySpec, name: &str) -> UniqueIndex {
+        let index = UniqueIndex::being_built(spec);
+        index.published(name);
+        index
+    }
+
+    /// An index that refuses nothing before it is published.
+    pub fn being_built(spec: KeySpec) -> UniqueIndex {
         let shards = (0..1 << SHARD_BITS).map(|_| ShardSlot(RwLock::new(Rank::IndexShard, HashTable::new()))).collect();
-        UniqueIndex { spec, shards, hashed: AtomicUsize::new(0), runs: Runs::default() }
+        UniqueIndex {
+            spec,
+            name: RwLock::new(Rank::IndexSet, "".into()),
+            being_built: AtomicBool::new(true),
+            suspect: AtomicBool::new(false),
+            shards,
+            hashed: AtomicUsize::new(0),
+            runs: Runs::default(),
+        }
+    }
+
+    /// From now on the index refuses duplicates, under this name.
+    pub fn published(&self, name: &str) {
+        *self.name.write() = name.into();
+        self.being_built.store(false, Ordering::Release);
+    }
+
+    /// `table.INDEX`
+    pub fn name(&self) -> Box<str> {
+        self.name.read().clone()
+    }
+
+    /// Somebody met a conflict while the index was being built.
+    pub fn is_suspect(&self) -> bool {
+        self.suspect.load(Ordering::Acquire)
+    }
+
+    /// The least and greatest key of a leaf whose rows ascend.
+    pub fn ascending(&self, leaf: &Leaf) -> Option<(RunKey, RunKey)> {
+        runs::ascending(&self.spec, leaf)
+    }
+
+    /// Makes the leaf a run, if its keys lie between those of others.
+    pub fn add_run(&self, rows: Rows<'_>, leaf_no: u64, n: usize, min: &RunKey, max: &RunKey) -> bool {
+        self.runs.add(&self.spec, rows.heap, leaf_no, n, min, max)
     }
 
     fn shard(&self, hash: u64) -> &RwLock<Shard> {
@@ -147,7 +194,8 @@ impl UniqueIndex {
         shard.iter_hash(table_hash(wanted)).filter(move |e| **e & !ROW_ID_MASK == wanted).map(|e| e & ROW_ID_MASK)
     }
 
-    /// What stands against `txn` bringing in `key`; `own` is the row that will have it, where it exists already.
+    /// What stands against `txn` bringing in `key`; `own` is the row that will have it, where it exists already. Nothing
+    /// does while the index is being built.
     pub fn check(
         &self,
         shard: &ShardGuard<'_>,
@@ -157,13 +205,34 @@ impl UniqueIndex {
         rows: Rows<'_>,
         own: Option<u64>,
     ) -> Conflict {
+        let being_built = self.being_built.load(Ordering::Acquire);
+        let found = self.find_conflict(shard, hash, key, txn, rows, own, being_built);
+        if being_built && !matches!(found, Conflict::None) {
+            self.suspect.store(true, Ordering::Release);
+            return Conflict::None;
+        }
+        found
+    }
+
+    #[expect(clippy::too_many_arguments)]
+    fn find_conflict(
+        &self,
+        shard: &ShardGuard<'_>,
+        hash: u64,
+        key: Key<'_>,
+        txn: &Txn,
+        rows: Rows<'_>,
+        own: Option<u64>,
+        being_built: bool,
+    ) -> Conflict {
         let examine = |leaf: &Leaf, slot: usize, row_id: u64| match leaf.state(slot, txn) {
             RowState::Gone => Conflict::None,
             RowState::Free if self.spec.equals(&|c| (leaf.column(c), slot), key) => Conflict::Duplicate(row_id),
             RowState::Free => Conflict::None,
             RowState::Held(holder) => {
                 let may_have = |at: &dyn Fn(usize) -> _| self.spec.equals(at, key);
-                let depends = leaf.any_version(slot, &self.spec.columns, Some(&holder), may_have);
+                // Its record may not tell what it had before, if it is older than the index.
+                let depends = being_built || leaf.any_version(slot, &self.spec.columns, Some(&holder), may_have);
                 if depends { Conflict::Wait(holder) } else { Conflict::None }
             }
         };
@@ -275,14 +344,14 @@ impl UniqueIndex {
                         // The shard's latch does not keep out a thread that drops the same row for another index.
                         let mut state = rows.heap.slot(leaf_no).expect("it was just found").write();
                         if state.leaf_mut().is_some_and(|leaf| leaf.kill(slot)) {
-                            dropped.push((later, Error::dup_entry(self.spec.text(key), &self.spec.name)));
+                            dropped.push((later, Error::dup_entry(self.spec.text(key), &self.name())));
                         }
                         // If it was the other one, the next round finds the key free.
                     }
-                    Conflict::Duplicate(_) => return Err(Error::dup_entry(self.spec.text(key), &self.spec.name)),
+                    Conflict::Duplicate(_) => return Err(Error::dup_entry(self.spec.text(key), &self.name())),
                     Conflict::Wait(owner) => {
                         drop(shard);
-                        wait.on(&[owner], || format!("key {} of index {}", self.spec.text(key), self.spec.name))?;
+                        wait.on(&[owner], || format!("key {} of index {}", self.spec.text(key), self.name()))?;
                     }
                 }
             }
@@ -369,6 +438,19 @@ impl UniqueIndex {
         let used = rows.with(row_id, |leaf, slot| {
             leaf.any_version(slot, &self.spec.columns, None, |at| self.spec.hash_one(at) == Some(hash))
         });
+        if used != Some(true) {
+            found.remove();
+            self.hashed.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Like [`UniqueIndex::remove_unused`], for versions that ended before the index existed: their records may not have
+    /// all columns of the key.
+    pub fn remove_unused_exactly(&self, hash: u64, row_id: u64, rows: Rows<'_>) {
+        let mut shard = self.shard(hash).write();
+        let e = entry(hash, row_id);
+        let Ok(found) = shard.find_entry(table_hash(e), |x| *x == e) else { return };
+        let used = rows.with(row_id, |leaf, slot| leaf.each_version(slot, |at, _| self.spec.hash_one(at) == Some(hash)));
         if used != Some(true) {
             found.remove();
             self.hashed.fetch_sub(1, Ordering::SeqCst);

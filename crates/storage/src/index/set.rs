@@ -14,9 +14,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct IndexSet {
     pub def: Arc<TableDef>,
-    /// The unique indexes, which come first in the definition.
+    /// The unique indexes, which come first in the definition, then those being built.
     pub unique: Arc<[Arc<UniqueIndex>]>,
-    /// The ordered form of each index of the definition, where it has one.
+    /// The ordered form of each index of the definition, where it has one, then those being built.
     pub ordered: Arc<[Option<Arc<OrderedIndex>>]>,
     pub epoch: u64,
 }
@@ -25,7 +25,7 @@ impl IndexSet {
     pub fn new(def: Arc<TableDef>) -> IndexSet {
         let unique = def.indexes.iter().take_while(|i| i.is_unique());
         IndexSet {
-            unique: unique.map(|i| Arc::new(UniqueIndex::new(KeySpec::new(&def, i)))).collect(),
+            unique: unique.map(|i| Arc::new(UniqueIndex::new(KeySpec::new(&def, i), &format!("{}.{}", def.name, i.name)))).collect(),
             ordered: def.indexes.iter().map(|i| OrderedIndex::new(&def, i).map(Arc::new)).collect(),
             epoch: 0,
             def,
