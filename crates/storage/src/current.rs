@@ -64,7 +64,7 @@ impl Table {
                     held = (found[0] != Found::Gone).then_some(row_id);
                 }
                 Conflict::Wait(owner) => {
-                    let wanted = || format!("key of index {}", unique.spec.name);
+                    let wanted = || format!("key of index {}", unique.name());
                     wait.on(&[owner], wanted)?;
                 }
             }

@@ -115,6 +115,25 @@ impl Table {
         out
     }
 
+    /// Appends to `out` the candidates whose keys start with `key`. False: the index has no ordered form.
+    pub fn index_get(&self, index: usize, key: &[u8], out: &mut Candidates) -> bool {
+        let set = self.indexes();
+        let Some(Some(ordered)) = set.ordered.get(index) else { return false };
+        self.make_live(&set, index, ordered);
+        match ordered.tree() {
+            Some(tree) if !ordered.leaves_out_runs => tree.get(key, out),
+            _ => {
+                let range = KeyRange::prefix(key.to_vec());
+                let mut batch = Candidates::default();
+                let Some(mut cursor) = self.index_cursor(index, &range, false) else { return false };
+                while cursor.next(&mut batch, BATCH_ENTRIES) {
+                    (0..batch.len()).for_each(|i| out.push(batch.key(i), batch.row_ids()[i]));
+                }
+            }
+        }
+        true
+    }
+
     /// Looks up many keys at once: appends to `out` the candidates whose keys start with each of `keys`, in order of
     /// `keys`, and to `ends` where those of each key end. False: the index has no ordered form.
     pub fn index_get_many(&self, index: usize, keys: &[Vec<u8>], out: &mut Candidates, ends: &mut Vec<u32>) -> bool {
@@ -301,7 +320,7 @@ impl Table {
         {
             let mut keys = Vec::new();
             if let Some(leaf) = slot.read().leaf() {
-                let wanted = (0..n.min(leaf.rows())).filter(|&s| leaf.is_live(s) || leaf.is_versioned(s));
+                let wanted = (0..n.min(leaf.rows())).filter(|&s| leaf.each_version(s, |_, _| true));
                 keys.extend(wanted.map(|s| (key_in_place(&ordered.encoder, leaf, s), self.row_id(leaf_no, s))));
             }
             keys.iter().for_each(|(key, row_id)| ordered.enter(key, *row_id));

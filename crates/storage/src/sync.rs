@@ -102,6 +102,8 @@ pub enum Rank {
     Leaf,
     /// Which indexes a table has.
     IndexSet,
+    /// The name of an index.
+    IndexName,
     /// What an ordered index has yet to take in.
     IndexLog,
     /// The free nodes of an ordered index's tree, or its free key blocks.

@@ -315,3 +315,86 @@ fn an_index_is_built_while_others_write() {
     store.txns().collect_garbage(1 << 20);
     assert_eq!(table.check(), Vec::<String>::new());
 }
+
+fn definition(indexes: Vec<IndexDef>) -> Arc<catalog::TableDef> {
+    let columns = vec![
+        column("k", SqlType::INT, false),
+        column("v", SqlType::BIGINT, true),
+        column("s", SqlType::varchar(100, Collation::Utf8mb4_0900AiCi), true),
+    ];
+    def(1, columns, indexes)
+}
+
+#[test]
+fn indexes_come_and_go_while_others_write() {
+    let store = Store::new(StorageOptions { leaf_rows: Some(64) });
+    let table = store.create_table(definition(vec![unique("PRIMARY", &[0])]));
+    let write = |from: i64, n: i64, double: bool| {
+        for k in from..from + n {
+            let txn = store.txns().begin();
+            let v = if double && k == from + n / 2 { from } else { k };
+            let row = row(&table, k, Some(v), Some(["a", "b", "c"][k as usize % 3]));
+            let ids = table.insert_rows(&txn, &row.iter().collect::<Vec<_>>(), 1).expect("keys are new");
+            if k % 4 == 1 {
+                let new = chunk(&table, 1, &[Value::Int(v + 1_000_000)]);
+                table.update(&txn, ids[0], &[1], &[&new], 0).expect("it is ours");
+            }
+            if k % 5 == 0 { store.txns().rollback(&txn) } else { _ = store.txns().commit(&txn) }
+        }
+    };
+    write(1, 1500, false);
+    let wanted = definition(vec![
+        unique("PRIMARY", &[0]),
+        unique("v", &[1]),
+        key("s", &[(2, None, false), (1, None, true)]),
+    ]);
+    // An old snapshot will read by indexes that are younger than it.
+    let old = store.txns().snapshot();
+    for double in [true, false] {
+        let reindex = table.reindex(wanted.clone(), vec![Some(0), None, None]);
+        let first = if double { 10_001 } else { 30_001 };
+        std::thread::scope(|scope| {
+            scope.spawn(|| write(first, 1000, double));
+            scope.spawn(|| reindex.build());
+            scope.spawn(|| write(first + 10_000, 1000, false));
+        });
+        let published = reindex.publish();
+        if !double {
+            published.expect("the keys are unique");
+            break;
+        }
+        assert_eq!(published.expect_err("a key is there twice").code(), types::ErrorCode::DUP_ENTRY);
+        assert_eq!(table.def().indexes.len(), 1);
+        assert_eq!(table.check(), Vec::<String>::new());
+        let txn = store.txns().begin();
+        for (id, row) in scan(&table, &store.txns().snapshot()) {
+            if row[0] == Value::Int(first + 500) {
+                table.delete(&txn, id).expect("nobody else has it");
+            }
+        }
+        store.txns().commit(&txn);
+    }
+    for snapshot in [&old, &store.txns().snapshot()] {
+        for index in 0..3 {
+            let wanted = scanned(&table, index, snapshot);
+            assert_eq!(walked(&table, index, &KeyRange::ALL, false, 100, snapshot), wanted);
+        }
+    }
+    drop(old);
+    store.txns().collect_garbage(1 << 20);
+    assert_eq!(table.check(), Vec::<String>::new());
+    let txn = store.txns().begin();
+    let again = row(&table, 99_999, Some(30_002), Some("x"));
+    let duplicate = table.insert_rows(&txn, &again.iter().collect::<Vec<_>>(), 1).expect_err("30002 is taken");
+    assert_eq!(duplicate.message(), "Duplicate entry '30002' for key 't.v'");
+    store.txns().rollback(&txn);
+    // The unique key goes, the other one takes its position.
+    let fewer = definition(vec![unique("PRIMARY", &[0]), key("s", &[(2, None, false), (1, None, true)])]);
+    table.reindex(fewer, vec![Some(0), Some(2)]).publish().expect("nothing is new");
+    let snapshot = store.txns().snapshot();
+    assert_eq!(walked(&table, 1, &KeyRange::ALL, true, 100, &snapshot).len() as u64, table.row_count());
+    let txn = store.txns().begin();
+    table.insert_rows(&txn, &again.iter().collect::<Vec<_>>(), 1).expect("keys may repeat now");
+    store.txns().commit(&txn);
+    assert_eq!(table.check(), Vec::<String>::new());
+}

@@ -96,7 +96,7 @@ pub fn add_checks(session: &Session, def: &mut TableDef, checks: &[(Option<usize
     if checks.is_empty() {
         return Ok(());
     }
-    let taken = names_in_schema(session, &def.schema, |t| t.checks.iter().map(|c| c.name.clone()).collect());
+    let taken = names_in_schema(session, def, |t| t.checks.iter().map(|c| c.name.clone()).collect());
     let mut number = 0;
     for (column, check) in checks {
         let name: Box<str> = match &check.name {
@@ -148,10 +148,19 @@ fn bind_check(session: &Session, def: &TableDef, column: Option<usize>, name: &s
     expr::build::truth(bound)
 }
 
-fn names_in_schema(session: &Session, schema: &str, names: impl Fn(&TableDef) -> Vec<Box<str>>) -> Vec<Box<str>> {
+/// Of all tables but the one being defined, which is there already when it is altered.
+fn names_in_schema(
+    session: &Session,
+    def: &TableDef,
+    names: impl Fn(&TableDef) -> Vec<Box<str>>,
+) -> Vec<Box<str>> {
     session.db().catalog().read(|s| {
-        let relations = s.get(schema).into_iter().flat_map(|s| s.relations.values());
-        relations.flat_map(|r| if let Relation::Table(t) = r { names(t) } else { Vec::new() }).collect()
+        let relations = s.get(&def.schema).into_iter().flat_map(|s| s.relations.values());
+        let others = relations.filter_map(|r| match r {
+            Relation::Table(t) if t.name != def.name => Some(t),
+            _ => None,
+        });
+        others.flat_map(|t| names(t)).collect()
     })
 }
 
@@ -163,7 +172,7 @@ pub fn add_foreign_keys(session: &Session, def: &mut TableDef, keys: &[ast::Fore
     if def.temporary {
         return Err(Error::cannot_add_foreign());
     }
-    let taken = names_in_schema(session, &def.schema, |t| t.foreign_keys.iter().map(|f| f.name.clone()).collect());
+    let taken = names_in_schema(session, def, |t| t.foreign_keys.iter().map(|f| f.name.clone()).collect());
     let mut number = 0;
     for key in keys {
         let name: Box<str> = match &key.constraint {

@@ -2,9 +2,11 @@
 //!
 //! - [`column`], [`index`], [`define`]: CREATE TABLE's clauses to a `catalog::TableDef`, with MySQL's checks.
 //! - [`constraints`]: generated columns, checks and foreign keys of it.
+//! - [`alter`]: ALTER TABLE, CREATE INDEX, DROP INDEX.
 //! - [`statements`]: CREATE, DROP, TRUNCATE, RENAME of databases, tables and views.
 //! - [`show_create`]: definitions back to text.
 
+mod alter;
 pub mod column;
 mod constraints;
 pub mod define;

@@ -33,9 +33,9 @@ impl Session {
             Truncate(name) => self.truncate(name)?,
             CreateView(v) => self.create_view(v, text)?,
             DropView(d) => self.drop_views(d)?,
-            AlterTable(_) => return Err(Error::not_supported("ALTER TABLE")),
-            CreateIndex(_) => return Err(Error::not_supported("CREATE INDEX")),
-            DropIndex(_) => return Err(Error::not_supported("DROP INDEX")),
+            AlterTable(a) => return self.alter_table(a, more, sink),
+            CreateIndex(c) => return self.create_index(c, more, sink),
+            DropIndex(d) => return self.drop_index(d, more, sink),
             _ => return Err(Error::internal("not a schema change")),
         };
         self.send_ok(affected, String::new(), more, sink)
@@ -60,7 +60,7 @@ impl Session {
         }
     }
 
-    fn check_user_schema(&self, schema: &str) -> Result<()> {
+    pub(super) fn check_user_schema(&self, schema: &str) -> Result<()> {
         if SYSTEM_SCHEMAS.contains(&schema) {
             return Err(Error::dbaccess_denied(self.user().0, self.user().1, schema));
         }
@@ -303,7 +303,7 @@ impl Session {
         Ok(0)
     }
 
-    fn rename_tables(&mut self, pairs: &[(ObjectName, ObjectName)]) -> Result<u64> {
+    pub(super) fn rename_tables(&mut self, pairs: &[(ObjectName, ObjectName)]) -> Result<u64> {
         let mut resolved = Vec::new();
         for (from, to) in pairs {
             let (from, to) = (self.resolve_name(from)?, self.resolve_name(to)?);

@@ -230,6 +230,23 @@ impl Session {
         self.lock_for_ddl(&resolved, Mode::Exclusive)
     }
 
+    /// ALTER TABLE and the like: others go on using the table as LOCK = allows, until the result is published.
+    fn lock_for_alter(&self, name: &ObjectName, lock: Option<ast::AlterLock>) -> Result<()> {
+        let Ok(pair) = self.resolve_name(name) else { return Ok(()) };
+        if is_virtual(&pair.0) {
+            return Ok(());
+        }
+        let names = [pair];
+        match lock {
+            Some(ast::AlterLock::Exclusive) => self.lock_for_ddl(&names, Mode::Exclusive),
+            Some(ast::AlterLock::Shared) => {
+                self.lock_for_ddl(&names, Mode::SharedUpgradable)?;
+                self.lock_for_ddl(&names, Mode::SharedReadOnly)
+            }
+            _ => self.lock_for_ddl(&names, Mode::SharedUpgradable),
+        }
+    }
+
     fn lock_names_for_write<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Result<()> {
         for name in names {
             if let Ok((schema, name)) = self.resolve_name(name) {
@@ -264,12 +281,20 @@ impl Session {
             CreateView(v) => self.lock_names_for_ddl([&v.name]),
             DropView(d) => self.lock_names_for_ddl(&d.views),
             AlterTable(a) => {
+                let renamed = a.specs.iter().any(|s| matches!(s, ast::AlterSpec::RenameTo(_)));
                 let to =
                     a.specs.iter().filter_map(|s| if let ast::AlterSpec::RenameTo(n) = s { Some(n) } else { None });
-                self.lock_names_for_ddl(to.chain([&a.name]))
+                let lock = a.specs.iter().rev().find_map(|s| match s {
+                    ast::AlterSpec::Lock(l) => Some(*l),
+                    _ => None,
+                });
+                match renamed {
+                    true => self.lock_names_for_ddl(to.chain([&a.name])),
+                    false => self.lock_for_alter(&a.name, lock),
+                }
             }
-            CreateIndex(c) => self.lock_names_for_ddl([&c.table]),
-            DropIndex(d) => self.lock_names_for_ddl([&d.table]),
+            CreateIndex(c) => self.lock_for_alter(&c.table, c.lock),
+            DropIndex(d) => self.lock_for_alter(&d.table, d.lock),
             CreateDatabase(c) => self.lock_schema_for_ddl(&c.name, false),
             AlterDatabase(a) => match a.name.as_deref().or(self.current_database()) {
                 Some(name) => self.lock_schema_for_ddl(name, false),

@@ -138,7 +138,7 @@ impl Candidates {
     }
 
     /// The last candidate.
-    fn last(&self) -> Option<(&[u8], u64)> {
+    pub(crate) fn last(&self) -> Option<(&[u8], u64)> {
         let i = self.len().checked_sub(1)?;
         Some((self.key(i), self.row_ids[i]))
     }

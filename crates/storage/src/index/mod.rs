@@ -144,7 +144,7 @@ impl UniqueIndex {
         let shards = (0..1 << SHARD_BITS).map(|_| ShardSlot(RwLock::new(Rank::IndexShard, HashTable::new()))).collect();
         UniqueIndex {
             spec,
-            name: RwLock::new(Rank::IndexSet, "".into()),
+            name: RwLock::new(Rank::IndexName, "".into()),
             being_built: AtomicBool::new(true),
             suspect: AtomicBool::new(false),
             shards,

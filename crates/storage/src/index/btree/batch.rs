@@ -72,6 +72,19 @@ impl Tree {
         }
     }
 
+    /// Appends the entries whose keys start with `key`.
+    pub fn get(&self, key: &[u8], out: &mut Candidates) {
+        let target = Target::new(key, 0);
+        let root = self.root();
+        let mut lane = Lane { node: root, version: root.begin(), above: None, state: State::Down };
+        while lane.state == State::Down {
+            self.step(&mut lane, &target);
+        }
+        if lane.state != State::AtLeaf || !self.take(&lane, &target, out) {
+            self.take_alone(key, out);
+        }
+    }
+
     #[inline]
     fn step<'t>(&'t self, lane: &mut Lane<'t>, target: &Target<'_>) {
         if let Some((parent, parent_version)) = lane.above {

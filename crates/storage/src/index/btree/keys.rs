@@ -42,6 +42,12 @@ pub fn short_rest(key: &[u8]) -> Option<u64> {
     (key.len() <= SHORT_BYTES_MAX).then(|| word_of(&key[8..]) | key.len() as u64)
 }
 
+/// Whether a rest word refers to a block.
+#[inline]
+pub fn is_long(rest: u64) -> bool {
+    rest & 0xFF == BLOCK_TAG
+}
+
 /// A place in the order of entries: a key, or a prefix of keys, and a row id.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {

@@ -531,5 +531,7 @@ impl Tree {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "shuttle"))]
+mod model;
+#[cfg(all(test, not(feature = "shuttle")))]
 mod tests;

@@ -4,7 +4,7 @@
 //! next leaf is the separator that bounds this one from above (below, when going backward), noted on the way down.
 
 use super::Tree;
-use super::keys::Target;
+use super::keys::{Target, is_long};
 use super::node::{Item, Node, Shape};
 use crate::index::cursor::Candidates;
 
@@ -21,7 +21,13 @@ struct Found<'t> {
     version: u64,
     count: usize,
     /// Entries of the leaf lie on this side of it; `None`: the leaf is the last in this direction.
-    fence: Option<Place>,
+    fence: Option<Fence>,
+}
+
+/// A separator that was read on the way down: its words, and a copy of the key if that is a block.
+struct Fence {
+    item: Item,
+    long: Option<Vec<u8>>,
 }
 
 /// Ranges estimated to have fewer entries are counted.
@@ -35,10 +41,22 @@ impl Tree {
         }
     }
 
-    fn place_of(&self, item: Item) -> Place {
-        let mut key = Vec::new();
-        self.key_of(item, &mut key);
-        Place { key, row: item.row }
+    fn fence_of(&self, item: Item) -> Fence {
+        let long = (self.width.is_none() && is_long(item.rest)).then(|| {
+            let mut key = Vec::new();
+            self.key_of(item, &mut key);
+            key
+        });
+        Fence { item, long }
+    }
+
+    fn place_of(&self, fence: Fence) -> Place {
+        let key = fence.long.unwrap_or_else(|| {
+            let mut key = Vec::new();
+            self.key_of(fence.item, &mut key);
+            key
+        });
+        Place { key, row: fence.item.row }
     }
 
     /// The leaf that `target` belongs to, or (`before`) the one that has what lies right below it. `None` as target: the
@@ -46,7 +64,7 @@ impl Tree {
     fn find_leaf(&self, target: Option<&Target<'_>>, before: bool) -> Option<Found<'_>> {
         let mut node = self.root();
         let mut version = node.begin();
-        let mut fence: Option<Place> = None;
+        let mut fence: Option<Fence> = None;
         loop {
             let (count, level) = node.meta();
             let shape = self.shape(level);
@@ -59,7 +77,7 @@ impl Tree {
             let i = target.map_or(count, |t| self.rank(&node, shape, count, t, !before));
             let bound = if before { i.checked_sub(1) } else { (i < count).then_some(i) };
             if let Some(bound) = bound {
-                fence = Some(self.place_of(node.item(shape, bound)));
+                fence = Some(self.fence_of(node.item(shape, bound)));
             }
             (node, version) = self.descend(&node, version, i)?;
         }
@@ -91,7 +109,7 @@ impl Tree {
                 _ if full => return true,
                 _ if ended => return false,
                 None => return false,
-                Some(fence) => from = fence,
+                Some(fence) => from = self.place_of(fence),
             }
         }
     }
@@ -124,7 +142,7 @@ impl Tree {
                 _ if full => return true,
                 _ if ended => return false,
                 None => return false,
-                Some(fence) => before = Some(fence),
+                Some(fence) => before = Some(self.place_of(fence)),
             }
         }
     }

@@ -31,6 +31,7 @@ constructors! {
     cant_remove_all_fields() = CANT_REMOVE_ALL_FIELDS,
         "You can't delete all columns with ALTER TABLE; use DROP TABLE instead";
     cant_drop_field_or_key(name) = CANT_DROP_FIELD_OR_KEY, "Can't DROP '{name}'; check that column/key exists";
+    drop_index_fk(key) = DROP_INDEX_FK, "Cannot drop index '{key}': needed in a foreign key constraint";
     key_does_not_exist(key, table) = KEY_DOES_NOT_EXIST, "Key '{key}' doesn't exist in table '{table}'";
     blob_cant_have_default(column) = BLOB_CANT_HAVE_DEFAULT,
         "BLOB, TEXT, GEOMETRY or JSON column '{column}' can't have a default value";

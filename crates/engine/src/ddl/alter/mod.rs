@@ -1,0 +1,330 @@
+//! ALTER TABLE, CREATE INDEX, DROP INDEX.
+//!
+//! ```text
+//!   definition ─ SHOW CREATE TABLE ─▶ syntax tree ─ edit ─▶ syntax tree ─ CREATE TABLE's checks ─▶ new definition
+//!                                                                                                       │
+//!          rows keep their layout: indexes are built beside readers and writers, then both are swapped ◀┤
+//!          else: rows are copied into a new table, while others may read the old one ◀──────────────────┘
+//! ```
+//! A statement changes all it names at once, or nothing. Locks: SHARED_UPGRADABLE while indexes are built (readers and
+//! writers go on), SHARED_READ_ONLY besides while rows are copied (readers go on), EXCLUSIVE to publish.
+//!
+//! MySQL manual, "ALTER TABLE Statement", "Online DDL Operations".
+
+mod edit;
+
+use super::{define, show_create};
+use crate::mdl::Mode;
+use crate::session::Session;
+use crate::sink::ResultSink;
+use catalog::{ColumnDef, DefaultValue, IndexDef, Relation, TableDef, TableEngine};
+use edit::Edit;
+use parser::ast::{self, AlterAlgorithm, AlterLock, AlterSpec, CreateTableBody, Statement, TableConstraint};
+use std::sync::Arc;
+use types::{Error, ErrorCode, Result, SqlType, StringKind, WarningLevel};
+
+impl Session {
+    pub(super) fn create_index(&mut self, c: &ast::CreateIndex, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        let mut specs = vec![AlterSpec::AddConstraint(TableConstraint::Index(c.index.clone()))];
+        specs.extend(c.algorithm.map(AlterSpec::Algorithm));
+        specs.extend(c.lock.map(AlterSpec::Lock));
+        self.alter(&c.table, &specs, more, sink)
+    }
+
+    pub(super) fn drop_index(&mut self, d: &ast::DropIndex, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        let mut specs = vec![AlterSpec::DropIndex(d.name.clone())];
+        specs.extend(d.algorithm.map(AlterSpec::Algorithm));
+        specs.extend(d.lock.map(AlterSpec::Lock));
+        self.alter(&d.table, &specs, more, sink)
+    }
+
+    pub(super) fn alter_table(&mut self, a: &ast::AlterTable, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        if a.partitioning.is_some() {
+            return Err(Error::not_supported("ALTER TABLE ... PARTITION"));
+        }
+        self.alter(&a.name, &a.specs, more, sink)
+    }
+
+    fn alter(
+        &mut self,
+        name: &ast::ObjectName,
+        specs: &[AlterSpec],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        let old = self.base_table(name)?;
+        self.check_user_schema(&old.schema)?;
+        if old.engine == TableEngine::Virtual || old.temporary {
+            return Err(Error::not_supported("ALTER TABLE of this kind of table"));
+        }
+        let mut edit = Edit::of(body_of(&old)?, &old);
+        for spec in specs {
+            edit.apply(spec)?;
+        }
+        if edit.keys_option {
+            self.note(Error::illegal_ha(&old.name));
+        }
+        let (new, auto_increment) = self.define_altered(&old, &edit)?;
+        check_key_of_foreign_keys(&old, &new, &edit)?;
+        let in_place = !edit.force_copy && same_layout(&old, &new);
+        check_clauses(&edit, in_place)?;
+        let copied = if in_place {
+            self.alter_in_place(&old, new, &edit)?;
+            0
+        } else {
+            self.alter_by_copy(&old, new, &edit)?
+        };
+        if let Some(n) = auto_increment {
+            self.restart_auto_increment(&old, n)?;
+        }
+        if let Some(to) = &edit.rename_to {
+            let from = ast::ObjectName { schema: Some(ast::Ident::new(old.schema.clone())), ..name.clone() };
+            self.rename_tables(&[(from, to.clone())])?;
+        }
+        let info = format!("Records: {copied}  Duplicates: 0  Warnings: {}", self.warnings().count());
+        self.send_ok(copied, info, more, sink)
+    }
+
+    /// The definition that the edited tree describes, under the old id, and what AUTO_INCREMENT = says.
+    fn define_altered(&mut self, old: &TableDef, edit: &Edit) -> Result<(TableDef, Option<u64>)> {
+        let options = define::options(&edit.body.options, old.collation, old.engine)?;
+        if let Some(engine) = &options.substituted {
+            debug_assert!(!engine.is_empty());
+            let warning = Error::warn_using_other_handler("InnoDB", &old.name);
+            self.warn(warning.into_warning(WarningLevel::Warning));
+        }
+        let def =
+            define::table(self, old.id, &old.schema, &old.name, &edit.body, &options, Vec::new(), old.temporary)?;
+        Ok((def, options.auto_increment.filter(|_| edit.sets_auto_increment)))
+    }
+
+    /// Only indexes, names, defaults and the like change: the rows stay where they are.
+    fn alter_in_place(&mut self, old: &Arc<TableDef>, mut new: TableDef, edit: &Edit) -> Result<()> {
+        new.created_at = old.created_at;
+        let kept = new.indexes.iter().map(|i| kept_index(old, i, edit)).collect();
+        let new = Arc::new(new);
+        let table = self.db().store().expect_table(old)?;
+        let reindex = table.reindex(new.clone(), kept);
+        reindex.build();
+        self.lock_for_ddl(&[(old.schema.clone(), old.name.clone())], Mode::Exclusive)?;
+        let forbidden: Vec<usize> =
+            (0..new.columns.len()).filter(|&c| old.columns[c].nullable && !new.columns[c].nullable).collect();
+        if !forbidden.is_empty() && table.has_nulls_in(&forbidden) {
+            return Err(Error::invalid_use_of_null());
+        }
+        reindex.publish()?;
+        self.publish_altered(old, new)
+    }
+
+    /// The rows are copied into a table of the new layout, which then takes the old one's place. Says how many they are.
+    fn alter_by_copy(&mut self, old: &Arc<TableDef>, mut new: TableDef, edit: &Edit) -> Result<u64> {
+        let name = [(old.schema.clone(), old.name.clone())];
+        self.lock_for_ddl(&name, Mode::SharedReadOnly)?;
+        new.id = self.db().catalog().new_table_id();
+        let new = Arc::new(new);
+        let from = self.db().store().expect_table(old)?;
+        let to = self.db().store().create_table(new.clone());
+        to.set_auto_increment(from.auto_increment());
+        let filled = self
+            .copy_rows(old, &new, edit)
+            .and_then(|rows| self.lock_for_ddl(&name, Mode::Exclusive).map(|()| rows))
+            .and_then(|rows| self.publish_altered(old, new.clone()).map(|()| rows));
+        let gone = if filled.is_ok() { old.id } else { new.id };
+        self.db().store().drop_table(gone);
+        filled
+    }
+
+    fn copy_rows(&mut self, old: &TableDef, new: &Arc<TableDef>, edit: &Edit) -> Result<u64> {
+        let forbidden = new.columns.iter().zip(&edit.origins);
+        let forbidden = forbidden.filter_map(|(c, origin)| origin.filter(|o| old.columns[*o].nullable && !c.nullable));
+        let forbidden: Vec<usize> = forbidden.collect();
+        if self.sql_mode().strict
+            && !forbidden.is_empty()
+            && self.db().store().expect_table(old)?.has_nulls_in(&forbidden)
+        {
+            return Err(Error::invalid_use_of_null());
+        }
+        let text = copy_query(old, new, edit);
+        let parsed = parser::parse_single(text.as_bytes(), &parser::ParseOptions::default())?;
+        let Statement::Query(query) = &parsed.statement else {
+            return Err(Error::internal("the copying query is no query"));
+        };
+        let source = self.bind_source(query)?;
+        self.fill_table(new, source).map_err(|e| match e.code() {
+            // Values that were stored once are not too long for an insert, but truncated by ALTER.
+            ErrorCode::DATA_TOO_LONG => {
+                Error::new(ErrorCode::WARN_DATA_TRUNCATED, e.message().replace("Data too long", "Data truncated"))
+            }
+            _ => e,
+        })
+    }
+
+    /// All definitions that ALTER TABLE changes go through here; the table is locked exclusively.
+    fn publish_altered(&mut self, old: &TableDef, new: Arc<TableDef>) -> Result<()> {
+        self.db().catalog().write(|schemas| {
+            let schema = schemas.get_mut(&old.schema).ok_or_else(|| Error::bad_db(&old.schema))?;
+            schema.relations.insert(new.name.clone(), Relation::Table(new));
+            Ok(())
+        })
+    }
+
+    /// AUTO_INCREMENT = n: at least one past the greatest value there is.
+    fn restart_auto_increment(&mut self, old: &TableDef, n: u64) -> Result<()> {
+        let Some(Relation::Table(def)) = catalog::CatalogReader::relation(self, &old.schema, &old.name) else {
+            return Ok(());
+        };
+        let table = self.db().store().expect_table(&def)?;
+        let Some(column) = def.columns.iter().position(|c| c.auto_increment) else { return Ok(()) };
+        let snapshot = self.db().store().txns().snapshot();
+        let mut next = n;
+        for leaf_no in 0..table.leaf_count() {
+            let Some(view) = table.scan_leaf(leaf_no, &[column], &snapshot) else { continue };
+            view.selection.for_each(view.rows, |i| {
+                let value = view.columns[0].values.int_at(i).map_or(0, |v| v.max(0) as u64);
+                next = next.max(value.saturating_add(1));
+            });
+        }
+        table.set_auto_increment(next);
+        Ok(())
+    }
+}
+
+/// The syntax tree of the definition, as SHOW CREATE TABLE prints it.
+fn body_of(table: &TableDef) -> Result<ast::TableDef> {
+    let text = show_create::table(table, None);
+    let parsed = parser::parse_single(text.as_bytes(), &parser::ParseOptions::default())?;
+    match parsed.statement {
+        Statement::CreateTable(c) => match c.body {
+            CreateTableBody::Define(body) => Ok(*body),
+            CreateTableBody::Like(_) => Err(Error::internal("a definition reads back as LIKE")),
+        },
+        _ => Err(Error::internal("a definition does not read back")),
+    }
+}
+
+/// The position that an index of the new definition has in the old one.
+fn kept_index(old: &TableDef, index: &IndexDef, edit: &Edit) -> Option<usize> {
+    let name = edit.old_key_name(&index.name);
+    old.indexes.iter().position(|o| {
+        *o.name == *name && o.kind == index.kind && o.parts == index.parts && o.algorithm == index.algorithm
+    })
+}
+
+/// Whether rows of the old definition are rows of the new one. Primary keys may forbid NULLs that there are not.
+fn same_layout(old: &TableDef, new: &TableDef) -> bool {
+    let in_key = |c: usize| new.primary_key().is_some_and(|k| k.parts.iter().any(|p| p.column_idx == c));
+    let same = |c: usize, (a, b): (&ColumnDef, &ColumnDef)| {
+        let generated = match (&a.generated, &b.generated) {
+            (None, None) => true,
+            (Some(a), Some(b)) => a.text == b.text && a.stored == b.stored,
+            _ => false,
+        };
+        let nullable = a.nullable == b.nullable || a.nullable && in_key(c);
+        holds(&b.ty, &a.ty) && generated && nullable && a.auto_increment == b.auto_increment
+    };
+    // New checks and foreign keys have to be tried on all rows.
+    let constraints = new.checks.iter().all(|c| !c.enforced || old.checks.contains(c))
+        && new.foreign_keys.iter().all(|f| old.foreign_keys.contains(f));
+    old.engine == new.engine
+        && constraints
+        && old.columns.len() == new.columns.len()
+        && old.columns.iter().zip(&new.columns).enumerate().all(|(c, pair)| same(c, pair))
+}
+
+/// Whether every stored value of type `b` is one of type `a`.
+fn holds(a: &SqlType, b: &SqlType) -> bool {
+    match (a, b) {
+        (
+            SqlType::String { kind: StringKind::VarChar, len: a, collation: x },
+            SqlType::String { kind: StringKind::VarChar, len: b, collation: y },
+        ) => a >= b && x == y,
+        _ => a == b,
+    }
+}
+
+/// 1553: a foreign key needs the key.
+fn check_key_of_foreign_keys(old: &TableDef, new: &TableDef, edit: &Edit) -> Result<()> {
+    for dropped in &edit.dropped_keys {
+        let Some(index) = old.indexes.iter().find(|i| i.name.eq_ignore_ascii_case(dropped)) else { continue };
+        let leads = |i: &IndexDef, names: &[&str], of: &TableDef| {
+            let parts = i.parts.iter().map(|p| &*of.columns[p.column_idx].name);
+            i.parts.len() >= names.len() && parts.zip(names).all(|(p, n)| p.eq_ignore_ascii_case(n))
+        };
+        for fk in &new.foreign_keys {
+            let names: Vec<&str> = fk.columns.iter().map(|&c| &*new.columns[c].name).collect();
+            let there_before = |i: &&IndexDef| old.indexes.iter().any(|o| o.name == i.name) || edit.adds_key(&i.name);
+            let another = new.indexes.iter().filter(there_before).any(|i| leads(i, &names, new));
+            if leads(index, &names, old) && !another {
+                return Err(Error::drop_index_fk(&index.name));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// ALGORITHM and LOCK allow what has to be done.
+fn check_clauses(edit: &Edit, in_place: bool) -> Result<()> {
+    let builds = edit.changes_keys;
+    match edit.algorithm {
+        AlterAlgorithm::Inplace if !in_place => {
+            return Err(Error::alter_operation_not_supported("ALGORITHM=INPLACE", "ALGORITHM=COPY"));
+        }
+        AlterAlgorithm::Instant if !in_place || builds => {
+            let instead = if in_place { "ALGORITHM=COPY/INPLACE" } else { "ALGORITHM=COPY" };
+            return Err(Error::alter_operation_not_supported("ALGORITHM=INSTANT", instead));
+        }
+        _ => {}
+    }
+    if edit.lock == AlterLock::None && !in_place {
+        let reason = "COPY algorithm requires a lock";
+        return Err(Error::alter_operation_not_supported_reason("LOCK=NONE", reason, "LOCK=SHARED"));
+    }
+    Ok(())
+}
+
+/// The query whose columns have the names that they are to have in the new table.
+fn copy_query(old: &TableDef, new: &TableDef, edit: &Edit) -> String {
+    let mut columns = Vec::new();
+    for (c, origin) in new.columns.iter().zip(&edit.origins) {
+        let name = show_create::quote(&c.name);
+        match origin {
+            _ if c.generated.is_some() => {}
+            Some(o) if old.columns[*o].generated.is_none() || c.generated.is_none() => {
+                columns.push(format!("{} AS {name}", show_create::quote(&old.columns[*o].name)));
+            }
+            Some(_) => {}
+            None if c.nullable || c.auto_increment || c.default != DefaultValue::None => {}
+            None => columns.push(format!("{} AS {name}", implicit_default(&c.ty))),
+        }
+    }
+    if columns.is_empty() {
+        columns.push("NULL AS `no column`".into());
+    }
+    let order: Vec<String> = edit
+        .order_by
+        .iter()
+        .map(|(name, desc)| format!("{}{}", show_create::quote(name), if *desc { " DESC" } else { "" }))
+        .collect();
+    let order = if order.is_empty() { String::new() } else { format!(" ORDER BY {}", order.join(", ")) };
+    let (schema, table) = (show_create::quote(&old.schema), show_create::quote(&old.name));
+    format!("SELECT {} FROM {schema}.{table}{order}", columns.join(", "))
+}
+
+/// What a NOT NULL column without DEFAULT gets in rows that are there already.
+fn implicit_default(ty: &SqlType) -> &'static str {
+    match ty {
+        SqlType::String { .. } => "''",
+        SqlType::Date => "'0000-00-00'",
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => "'0000-00-00 00:00:00'",
+        SqlType::Time { .. } => "'00:00:00'",
+        _ => "0",
+    }
+}
+
+/// The primary key may not be hidden.
+fn check_invisible(index: &ast::IndexDef) -> Result<()> {
+    if index.options.invisible && index.kind == ast::IndexKind::Primary {
+        return Err(Error::pk_index_cant_be_invisible());
+    }
+    Ok(())
+}
