@@ -343,11 +343,8 @@ fn indexes_come_and_go_while_others_write() {
         }
     };
     write(1, 1500, false);
-    let wanted = definition(vec![
-        unique("PRIMARY", &[0]),
-        unique("v", &[1]),
-        key("s", &[(2, None, false), (1, None, true)]),
-    ]);
+    let wanted =
+        definition(vec![unique("PRIMARY", &[0]), unique("v", &[1]), key("s", &[(2, None, false), (1, None, true)])]);
     // An old snapshot will read by indexes that are younger than it.
     let old = store.txns().snapshot();
     for double in [true, false] {

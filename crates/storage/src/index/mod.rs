@@ -450,7 +450,8 @@ impl UniqueIndex {
         let mut shard = self.shard(hash).write();
         let e = entry(hash, row_id);
         let Ok(found) = shard.find_entry(table_hash(e), |x| *x == e) else { return };
-        let used = rows.with(row_id, |leaf, slot| leaf.each_version(slot, |at, _| self.spec.hash_one(at) == Some(hash)));
+        let used =
+            rows.with(row_id, |leaf, slot| leaf.each_version(slot, |at, _| self.spec.hash_one(at) == Some(hash)));
         if used != Some(true) {
             found.remove();
             self.hashed.fetch_sub(1, Ordering::SeqCst);

@@ -25,7 +25,9 @@ impl IndexSet {
     pub fn new(def: Arc<TableDef>) -> IndexSet {
         let unique = def.indexes.iter().take_while(|i| i.is_unique());
         IndexSet {
-            unique: unique.map(|i| Arc::new(UniqueIndex::new(KeySpec::new(&def, i), &format!("{}.{}", def.name, i.name)))).collect(),
+            unique: unique
+                .map(|i| Arc::new(UniqueIndex::new(KeySpec::new(&def, i), &format!("{}.{}", def.name, i.name))))
+                .collect(),
             ordered: def.indexes.iter().map(|i| OrderedIndex::new(&def, i).map(Arc::new)).collect(),
             epoch: 0,
             def,

@@ -296,12 +296,7 @@ impl Edit {
         found.or_else(|_| self.drop_check(name))
     }
 
-    fn change_column(
-        &mut self,
-        old: &Ident,
-        column: &ast::ColumnDef,
-        position: Option<&ColumnPosition>,
-    ) -> Result<()> {
+    fn change_column(&mut self, old: &Ident, column: &ast::ColumnDef, position: Option<&ColumnPosition>) -> Result<()> {
         let at = self.column(old)?;
         let origin = self.origins.remove(at);
         self.body.columns.remove(at);

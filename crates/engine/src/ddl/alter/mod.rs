@@ -93,8 +93,7 @@ impl Session {
             let warning = Error::warn_using_other_handler("InnoDB", &old.name);
             self.warn(warning.into_warning(WarningLevel::Warning));
         }
-        let def =
-            define::table(self, old.id, &old.schema, &old.name, &edit.body, &options, Vec::new(), old.temporary)?;
+        let def = define::table(self, old.id, &old.schema, &old.name, &edit.body, &options, Vec::new(), old.temporary)?;
         Ok((def, options.auto_increment.filter(|_| edit.sets_auto_increment)))
     }
 
