@@ -199,6 +199,11 @@ impl Database {
         &self.variables
     }
 
+    /// A global variable that has been given a value.
+    pub fn global_if_set(&self, name: &str) -> Option<Box<str>> {
+        self.variables.if_set(name)
+    }
+
     pub fn status(&self) -> &GlobalStatus {
         &self.status
     }

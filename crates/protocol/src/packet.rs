@@ -134,6 +134,28 @@ impl PacketReader {
         }
     }
 
+    /// A reader without memory, to stand where there is none.
+    pub fn unused() -> PacketReader {
+        PacketReader {
+            buf: Vec::new(),
+            start: 0,
+            end: 0,
+            packet_len: 0,
+            frame: Frame::First,
+            packet_len_max: 0,
+            seq_checked: true,
+            last: 0..0,
+        }
+    }
+
+    /// Gives all memory back while nothing is expected for long.
+    pub fn release(&mut self) {
+        if self.is_idle() {
+            self.buf = Vec::new();
+            (self.start, self.end, self.last) = (0, 0, 0..0);
+        }
+    }
+
     /// Gives memory back after a long packet.
     pub fn shrink(&mut self) {
         if self.start == self.end && self.buf.len() > BUFFER_KEPT_MAX {
@@ -314,6 +336,13 @@ impl PacketWriter {
         for frame in 0..=further {
             let frame_len = (len - frame * FRAME_PAYLOAD_MAX).min(FRAME_PAYLOAD_MAX);
             self.write_header(header + frame * (FRAME_PAYLOAD_MAX + HEADER_LEN), frame_len);
+        }
+    }
+
+    /// Gives all memory back while there is nothing to send for long.
+    pub fn release(&mut self) {
+        if self.buf.is_empty() {
+            self.buf = Vec::new();
         }
     }
 

@@ -22,7 +22,7 @@ pub(crate) struct Returning {
 }
 
 /// Its rows.
-pub(super) struct ReturnedRows {
+pub(crate) struct ReturnedRows {
     metas: Vec<ColumnMeta>,
     batches: Vec<Batch>,
 }

@@ -37,6 +37,11 @@ impl GlobalVars {
         self.changed.read().get(def.name).cloned().unwrap_or_else(|| def.default.into())
     }
 
+    /// The value of a variable that has been given one.
+    pub fn if_set(&self, name: &str) -> Option<Box<str>> {
+        self.changed.read().get(name).cloned()
+    }
+
     /// `text` as [`normalize`] returned it.
     pub fn set(&self, def: &'static VarDef, text: Box<str>) {
         self.changed.write().insert(def.name, text);

@@ -1,6 +1,7 @@
 //! Accounts, and sessions for clients that have logged in.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::{AuthPlugin, Database};
 use protocol::auth::{Account, Plugin, Secret};
@@ -45,6 +46,14 @@ impl Backend for EngineBackend {
 
     fn has_account_with_password(&self) -> bool {
         self.db.accounts().all().iter().any(|account| !account.secret.is_empty())
+    }
+
+    fn max_connections(&self) -> Option<usize> {
+        self.db.global_if_set("max_connections").and_then(|text| text.parse().ok())
+    }
+
+    fn connect_timeout(&self) -> Option<Duration> {
+        self.db.global_if_set("connect_timeout").and_then(|text| text.parse().ok()).map(Duration::from_secs)
     }
 
     fn connect(&self, client: Client) -> Result<Box<dyn Session>> {

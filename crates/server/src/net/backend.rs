@@ -17,6 +17,16 @@ pub trait Backend: Send + Sync + 'static {
     /// Whether anybody has a password; otherwise the server does not listen beyond this machine.
     fn has_account_with_password(&self) -> bool;
 
+    /// SET GLOBAL max_connections, which overrides the option.
+    fn max_connections(&self) -> Option<usize> {
+        None
+    }
+
+    /// SET GLOBAL connect_timeout, likewise.
+    fn connect_timeout(&self) -> Option<Duration> {
+        None
+    }
+
     /// Opens a session for a client that has proved who it is.
     fn connect(&self, client: Client) -> Result<Box<dyn Session>>;
 }

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use protocol::auth::DigestCache;
 use protocol::{Capabilities, Command, OkPacket, PacketReader};
@@ -9,9 +10,11 @@ use types::{Error, ErrorCode, Result};
 
 use super::hangup::{HangupMonitor, Watch};
 use super::login::{self, LOGIN_LEN_MAX, LoggedIn, LoginError};
+use super::parking::{self, Left, PARK_AFTER, Parking};
 use super::secrets::Secrets;
 use super::socket::Socket;
 use super::stream::Stream;
+use super::threads::Threads;
 use super::wire::{ReadError, Wire};
 use super::{Backend, ClientHost, Kill, Limits, Options, ProcessList, Reply};
 use engine::Entry;
@@ -24,6 +27,20 @@ pub(crate) struct Shared {
     pub(crate) secrets: Arc<Secrets>,
     pub(crate) digests: DigestCache,
     pub(crate) monitor: HangupMonitor,
+    pub(crate) threads: Arc<Threads>,
+    pub(crate) parking: Parking,
+}
+
+impl Shared {
+    /// How long a login may take.
+    pub(crate) fn connect_timeout(&self) -> Duration {
+        self.backend.connect_timeout().unwrap_or(self.options.connect_timeout)
+    }
+
+    /// How many connections there may be at once.
+    pub(crate) fn max_connections(&self) -> usize {
+        self.backend.max_connections().unwrap_or(self.options.max_connections)
+    }
 }
 
 /// Whether the connection goes on after a command.
@@ -35,9 +52,9 @@ enum Next {
     Linger,
 }
 
-/// The body of a connection's thread.
-pub(crate) fn serve(shared: &Shared, socket: Socket, host: ClientHost, entry: &Entry) {
-    let process = entry.process();
+/// The body of a thread that a new connection is given to.
+pub(crate) fn serve(shared: Arc<Shared>, socket: Socket, host: ClientHost, entry: Entry) {
+    let process = entry.process().clone();
     let socket = Arc::new(socket);
     let Ok(stream) = Stream::new(socket.clone()) else { return };
     let to_wake = Arc::downgrade(&socket);
@@ -47,10 +64,10 @@ pub(crate) fn serve(shared: &Shared, socket: Socket, host: ClientHost, entry: &E
             socket.shutdown(std::net::Shutdown::Read);
         }
     });
-    let limits = Limits { write: shared.options.connect_timeout, ..Limits::default() };
+    let limits = Limits { write: shared.connect_timeout(), ..Limits::default() };
     let mut wire = Wire::new(stream, process.clone(), limits);
     let mut reader = PacketReader::new(LOGIN_LEN_MAX);
-    let logged_in = match login::log_in(shared, &mut wire, &mut reader, host) {
+    let logged_in = match login::log_in(&shared, &mut wire, &mut reader, host) {
         Ok(logged_in) => logged_in,
         Err(LoginError::Silent) => return wire.close(),
         Err(LoginError::Tell(error)) => {
@@ -61,38 +78,73 @@ pub(crate) fn serve(shared: &Shared, socket: Socket, host: ClientHost, entry: &E
     };
     let watch = shared.monitor.watch(process.clone(), socket);
     let multi_statements = wire.capabilities.has(Capabilities::MULTI_STATEMENTS);
-    Connection { shared, wire, logged_in, watch, multi_statements }.run(&mut reader);
+    process.end();
+    let connection = Box::new(Connection { shared, wire, reader, logged_in, watch, multi_statements, _entry: entry });
+    connection.run(None);
 }
 
-struct Connection<'a> {
-    shared: &'a Shared,
+struct Connection {
+    shared: Arc<Shared>,
     wire: Wire,
+    reader: PacketReader,
     logged_in: LoggedIn,
     watch: Watch,
     multi_statements: bool,
+    /// Dropped last: while it is there the connection counts.
+    _entry: Entry,
 }
 
-impl Connection<'_> {
-    fn run(&mut self, reader: &mut PacketReader) {
-        self.wire.process().clone().end();
+impl Connection {
+    /// Serves the connection until it ends or is parked. `left`: why it was given back by the lot.
+    fn run(mut self: Box<Self>, left: Option<Left>) {
+        let mut reader = std::mem::replace(&mut self.reader, PacketReader::unused());
+        if left == Some(Left::Expired) {
+            let next = self.no_command(ReadError::Idle);
+            return self.end(next);
+        }
         let next = loop {
-            self.obey_limits(reader);
+            self.obey_limits(&mut reader);
             self.wire.begin_exchange();
             let limits = self.wire.limits;
-            match self.wire.receive(reader, limits.idle, limits.read) {
+            let crowded = self.shared.threads.busy() > parking::THREADS_MAX && limits.idle > PARK_AFTER;
+            let patience = if crowded { PARK_AFTER } else { limits.idle };
+            match self.wire.receive(&mut reader, patience, limits.read) {
                 Ok(()) => {}
+                Err(ReadError::Idle) if crowded => {
+                    self.reader = reader;
+                    return self.park(limits.idle - PARK_AFTER);
+                }
                 Err(error) => break self.no_command(error),
             }
-            let next = self.command(reader);
+            let next = self.command(&mut reader);
             reader.shrink();
             if next != Next::Command {
                 break next;
             }
         };
+        self.end(next);
+    }
+
+    fn end(mut self: Box<Self>, next: Next) {
         match next {
             Next::Linger => self.wire.linger(),
             Next::Command | Next::Close => self.wire.close(),
         }
+    }
+
+    /// Leaves the connection in the lot for as long as it stays idle.
+    fn park(mut self: Box<Self>, patience: Duration) {
+        self.reader.release();
+        self.wire.out.release();
+        let shared = self.shared.clone();
+        let (id, socket) = (self.wire.process().id(), self.wire.stream().socket().clone());
+        let threads = shared.threads.clone();
+        let resume = Box::new(move |why| {
+            if let Err(e) = threads.run(Box::new(move || self.run(Some(why)))) {
+                crate::log::error(format_args!("cannot start a thread for a connection: {e}"));
+            }
+        });
+        shared.parking.park(id, socket, Instant::now() + patience, resume);
     }
 
     fn obey_limits(&mut self, reader: &mut PacketReader) {
@@ -224,7 +276,7 @@ impl Connection<'_> {
 
     fn change_user(&mut self, reader: &mut PacketReader) -> (Result<()>, Next) {
         let payload = reader.packet()[1..].to_vec();
-        match login::change_user(self.shared, &mut self.wire, reader, &mut self.logged_in, &payload) {
+        match login::change_user(&self.shared, &mut self.wire, reader, &mut self.logged_in, &payload) {
             Ok(()) => (self.ok(), Next::Command),
             Err(LoginError::Tell(error)) => (Err(error), Next::Linger),
             Err(LoginError::Silent) => (Err(Error::net_read_error()), Next::Close),

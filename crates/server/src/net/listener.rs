@@ -17,12 +17,11 @@ use types::Error;
 
 use super::connection::{self, Shared};
 use super::hangup::HangupMonitor;
+use super::parking::Parking;
 use super::secrets::Secrets;
 use super::socket::Socket;
 use super::{Backend, ClientHost, Kill, ProcessList};
 
-/// Stack of a connection's thread; statements nest deeply. Only what is used takes memory.
-const THREAD_STACK: usize = 16 << 20;
 /// When the system has no more descriptors or threads, wait so long before trying again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How long connections get to end at a stop.
@@ -155,6 +154,8 @@ impl Server {
             secrets: Arc::new(secrets),
             digests: DigestCache::default(),
             monitor: HangupMonitor::start().map_err(thread)?,
+            threads: Arc::default(),
+            parking: Parking::start().map_err(thread)?,
         };
         Ok(Server { shared: Arc::new(shared), listeners, stop_read, stop_write: Arc::new(stop_write) })
     }
@@ -217,23 +218,19 @@ impl Server {
                 return thread::sleep(ACCEPT_PAUSE);
             }
         };
-        let entry = match self.shared.processes.add(host.to_string(), self.shared.options.max_connections) {
+        let entry = match self.shared.processes.add(host.to_string(), self.shared.max_connections()) {
             Ok(entry) => entry,
             Err(error) => return turn_away(&socket, &error),
         };
         let shared = self.shared.clone();
         let socket = Arc::new(parking_lot::Mutex::new(Some(socket)));
         let handed = socket.clone();
-        let spawned = thread::Builder::new()
-            .name(format!("connection {}", entry.process().id()))
-            .stack_size(THREAD_STACK)
-            .spawn(move || {
-                let entry = entry;
-                if let Some(socket) = { handed.lock().take() } {
-                    connection::serve(&shared, socket, host, &entry);
-                }
-            });
-        if let Err(e) = spawned {
+        let given = self.shared.threads.run(Box::new(move || {
+            if let Some(socket) = { handed.lock().take() } {
+                connection::serve(shared, socket, host, entry);
+            }
+        }));
+        if let Err(e) = given {
             if let Some(socket) = { socket.lock().take() } {
                 turn_away(&socket, &Error::cant_create_thread(e.raw_os_error().unwrap_or(0)));
             }

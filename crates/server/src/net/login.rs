@@ -68,7 +68,7 @@ pub(crate) fn log_in(
     reader: &mut PacketReader,
     host: ClientHost,
 ) -> std::result::Result<LoggedIn, LoginError> {
-    let deadline = Deadline(Instant::now() + shared.options.connect_timeout);
+    let deadline = Deadline(Instant::now() + shared.connect_timeout());
     let nonce = random_nonce()?;
     let (connection_id, offered) = (wire.process().id(), offered(shared));
     wire.out.packet(|out| {

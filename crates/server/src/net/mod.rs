@@ -1,6 +1,6 @@
 //! The network: listeners, TLS, connections.
 //!
-//! Each connection has one thread, which blocks: it reads a command, has the session execute it, and writes the answer.
+//! A connection has one thread, which blocks (beyond a number of connections, those that are idle share one, [`parking`]): it reads a command, has the session execute it, and writes the answer.
 //! Measured, this costs less per query than an asynchronous runtime. What a blocked thread cannot do itself is done
 //! by one more thread for all, the [`hangup`] monitor: noticing that a client has gone while its query runs.
 //!
@@ -28,10 +28,12 @@ mod hangup;
 mod host;
 mod listener;
 mod login;
+mod parking;
 mod reply;
 mod secrets;
 mod socket;
 mod stream;
+mod threads;
 #[cfg(feature = "tls")]
 mod tls;
 mod wire;
