@@ -58,6 +58,8 @@ fn main() {
             .collect();
         run(&format!("INSERT INTO s VALUES {}", values.join(",")));
     }
+    run("CREATE TABLE p (a INT NOT NULL, b INT NOT NULL, v INT NOT NULL, PRIMARY KEY (a, b))");
+    run("INSERT INTO p SELECT id DIV 4, id MOD 4, k FROM s ORDER BY id");
     let r = rows;
     let statements = [
         format!("SELECT c FROM s WHERE id = {}", r / 2),
@@ -77,6 +79,17 @@ fn main() {
         "SELECT id FROM s ORDER BY id".to_string(),
         "SELECT * FROM s ORDER BY pad LIMIT 10".to_string(),
         format!("SELECT COUNT(*) FROM s a JOIN s b ON a.id = b.k WHERE a.id < {}", r / 100),
+        format!("SELECT SUM(b.id) FROM s a STRAIGHT_JOIN s b FORCE INDEX (k) ON a.k = b.k WHERE a.id < {}", r / 100),
+        format!(
+            "SELECT SUM(b.k) FROM s a STRAIGHT_JOIN s b FORCE INDEX (PRIMARY) ON a.k = b.id WHERE a.id < {}",
+            r / 100
+        ),
+        format!("SELECT SUM(v) FROM s STRAIGHT_JOIN p FORCE INDEX (PRIMARY) ON p.a = s.k WHERE id < {}", r / 100),
+        format!("SELECT SUM(v) FROM s STRAIGHT_JOIN p IGNORE INDEX (PRIMARY) ON p.a = s.k WHERE id < {}", r / 100),
+        format!(
+            "SELECT SUM(v) FROM p FORCE INDEX (PRIMARY) WHERE a IN ({})",
+            (1..200).map(|i| (i * 37).to_string()).collect::<Vec<_>>().join(",")
+        ),
     ];
     // With a second argument: only statements that contain it, for long enough to be watched.
     let only = std::env::args().nth(2);

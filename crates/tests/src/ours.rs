@@ -57,6 +57,11 @@ impl Ours {
         Ours { db, session }
     }
 
+    /// Another session of the same database.
+    pub fn beside(&self) -> Ours {
+        Ours { db: self.db.clone(), session: self.db.session("root", "localhost") }
+    }
+
     pub fn database(&self) -> &Arc<Database> {
         &self.db
     }

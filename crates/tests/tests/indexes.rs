@@ -305,3 +305,82 @@ fn any_index_finds_what_a_scan_finds() {
     }
     assert!(faults.is_empty(), "{} faults in {queries} queries", faults.len());
 }
+
+/// Readers with snapshots of different ages beside a writer in the middle of its transaction: each sees through any index
+/// what it sees by a scan.
+#[test]
+fn snapshots_see_the_same_through_indexes() {
+    let (mut compared, mut found) = (0, 0);
+    for seed in 1..=12u64 {
+        let mut rng = Rng::with_seed(seed);
+        let config = &configs()[(seed % 3) as usize];
+        let mut writer = Ours::open(config);
+        for s in ["CREATE DATABASE d", "USE d", "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci"] {
+            writer.run(s).expect("it starts");
+        }
+        let (create, indexes) = table(&mut rng);
+        writer.run(&create).expect("a table");
+        let all: Vec<&str> = indexes.iter().map(|i| i.name.as_str()).collect();
+        let mut next = 0;
+        for _ in 0..rng.i32(10..80) {
+            writer.run(&insert(&mut rng, next)).expect("a row");
+            next += 1;
+        }
+        let mut readers: Vec<Ours> = vec![];
+        for round in 0..40 {
+            if round % 8 == 0 {
+                let mut r = writer.beside();
+                for s in [
+                    "USE d",
+                    "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci",
+                    "START TRANSACTION WITH CONSISTENT SNAPSHOT",
+                ] {
+                    r.run(s).expect("a snapshot");
+                }
+                readers.push(r);
+                if readers.len() > 3 {
+                    let mut old = readers.remove(0);
+                    old.run("COMMIT").expect("an end");
+                }
+            }
+            if round % 6 == 0 {
+                writer.run(["COMMIT", "ROLLBACK"][rng.usize(0..2)]).expect("an end");
+                writer.run("BEGIN").expect("a beginning");
+            }
+            for _ in 0..rng.usize(1..4) {
+                let c = COLUMNS[rng.usize(0..COLUMNS.len())].0;
+                let by = rng.i32(0..80);
+                let change = match rng.u8(0..5) {
+                    0 => format!("DELETE FROM t WHERE id BETWEEN {by} AND {}", by + 2),
+                    1 => {
+                        next += 1;
+                        insert(&mut rng, next + 1000)
+                    }
+                    // A primary key that moves, and one that comes back.
+                    2 => format!("UPDATE IGNORE t SET id = id + 500 WHERE id = {by}"),
+                    3 => format!("UPDATE IGNORE t SET id = id - 500 WHERE id BETWEEN 500 AND {}", 500 + by),
+                    _ => {
+                        format!("UPDATE t SET {c} = {} WHERE id BETWEEN {by} AND {}", value(&mut rng, c, true), by + 8)
+                    }
+                };
+                writer.run(&change).unwrap_or_else(|e| panic!("seed {seed}: {change}: {e:?}"));
+            }
+            let index = &indexes[rng.usize(0..indexes.len())];
+            let (sql, ordered) = query(&mut rng, index);
+            let readers_and_writer = readers.iter_mut().chain(std::iter::once(&mut writer));
+            for (i, reader) in readers_and_writer.enumerate() {
+                let by_index = rows(reader.run(&sql.replace("{}", &format!("FORCE INDEX ({})", index.name))), ordered);
+                let by_scan =
+                    rows(reader.run(&sql.replace("{}", &format!("IGNORE INDEX ({})", all.join(", ")))), ordered);
+                compared += 1;
+                found += by_scan.as_ref().is_ok_and(|r| !r.is_empty()) as u64;
+                assert_eq!(
+                    by_index, by_scan,
+                    "seed {seed} ({}), round {round}, reader {i}, index {}: {sql}\n{create}",
+                    config.name, index.name
+                );
+            }
+        }
+    }
+    assert!(found * 3 > compared, "only {found} of {compared} queries found rows");
+}

@@ -37,6 +37,9 @@ impl Session {
     pub(super) fn check_safe_update(&self, plan: &Plan, targets: &[DmlTarget], limited: bool) -> Result<()> {
         let scanned = |n: &PlanNode| match &n.op {
             PlanOp::Scan { table, .. } => targets.iter().any(|t| t.table.id == table.id),
+            PlanOp::IndexScan { table, ranges, .. } => {
+                ranges.iter().any(|r| r.parts() == 0) && targets.iter().any(|t| t.table.id == table.id)
+            }
             _ => false,
         };
         if self.vars().on("sql_safe_updates") && !limited && any_node(&plan.root, &scanned) {
@@ -75,7 +78,15 @@ fn any_node(node: &PlanNode, is: &impl Fn(&PlanNode) -> bool) -> bool {
 
 /// Whether a row of a table may come out of the query more than once.
 pub(super) fn may_repeat_rows(node: &PlanNode) -> bool {
-    any_node(node, &|n| matches!(n.op, PlanOp::HashJoin { .. } | PlanOp::NestedLoopJoin { .. } | PlanOp::Apply { .. }))
+    any_node(node, &|n| {
+        matches!(
+            n.op,
+            PlanOp::HashJoin { .. }
+                | PlanOp::NestedLoopJoin { .. }
+                | PlanOp::IndexJoin { .. }
+                | PlanOp::Apply { .. }
+        )
+    })
 }
 
 /// Locks the rows; says whether all of them are as the snapshot sees them.

@@ -4,6 +4,7 @@ use crate::rows::{RowSet, UBIGINT, long_text, s, text};
 use crate::session::Session;
 use crate::sink::ResultSink;
 use executor::NodeStatsSet;
+use planner::bind::DmlTarget;
 use parser::ast::{Explain, ExplainFormat, ExplainTarget, Statement};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,9 +18,6 @@ impl Session {
         if e.into.is_some() || e.schema.is_some() {
             return Err(Error::not_supported("EXPLAIN INTO and EXPLAIN FOR SCHEMA"));
         }
-        let Statement::Query(query) = statement else {
-            return Err(Error::not_supported("EXPLAIN of statements other than SELECT"));
-        };
         let default = match self.vars().text("explain_format") {
             "TREE" => ExplainFormat::Tree,
             "JSON" => ExplainFormat::Json,
@@ -36,24 +34,48 @@ impl Session {
             }
             _ => {}
         }
-        let logical = self.bind_query(query)?;
-        let plan = self.optimize(logical)?;
+        // The rows that UPDATE and DELETE change are found by a query.
+        let (plan, change) = match statement {
+            Statement::Query(query) => (self.optimize(self.bind_query(query)?)?, None),
+            Statement::Update(u) if !e.analyze => {
+                let u = self.plan_update(u, |_| true)?.ok_or_else(unplanned)?;
+                (u.plan, Some(("UPDATE", format!("Update {} (buffered)", names(&u.targets)))))
+            }
+            Statement::Delete(d) if !e.analyze => {
+                let d = self.plan_delete(d, |_| true)?.ok_or_else(unplanned)?;
+                (d.plan, Some(("DELETE", format!("Delete from {} (buffered)", names(&d.targets)))))
+            }
+            _ => return Err(Error::not_supported("EXPLAIN of statements other than SELECT, UPDATE and DELETE")),
+        };
         if format == ExplainFormat::Traditional {
-            return self.explain_table(&plan, more, sink);
+            return self.explain_table(&plan, change.map(|c| c.0), more, sink);
         }
         let text = if e.analyze {
             let stats = NodeStatsSet::new(plan.node_count());
             self.run(&plan, Some(&stats), &mut |_| Ok(ControlFlow::Continue(())))?;
             plan::explain::tree(&plan, Some(&figures(&stats, plan.node_count())))
         } else {
-            plan::explain::tree(&plan, None)
+            let tree = plan::explain::tree(&plan, None);
+            match &change {
+                None => tree,
+                Some((_, line)) => {
+                    let below: String = tree.lines().map(|l| format!("    {l}\n")).collect();
+                    format!("-> {line}\n{below}")
+                }
+            }
         };
         let mut rows = RowSet::new(&[("EXPLAIN", long_text())]);
         rows.push(vec![s(text)]);
         rows.send(sink, &self.end_info(more))
     }
 
-    fn explain_table(&mut self, plan: &plan::Plan, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+    fn explain_table(
+        &mut self,
+        plan: &plan::Plan,
+        change: Option<&str>,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
         let types = [UBIGINT, text(19), text(64), long_text(), text(10), long_text(), long_text()].into_iter().chain([
             long_text(),
             text(1024),
@@ -63,11 +85,22 @@ impl Session {
         ]);
         let columns: Vec<(&str, SqlType)> = plan::explain::TRADITIONAL_COLUMNS.into_iter().zip(types).collect();
         let mut rows = RowSet::new(&columns);
-        for r in plan::explain::traditional(plan) {
+        for mut r in plan::explain::traditional(plan) {
+            if let (Some(change), Some("SIMPLE" | "PRIMARY")) = (change, r[1].as_deref()) {
+                r[1] = Some(change.into());
+            }
             rows.push(traditional_row(r));
         }
         rows.send(sink, &self.end_info(more))
     }
+}
+
+fn unplanned() -> Error {
+    Error::internal("a change without a plan")
+}
+
+fn names(targets: &[DmlTarget]) -> String {
+    targets.iter().map(|t| &*t.alias).collect::<Vec<_>>().join(", ")
 }
 
 /// A row of the table: numbers where the columns are numbers.

@@ -6,8 +6,8 @@
 use super::{Built, Physical};
 use crate::optimize::cardinality::join_equality;
 use crate::optimize::column_set::ColumnSet;
-use crate::optimize::properties::can_be_null;
-use crate::optimize::tree::{and, exprs_columns, free_columns, output_set, outputs};
+use crate::optimize::properties::{can_be_null, covered};
+use crate::optimize::tree::{and, as_column, exprs_columns, free_columns, output_set, outputs};
 use expr::{ColumnId, Expr, ExprKind};
 use plan::logical::{Logical, LogicalJoinKind};
 use plan::{JoinKey, JoinKind, PlanOp};
@@ -134,6 +134,27 @@ impl Physical<'_, '_> {
                 (Some(a), Some(b)) => (a.forced, -a.cost) >= (b.forced, -b.cost),
                 (a, _) => a.is_some(),
             };
+            // The few values of an IN look their rows up, once each.
+            let partners: Option<Vec<ColumnId>> = (kind == LogicalJoinKind::Semi && residual.is_empty() && !left_first)
+                .then(|| keys.iter().map(|k| as_column(&k.right).filter(|_| !k.null_safe)).collect())
+                .flatten();
+            if let Some(columns) = partners {
+                let grouping = r.rows() * self.cx.settings.cost.group;
+                if let Some(path) = self.index_join_path(&r, &ro, left, on, usual - grouping) {
+                    self.rows_read -= left_read;
+                    let mut columns = columns;
+                    columns.sort_unstable();
+                    columns.dedup();
+                    let is_key = covered(&crate::optimize::properties::keys(right), &columns.iter().collect());
+                    let mut outer = self.rearranged(r, &columns)?;
+                    if !is_key {
+                        outer = self.distinct(outer)?;
+                    }
+                    let made =
+                        self.index_join(node, LogicalJoinKind::Inner, outer, left, on, needed, estimate, path)?;
+                    return made.ok_or_else(|| Error::internal("a path to nothing"));
+                }
+            }
             if let Some(path) = if left_first { by_right } else { by_left } {
                 let (outer, inner, read) = if left_first { (l, right, right_read) } else { (r, left, left_read) };
                 self.rows_read -= read;
