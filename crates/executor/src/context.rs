@@ -47,6 +47,18 @@ pub trait TableReader: Send + Sync {
         Err(Error::internal("a walk through an index without order"))
     }
 
+    /// Appends to `out` the candidates whose keys begin with each of `keys`, in their order, and to `ends` where those of
+    /// each key end.
+    fn index_get_many(
+        &self,
+        _index: usize,
+        _keys: &[Vec<u8>],
+        _out: &mut Candidates,
+        _ends: &mut Vec<u32>,
+    ) -> Result<()> {
+        Err(Error::internal("a lookup in an index without order"))
+    }
+
     /// About how many entries a stretch has.
     fn index_estimate(&self, _index: usize, _span: &KeySpan) -> u64 {
         u64::MAX

@@ -6,7 +6,7 @@
 //! See [`crate::index::ordered`] for when an ordered index exists and how it keeps up.
 
 use crate::index::btree::{Entries, Tree};
-use crate::index::cursor::{Candidates, IndexCursor, KeyRange};
+use crate::index::cursor::{Candidates, IndexCursor, KeyRange, merge};
 use crate::index::encode::KeyEncoder;
 use crate::index::ordered::{KeyedRow, OrderedIndex, State};
 use crate::index::set::IndexSet;
@@ -28,8 +28,8 @@ pub struct IndexRows {
 /// Fewer rows than this are not worth a second thread to a build.
 const BUILD_ROWS_PER_THREAD: u64 = 50_000;
 const BUILD_THREADS_MAX: usize = 16;
-/// Entries read at a time where the caller does not say.
-const BATCH_ENTRIES: usize = 1024;
+/// More than any key has.
+const TREE_ENTRIES_MAX: usize = 1 << 48;
 
 impl Table {
     fn ordered(&self, index: usize) -> Option<Arc<OrderedIndex>> {
@@ -146,12 +146,21 @@ impl Table {
             tree.get_many(keys.len(), |i| &keys[i], out, ends);
             return true;
         }
-        let mut batch = Candidates::default();
+        let unique = set.unique.get(index).filter(|_| ordered.leaves_out_runs);
+        let (mut from_runs, mut from_tree) = (Candidates::default(), Candidates::default());
         for key in keys {
-            let range = KeyRange::prefix(key.clone());
-            let Some(mut cursor) = self.index_cursor(index, &range, false) else { return false };
-            while cursor.next(&mut batch, BATCH_ENTRIES) {
-                (0..batch.len()).for_each(|i| out.push(batch.key(i), batch.row_ids()[i]));
+            from_runs.clear();
+            from_tree.clear();
+            if let Some(interval) = KeyRange::prefix(key.clone()).interval() {
+                // Runs before the tree: see `index::cursor`.
+                if let Some(unique) = unique {
+                    let all = usize::MAX;
+                    unique.walk_runs(&ordered.encoder, self.rows(), &interval, None, false, all, &mut from_runs);
+                }
+                if let Some(tree) = ordered.tree() {
+                    tree.forward((&interval.start, 0), interval.end.as_deref(), TREE_ENTRIES_MAX, &mut from_tree);
+                }
+                merge(&from_runs, &from_tree, false, usize::MAX, out);
             }
             ends.push(out.len() as u32);
         }

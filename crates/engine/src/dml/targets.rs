@@ -81,10 +81,7 @@ pub(super) fn may_repeat_rows(node: &PlanNode) -> bool {
     any_node(node, &|n| {
         matches!(
             n.op,
-            PlanOp::HashJoin { .. }
-                | PlanOp::NestedLoopJoin { .. }
-                | PlanOp::IndexJoin { .. }
-                | PlanOp::Apply { .. }
+            PlanOp::HashJoin { .. } | PlanOp::NestedLoopJoin { .. } | PlanOp::IndexJoin { .. } | PlanOp::Apply { .. }
         )
     })
 }

@@ -1,7 +1,7 @@
 //! IndexJoin: for each input row, the rows of a table with its key in an index.
 //!
-//! A batch of input rows is joined at a time: its keys are computed, equal neighbours looked up once, the matching rows
-//! of many keys fetched together. Pairs come in the order of the input; of a left join, a batch's rows without a match come after its pairs.
+//! A batch of input rows is joined at a time: its keys are computed, many looked up together, and their rows fetched
+//! together. Pairs come in the order of the input; of a left join, a batch's rows without a match come after its pairs.
 //!
 //! ```text
 //!   input batch ─▶ keys ─▶ (position, row id) pairs ─▶ table columns beside input columns ─▶ conditions ─▶ output
@@ -19,6 +19,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use types::{Error, Result, SqlType, Value};
 use vector::{BATCH_ROWS_MAX, Batch, Bitmap, Selection, Vector};
+
+/// Keys that are looked up together.
+const KEYS_AT_ONCE: usize = 256;
 
 /// Shared state.
 struct JoinStage<'a> {
@@ -88,14 +91,6 @@ impl Stage for JoinStage<'_> {
     }
 }
 
-/// What the index has for the rows of an input batch.
-enum Matches {
-    /// (input position, row id)
-    Rows(Vec<(u16, u64)>),
-    /// Candidates, by input position.
-    Candidates(Vec<(u16, Candidates)>),
-}
-
 impl JoinStage<'_> {
     /// The key at position `i` as values of the parts' types; `None`: nothing can have it.
     fn key(&self, values: &[Vector], i: usize) -> Option<Vec<Value>> {
@@ -116,54 +111,25 @@ impl JoinStage<'_> {
         Some(out)
     }
 
-    fn matches(&self, batch: &Batch) -> Result<Matches> {
+    /// The keys of the batch's rows that can have partners, and their positions.
+    fn keys(&self, batch: &Batch) -> Result<(Vec<Vec<Value>>, Vec<u16>)> {
         let values = eval_all(&self.programs, batch, &self.run.eval())?;
         let positions = batch.selection.to_positions(batch.rows);
-        self.run.ctx.progress.key_lookups.fetch_add(positions.len() as u64, Relaxed);
-        if self.single {
-            let (mut keys, mut at) = (Vec::with_capacity(positions.len()), Vec::with_capacity(positions.len()));
-            for &i in &positions {
-                if let Some(key) = self.key(&values, i as usize) {
-                    keys.push(key);
-                    at.push(i);
-                }
-            }
-            let found = self.reader.lookup(self.index, &keys)?;
-            return Ok(Matches::Rows(at.into_iter().zip(found).filter_map(|(i, id)| Some((i, id?))).collect()));
-        }
-        let mut out: Vec<(u16, Candidates)> = Vec::new();
-        let mut last: Option<(Vec<Value>, Candidates)> = None;
+        let (mut keys, mut at) = (Vec::with_capacity(positions.len()), Vec::with_capacity(positions.len()));
         for &i in &positions {
-            let Some(key) = self.key(&values, i as usize) else { continue };
-            if last.as_ref().is_none_or(|l| l.0 != key) {
-                let found = self.entries(&key)?;
-                last = Some((key, found));
-            }
-            if let Some((_, found)) = &last
-                && !found.is_empty()
-            {
-                out.push((i, found.clone()));
+            if let Some(key) = self.key(&values, i as usize) {
+                keys.push(key);
+                at.push(i);
             }
         }
-        Ok(Matches::Candidates(out))
+        self.run.ctx.progress.key_lookups.fetch_add(keys.len() as u64, Relaxed);
+        Ok((keys, at))
     }
 
-    /// All entries whose key begins with `key`.
-    fn entries(&self, key: &[Value]) -> Result<Candidates> {
-        let end = KeyEnd { values: key.to_vec(), inclusive: true, starts_with: false };
-        let bounds = KeyBounds { low: end.clone(), high: end };
-        let span = self
-            .reader
-            .index_span(self.index, &bounds)
-            .ok_or_else(|| Error::internal("a join by an index without order"))?;
-        let mut cursor = self.reader.index_cursor(self.index, &span, false)?;
-        let (mut all, mut some) = (Candidates::default(), Candidates::default());
-        while cursor.next(&mut some, BATCH_ROWS_MAX)? {
-            self.run.ctx.check_killed()?;
-            all.append(&some, 0, some.len());
-        }
-        self.run.ctx.progress.index_entries.fetch_add(all.len() as u64, Relaxed);
-        Ok(all)
+    fn encoded(&self, values: Vec<Value>) -> Result<Vec<u8>> {
+        let end = KeyEnd { values, inclusive: true, starts_with: false };
+        let span = self.reader.index_span(self.index, &KeyBounds { low: end.clone(), high: end });
+        Ok(span.ok_or_else(|| Error::internal("a join by an index without order"))?.low.prefix)
     }
 }
 
@@ -208,46 +174,57 @@ impl JoinLocal<'_> {
         Ok(Flow::More)
     }
 
-    /// Fetches and joins candidates, those of several input rows together.
-    fn join_candidates(&mut self, input: &Batch, found: &[(u16, Candidates)], matched: &mut Bitmap) -> Result<Flow> {
-        let mut positions: Vec<u16> = Vec::new();
-        let mut together = std::mem::take(&mut self.candidates);
-        together.clear();
-        for (i, c) in found {
-            let mut from = 0;
-            while from < c.len() {
-                let n = (BATCH_ROWS_MAX - positions.len()).min(c.len() - from);
-                together.append(c, from, from + n);
-                positions.extend(std::iter::repeat_n(*i, n));
-                from += n;
-                if positions.len() == BATCH_ROWS_MAX
-                    && self.flush(input, &mut positions, &mut together, matched)? == Flow::Done
-                {
-                    return Ok(Flow::Done);
-                }
+    /// Looks keys up, some at a time, and joins what they have.
+    fn join_keys(&mut self, input: &Batch, keys: Vec<Vec<Value>>, at: &[u16], matched: &mut Bitmap) -> Result<Flow> {
+        let s = self.stage;
+        let keys: Vec<Vec<u8>> = keys.into_iter().map(|k| s.encoded(k)).collect::<Result<_>>()?;
+        let (mut done, mut size) = (0, KEYS_AT_ONCE);
+        let mut ends = Vec::new();
+        while done < keys.len() {
+            s.run.ctx.check_killed()?;
+            let next = (done + size).min(keys.len());
+            let mut found = std::mem::take(&mut self.candidates);
+            found.clear();
+            ends.clear();
+            s.reader.index_get_many(s.index, &keys[done..next], &mut found, &mut ends)?;
+            s.run.ctx.progress.index_entries.fetch_add(found.len() as u64, Relaxed);
+            // Keys with many entries go a few at a time.
+            size = if found.len() > 8 * BATCH_ROWS_MAX { (size / 4).max(1) } else { KEYS_AT_ONCE };
+            let mut positions = Vec::with_capacity(found.len());
+            for (end, i) in ends.iter().zip(&at[done..next]) {
+                positions.resize(*end as usize, *i);
             }
+            let flow = self.join_candidates(input, &positions, &found, matched)?;
+            self.candidates = found;
+            if flow == Flow::Done {
+                return Ok(Flow::Done);
+            }
+            done = next;
         }
-        let flow = self.flush(input, &mut positions, &mut together, matched)?;
-        self.candidates = together;
-        Ok(flow)
+        Ok(Flow::More)
     }
 
-    fn flush(
+    /// Fetches and joins candidates, each with the input row at its position.
+    fn join_candidates(
         &mut self,
         input: &Batch,
-        positions: &mut Vec<u16>,
-        together: &mut Candidates,
+        positions: &[u16],
+        found: &Candidates,
         matched: &mut Bitmap,
     ) -> Result<Flow> {
-        if positions.is_empty() {
-            return Ok(Flow::More);
-        }
         let s = self.stage;
-        let fetched = s.reader.fetch_candidates(s.index, together, s.columns, s.with_row_id)?;
-        let flow = self.pairs(input, positions, fetched, matched)?;
-        positions.clear();
-        together.clear();
-        Ok(flow)
+        let mut part = Candidates::default();
+        for (n, positions) in positions.chunks(BATCH_ROWS_MAX).enumerate() {
+            s.run.ctx.check_killed()?;
+            let from = n * BATCH_ROWS_MAX;
+            part.clear();
+            part.append(found, from, from + positions.len());
+            let fetched = s.reader.fetch_candidates(s.index, &part, s.columns, s.with_row_id)?;
+            if self.pairs(input, positions, fetched, matched)? == Flow::Done {
+                return Ok(Flow::Done);
+            }
+        }
+        Ok(Flow::More)
     }
 
     /// What comes after the pairs: rows by whether they have a match.
@@ -275,9 +252,13 @@ impl Push for JoinLocal<'_> {
     fn push(&mut self, batch: Batch) -> Result<Flow> {
         self.stage.run.ctx.check_killed()?;
         let mut matched = Bitmap::zeros(batch.rows);
-        let flow = match self.stage.matches(&batch)? {
-            Matches::Rows(rows) => self.join_rows(&batch, &rows, &mut matched)?,
-            Matches::Candidates(found) => self.join_candidates(&batch, &found, &mut matched)?,
+        let (keys, at) = self.stage.keys(&batch)?;
+        let flow = if self.stage.single {
+            let found = self.stage.reader.lookup(self.stage.index, &keys)?;
+            let rows: Vec<(u16, u64)> = at.into_iter().zip(found).filter_map(|(i, id)| Some((i, id?))).collect();
+            self.join_rows(&batch, &rows, &mut matched)?
+        } else {
+            self.join_keys(&batch, keys, &at, &mut matched)?
         };
         if flow == Flow::Done {
             return Ok(Flow::Done);

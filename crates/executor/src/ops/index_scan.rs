@@ -31,6 +31,10 @@ const ROWS_PER_WORKER: u64 = 8192;
 const SCAN_SHARE: u64 = 8;
 /// Entries below which nobody asks.
 const SHORT: u64 = 2048;
+/// Stretches that are asked how many entries they have.
+const DIVES_MAX: usize = 8;
+/// Keys that are looked up together.
+const KEYS_AT_ONCE: usize = 128;
 /// Rows that each of several leaves should hold to be scanned for them.
 const ROWS_PER_LEAF_MIN: u64 = 32;
 
@@ -60,7 +64,9 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
     let entries = if spans.len() == 1 && *ordered && expected_rows.is_some() {
         0
     } else {
-        spans.iter().map(|s| reader.index_estimate(*index, s)).fold(0, u64::saturating_add)
+        let step = spans.len().div_ceil(DIVES_MAX).max(1);
+        let asked = spans.iter().step_by(step).map(|s| reader.index_estimate(*index, s));
+        asked.fold(0, u64::saturating_add).saturating_mul(step as u64)
     };
     let mut scanned = Vec::new();
     if let Some(found) = reader.index_leaves(*index, &spans)
@@ -87,7 +93,21 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         Some(n) => (*n as usize * 2).clamp(FIRST_MIN, BATCH_ROWS_MAX),
         None => BATCH_ROWS_MAX,
     };
-    let walk = Walk { spans: spans.into_iter(), cursor: None, size: first };
+    // Many keys, each with all that begins with it, are looked up together.
+    let is_key = |s: &KeySpan| s.low.prefix == s.high.prefix && !s.low.after && s.high.after;
+    let mut keys = Vec::new();
+    if spans.len() > 1 && !*reverse && scanned.is_empty() && spans.iter().all(is_key) {
+        keys = spans.drain(..).map(|s| s.low.prefix).collect();
+    }
+    let walk = Walk {
+        spans: spans.into_iter(),
+        cursor: None,
+        size: first,
+        keys,
+        keys_done: 0,
+        found: Candidates::default(),
+        found_done: 0,
+    };
     let source = IndexScanSource {
         run: *run,
         reader: &*reader,
@@ -147,6 +167,34 @@ struct Walk<'a> {
     cursor: Option<Box<dyn IndexCursor + 'a>>,
     /// Candidates of the next batch.
     size: usize,
+    /// In place of stretches: keys, and how many of them have been looked up.
+    keys: Vec<Vec<u8>>,
+    keys_done: usize,
+    /// What they have, and how many of these have been handed out.
+    found: Candidates,
+    found_done: usize,
+}
+
+impl Walk<'_> {
+    /// The next candidates of the keys; false at the end.
+    fn take_found(&mut self, reader: &dyn TableReader, index: usize, out: &mut Candidates) -> Result<bool> {
+        while self.found_done == self.found.len() {
+            if self.keys_done == self.keys.len() {
+                return Ok(false);
+            }
+            let next = (self.keys_done + self.size.min(KEYS_AT_ONCE)).min(self.keys.len());
+            self.found.clear();
+            self.found_done = 0;
+            reader.index_get_many(index, &self.keys[self.keys_done..next], &mut self.found, &mut Vec::new())?;
+            self.keys_done = next;
+            self.size = (self.size * 4).min(BATCH_ROWS_MAX);
+        }
+        let next = (self.found_done + BATCH_ROWS_MAX).min(self.found.len());
+        out.clear();
+        out.append(&self.found, self.found_done, next);
+        self.found_done = next;
+        Ok(true)
+    }
 }
 
 struct IndexScanSource<'a> {
@@ -169,6 +217,9 @@ impl IndexScanSource<'_> {
     fn take(&self, out: &mut Candidates) -> Result<bool> {
         let mut guard = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
         let walk = &mut *guard;
+        if !walk.keys.is_empty() {
+            return walk.take_found(self.reader, self.index, out);
+        }
         loop {
             if let Some(cursor) = &mut walk.cursor {
                 if cursor.next(out, walk.size)? {

@@ -245,7 +245,7 @@ impl<'t> IndexCursor<'t> {
 }
 
 /// Merges two ordered lists; what is in both comes once.
-fn merge(a: &Candidates, b: &Candidates, reverse: bool, max: usize, out: &mut Candidates) {
+pub(crate) fn merge(a: &Candidates, b: &Candidates, reverse: bool, max: usize, out: &mut Candidates) {
     let (mut i, mut j) = (0, 0);
     while out.len() < max && (i < a.len() || j < b.len()) {
         let order = match (i < a.len(), j < b.len()) {

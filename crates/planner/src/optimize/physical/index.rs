@@ -17,7 +17,7 @@ use std::sync::Arc;
 use types::Error;
 
 /// Stretches that are counted one by one; more count as so many times the average of these.
-const DIVES_MAX: usize = 32;
+const DIVES_MAX: usize = 8;
 /// Shares of a table between two unknown values, beyond one, and under an unknown or short prefix.
 const UNKNOWN_BETWEEN: f64 = 0.001;
 const UNKNOWN_END: f64 = 0.02;
@@ -150,11 +150,13 @@ impl Physical<'_, '_> {
     fn entries(&self, site: &Site<'_>, i: usize, index: &IndexDef, ranges: &[IndexRange]) -> f64 {
         let all = site.whole.rows;
         let mut sum = 0.0;
-        for r in ranges.iter().take(DIVES_MAX) {
+        let step = ranges.len().div_ceil(DIVES_MAX).max(1);
+        let mut counted = 0.0f64;
+        for r in ranges.iter().step_by(step) {
             sum += self.entries_of(site, i, index, r);
+            counted += 1.0;
         }
-        let counted = ranges.len().min(DIVES_MAX).max(1) as f64;
-        (sum * ranges.len() as f64 / counted).min(all)
+        (sum * ranges.len() as f64 / counted.max(1.0)).min(all)
     }
 
     fn entries_of(&self, site: &Site<'_>, i: usize, index: &IndexDef, range: &IndexRange) -> f64 {
