@@ -32,10 +32,12 @@ pub struct CostParams {
     pub key_lookup: f64,
     /// Starting an access by an index: the operator and its first descent.
     pub index_open: f64,
-    /// Descending to a further stretch of an index.
+    /// Descending to a stretch of an index.
     pub index_descent: f64,
-    /// Walking over an entry of an index and reading its row, somewhere in memory.
+    /// Walking over an entry of an index and reading its row, among many neighbours.
     pub index_row: f64,
+    /// Reading a row that an index names, somewhere in memory.
+    pub random_row: f64,
     /// Copying a column of a row read by its id.
     pub fetch_column: f64,
 }
@@ -56,8 +58,9 @@ impl Default for CostParams {
             sort_compare: 3.0,
             key_lookup: 100.0,
             index_open: 300.0,
-            index_descent: 150.0,
-            index_row: 45.0,
+            index_descent: 300.0,
+            index_row: 60.0,
+            random_row: 150.0,
             fetch_column: 3.0,
         }
     }
@@ -93,7 +96,7 @@ impl CostParams {
     pub fn index_join(&self, probe_rows: f64, matches: f64, columns: f64) -> f64 {
         self.index_open
             + probe_rows * self.index_descent
-            + matches * (self.index_row + columns * self.fetch_column + self.output)
+            + matches * (self.random_row + columns * self.fetch_column + self.output)
     }
 
     /// The first `kept` of `rows` rows in some order.

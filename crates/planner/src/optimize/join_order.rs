@@ -20,8 +20,9 @@ use super::column_set::ColumnSet;
 use super::context::Context;
 use super::cost::CostParams;
 use super::enumerate::{self, Edge};
+use super::lookup_cost::{self, Lookups};
 use super::properties::{column_equality, keys};
-use super::tree::{compare, expr_columns, filter, map_children, output_set, take};
+use super::tree::{as_column, compare, expr_columns, filter, map_children, output_set, take};
 use expr::{CmpOp, ColumnId, Expr};
 use plan::logical::{Columns, Logical, LogicalJoinKind};
 use std::collections::HashMap;
@@ -186,6 +187,8 @@ pub(super) struct Planner<'a> {
     relations: Vec<Option<Logical>>,
     outputs: Vec<ColumnSet>,
     keys: Vec<Vec<ColumnSet>>,
+    /// The relations as joins by index see them.
+    lookups: Vec<Lookups>,
     classes: Vec<Class>,
     predicates: Vec<Predicate>,
     operators: Vec<Operator>,
@@ -230,6 +233,7 @@ impl<'a> Planner<'a> {
         let mut relations: Vec<Option<Logical>> = vec![];
         let mut best = HashMap::new();
         let mut key_sets = vec![];
+        let mut lookups = vec![];
         for (i, r) in block.relations.into_iter().enumerate() {
             // Two members of a class in one relation are equal there already.
             let mut extra = vec![];
@@ -242,7 +246,9 @@ impl<'a> Planner<'a> {
             let r = filter(r, extra);
             let estimate = est.tree(&r);
             let width = estimate.width(&outputs[i]);
-            best.insert(1 << i, Entry { cost: 0.0, estimate, width, split: None });
+            let lookup = Lookups::new(&r, cx.stats, cx.settings, |get| est.node(get, &[]));
+            best.insert(1 << i, Entry { cost: lookup.scan_cost, estimate, width, split: None });
+            lookups.push(lookup);
             key_sets.push(keys(&r));
             relations.push(Some(r));
         }
@@ -250,6 +256,7 @@ impl<'a> Planner<'a> {
             relations,
             outputs,
             keys: key_sets,
+            lookups,
             classes,
             predicates,
             operators: block.operators,
@@ -407,7 +414,51 @@ impl<'a> Planner<'a> {
             LogicalJoinKind::Inner | LogicalJoinKind::Left | LogicalJoinKind::Single => l.width + r.width,
             _ => l.width,
         };
-        Some(Candidate { cost: l.cost + r.cost + step, rows: out, estimate, width, split: (a, b, op) })
+        let mut cost = l.cost + r.cost + step;
+        let by_index = [(a, b, l, r, true), (b, a, r, l, kind == LogicalJoinKind::Inner)];
+        for (from, to, outer, inner, allowed) in by_index {
+            if allowed && to.count_ones() == 1 && inner.split.is_none() {
+                let (fo, to_columns) = if from == a { (&lo, &ro) } else { (&ro, &lo) };
+                if let Some(c) = self.lookup_cost(kind, outer, to, &on, fo, to_columns)
+                    && c * lookup_cost::ORDER_MARGIN < cost
+                {
+                    cost = c;
+                }
+            }
+        }
+        Some(Candidate { cost, rows: out, estimate, width, split: (a, b, op) })
+    }
+
+    /// What joining `outer` with the single relation of `to` by one of its indexes costs.
+    fn lookup_cost(
+        &self,
+        kind: LogicalJoinKind,
+        outer: &Entry,
+        to: u64,
+        on: &[Expr],
+        from_columns: &ColumnSet,
+        to_columns: &ColumnSet,
+    ) -> Option<f64> {
+        if !matches!(
+            kind,
+            LogicalJoinKind::Inner | LogicalJoinKind::Left | LogicalJoinKind::Semi | LogicalJoinKind::Anti
+        ) {
+            return None;
+        }
+        let mut given = ColumnSet::new();
+        for p in on {
+            if let Some((_, inner, _)) = cardinality::join_equality(p, from_columns, to_columns)
+                && let Some(c) = as_column(&inner)
+            {
+                given.insert(c);
+            }
+        }
+        if given.is_empty() {
+            return None;
+        }
+        let lookups = &self.lookups[to.trailing_zeros() as usize];
+        let step = lookups.join_cost(outer.estimate.rows, |c| given.contains(c), self.cost)?;
+        Some(outer.cost + step)
     }
 
     /// Considers joining two disjoint sets that both have plans.

@@ -24,6 +24,7 @@ mod cte;
 mod enumerate;
 mod functional;
 mod join_order;
+mod lookup_cost;
 mod physical;
 mod predicates;
 mod properties;

@@ -6,6 +6,7 @@
 
 use super::Physical;
 use crate::optimize::cardinality::{self, Estimate};
+use crate::optimize::lookup_cost::part_share;
 use crate::optimize::ranges;
 use crate::optimize::tree::as_column;
 use catalog::{IndexDef, IndexForm, IndexKind, TableDef};
@@ -187,9 +188,7 @@ impl Physical<'_, '_> {
         let all = site.whole.rows;
         let mut rows = all;
         for p in 0..range.equal.len() {
-            let distinct = column(p).map_or(10.0, |c| c.distinct.max(1.0));
-            // Later parts of a key depend on the earlier ones more often than not.
-            rows *= if p == 0 { 1.0 / distinct } else { (1.0 / distinct).max(0.01) };
+            rows *= part_share(p, column(p).map_or(10.0, |c| c.distinct));
         }
         rows *= match &range.last {
             None => 1.0,

@@ -7,6 +7,7 @@ use super::index::Site;
 use super::{Built, Physical};
 use crate::optimize::cardinality::{Estimate, join_equality};
 use crate::optimize::column_set::ColumnSet;
+use crate::optimize::lookup_cost::MARGIN;
 use crate::optimize::properties::{not_null, null_rejected};
 use crate::optimize::ranges::{comparable, same_order};
 use crate::optimize::tree::{as_column, exprs_columns, output_set};
@@ -14,9 +15,6 @@ use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use plan::logical::{IndexHintScope, Logical, LogicalJoinKind};
 use plan::{IndexRange, JoinKind, KeyValue, PlanOp};
 use types::Result;
-
-/// How many times cheaper than a hash join the estimate must be.
-const MARGIN: f64 = 2.0;
 
 /// An index by which one side can be joined.
 pub(super) struct IndexJoinPath {

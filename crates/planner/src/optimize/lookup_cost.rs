@@ -1,0 +1,108 @@
+//! What joining a relation by one of its indexes would cost, for the choice of a join order.
+//!
+//! The order is chosen before access paths are. It must know that a small left side need not read all of a table whose
+//! index it can ask; [`super::physical`] then decides by the same figures.
+
+use super::OptimizerSettings;
+use super::cardinality::Estimate;
+use super::cost::CostParams;
+use super::properties::fixed_columns;
+use super::tree::output_set;
+use catalog::{IndexKind, Statistics};
+use expr::ColumnId;
+use plan::logical::{IndexHintKind, Logical};
+
+/// How many times cheaper than a hash join a join by index must look.
+pub const MARGIN: f64 = 2.0;
+/// The same where it decides a join order, on estimates of estimates.
+pub const ORDER_MARGIN: f64 = 4.0;
+/// Columns that a row read by index is taken to have.
+const COLUMNS: f64 = 4.0;
+
+/// A relation that is a table, as a join by index sees it.
+#[derive(Debug, Default)]
+pub struct Lookups {
+    /// Nanoseconds to read it without an index.
+    pub scan_cost: f64,
+    indexes: Vec<Lookup>,
+}
+
+#[derive(Debug)]
+struct Lookup {
+    /// Leading parts, by column; `true`: a predicate fixes it.
+    parts: Vec<(ColumnId, bool)>,
+    /// Entries under a key of 1, 2, ... parts.
+    matches: Vec<f64>,
+    /// Parts that a key must have: all, if the index has no order.
+    parts_min: usize,
+}
+
+/// The share of a table that one value of a key's part selects, whose leading parts select already.
+pub fn part_share(part: usize, distinct: f64) -> f64 {
+    let share = 1.0 / distinct.max(1.0);
+    // Later parts of a key depend on the earlier ones more often than not.
+    if part == 0 { share } else { share.max(0.01) }
+}
+
+impl Lookups {
+    /// `whole`: the estimate of the table without its filter.
+    pub fn new(
+        relation: &Logical,
+        stats: &dyn Statistics,
+        settings: &OptimizerSettings,
+        whole: impl FnOnce(&Logical) -> Estimate,
+    ) -> Lookups {
+        let (get, predicates) = match relation {
+            Logical::Filter { input, predicates } => (&**input, &predicates[..]),
+            other => (other, &[][..]),
+        };
+        let Logical::Get { table, columns, is_virtual: false, hints, .. } = get else { return Lookups::default() };
+        let whole = whole(get);
+        let cost = &settings.cost;
+        let mut found =
+            Lookups { scan_cost: whole.rows * (cost.scan + predicates.len() as f64 * cost.predicate), indexes: vec![] };
+        if !settings.index_access || hints.iter().any(|h| h.kind != IndexHintKind::Force) {
+            return found;
+        }
+        let fixed = fixed_columns(predicates, &output_set(get));
+        for (i, index) in table.indexes.iter().enumerate() {
+            if matches!(index.kind, IndexKind::FullText | IndexKind::Spatial)
+                || (index.invisible && !settings.use_invisible_indexes)
+            {
+                continue;
+            }
+            let (mut parts, mut matches, mut rows) = (vec![], vec![], whole.rows);
+            for (n, p) in index.parts.iter().enumerate() {
+                let Some((c, _)) = columns.iter().find(|c| c.1 == p.column_idx) else { break };
+                rows *= part_share(n, whole.column(*c).distinct);
+                parts.push((*c, fixed.contains(*c)));
+                let is_whole = index.is_unique() && n + 1 == index.parts.len();
+                matches.push(if is_whole { 1.0 } else { rows.max(1.0) });
+            }
+            let ordered = stats.index_form(table.id, i).ordered;
+            let parts_min = if ordered { 1 } else { index.parts.len() };
+            // What predicates fix alone is an access of its own.
+            let alone = parts.iter().take_while(|p| p.1).count();
+            if alone >= parts_min.max(1) && alone > 0 {
+                let own = cost.index_scan(1.0, matches[alone - 1], COLUMNS, false);
+                found.scan_cost = found.scan_cost.min(own);
+            }
+            if !parts.is_empty() && (ordered || index.is_unique()) {
+                found.indexes.push(Lookup { parts, matches, parts_min });
+            }
+        }
+        found
+    }
+
+    /// What joining `rows` rows costs whose join condition gives a value to the columns for which `given` says so.
+    pub fn join_cost(&self, rows: f64, given: impl Fn(ColumnId) -> bool, cost: &CostParams) -> Option<f64> {
+        self.indexes
+            .iter()
+            .filter_map(|x| {
+                let n = x.parts.iter().take_while(|p| p.1 || given(p.0)).count();
+                let by_join = x.parts[..n].iter().any(|p| given(p.0));
+                (by_join && n >= x.parts_min).then(|| cost.index_join(rows, rows * x.matches[n - 1], COLUMNS))
+            })
+            .min_by(f64::total_cmp)
+    }
+}
