@@ -122,14 +122,7 @@ impl Table {
         self.make_live(&set, index, ordered);
         match ordered.tree() {
             Some(tree) if !ordered.leaves_out_runs => tree.get(key, out),
-            _ => {
-                let range = KeyRange::prefix(key.to_vec());
-                let mut batch = Candidates::default();
-                let Some(mut cursor) = self.index_cursor(index, &range, false) else { return false };
-                while cursor.next(&mut batch, BATCH_ENTRIES) {
-                    (0..batch.len()).for_each(|i| out.push(batch.key(i), batch.row_ids()[i]));
-                }
-            }
+            _ => return self.index_get_many(index, &[key.to_vec()], out, &mut Vec::new()),
         }
         true
     }
