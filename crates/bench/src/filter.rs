@@ -60,12 +60,7 @@ pub fn fill(local: &Local, name: &str, rows: u64, mut value: impl FnMut(u64, usi
 }
 
 #[inline(never)]
-fn count_below_i64(values: &[i64], bound: i64) -> u64 {
-    values.iter().map(|&v| (v < bound) as u64).sum()
-}
-
-#[inline(never)]
-fn count_below_i32(values: &[i32], bound: i32) -> u64 {
+fn count_below_values<T: Copy + PartialOrd>(values: &[T], bound: T) -> u64 {
     values.iter().map(|&v| (v < bound) as u64).sum()
 }
 
@@ -75,8 +70,10 @@ fn count_below(local: &Local, table: &Table, column: usize, bound: i64) -> u64 {
     let views = (0..table.leaf_count()).filter_map(|n| table.scan_leaf(n, &[column], &snapshot));
     views
         .map(|view| match &view.columns[0].values {
-            Values::I64(v) => count_below_i64(v, bound),
-            Values::I32(v) => count_below_i32(v, bound as i32),
+            Values::I64(v) => count_below_values(v, bound),
+            Values::I32(v) => count_below_values(v, bound as i32),
+            Values::I16(v) => count_below_values(v, bound as i16),
+            Values::I8(v) => count_below_values(v, bound as i8),
             other => unreachable!("the bench's columns are not {:?}", other.phys()),
         })
         .sum()

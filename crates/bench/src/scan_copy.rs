@@ -106,6 +106,8 @@ pub fn run(args: &ScanCopyArgs) -> Result<u64, Failure> {
                 let chunk = |values: &Values| match values {
                     Values::I32(v) => sum_ints(v),
                     Values::I64(v) => sum_longs(v),
+                    Values::I16(v) => v.iter().map(|&x| i64::from(x)).sum(),
+                    Values::I8(v) => v.iter().map(|&x| i64::from(x)).sum(),
                     other => unreachable!("the bench's columns are not {:?}", other.phys()),
                 };
                 views.map(|v| v.columns.iter().map(|c| chunk(&c.values)).sum::<i64>()).sum::<i64>()

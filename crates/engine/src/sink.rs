@@ -124,7 +124,9 @@ pub trait ResultSink {
     fn row_at(&mut self, shape: &ResultShape, at: RowAt<'_, '_>) -> Result<()> {
         let column = |i| {
             let (chunk, position) = at(i);
-            vector::Vector::flat(chunk.gather(&[position as u16]))
+            let mut one = chunk.gather(&[position as u16]);
+            one.widen_to(shape.columns[i].data_ty.phys());
+            vector::Vector::flat(one)
         };
         self.batch(&Batch::new(1, (0..shape.columns.len()).map(column).collect()))
     }

@@ -400,6 +400,9 @@ impl BulkAppender {
             table.observe_chunk(c, &chunks[c]);
         }
         table.stats.observe(&chunks.iter().collect::<Vec<_>>());
+        // Behind the statistics, whose sketches go by the column's own form.
+        let mut chunks = chunks;
+        chunks.iter_mut().for_each(Chunk::narrow);
         let leaf_no = table.attach(Leaf::created(&self.txn, self.piece, chunks, rows))?;
         table.note(&self.txn, [Change::Leaf { leaf_no }]);
         table.add_rows(rows as u64);

@@ -88,7 +88,8 @@ impl Table {
         let in_order = all && place.iter().enumerate().all(|(i, p)| *p as usize == i);
         let chunks = (0..columns.len())
             .map(|i| {
-                let chunk = self.concat(columns[i], &parts, i);
+                let mut chunk = self.concat(columns[i], &parts, i);
+                chunk.widen_to(self.types()[columns[i]]);
                 if in_order { chunk } else { arrange(chunk, &place) }
             })
             .collect();

@@ -7,7 +7,7 @@
 //!   versions: slot 2 ─▶ Undo{Delete} ...                before-images, only where somebody may need them
 //! ```
 //! Invariants
-//! 1. Every chunk has exactly `rows` positions; so has `live`. A slot once used is never given up: `rows` only grows.
+//! 1. Every chunk has exactly `rows` positions; integers of full leaves lie in the narrowest array that holds them; so has `live`. A slot once used is never given up: `rows` only grows.
 //! 2. A reader clones the Arcs of the columns it wants and never sees them change: a writer's `Arc::make_mut` changes a
 //!    chunk in place when nobody else holds it, and a copy of it otherwise.
 //! 3. A slot without a chain in a leaf without a creator has one version: what lies in place, if live, for everybody.
@@ -403,6 +403,7 @@ impl Leaf {
         if self.rows == capacity {
             for chunk in &mut self.columns {
                 if let Some(chunk) = Arc::get_mut(chunk) {
+                    chunk.narrow();
                     chunk.shrink();
                 }
             }
@@ -561,7 +562,9 @@ impl Leaf {
     /// Recovery: makes the zone maps that [`Leaf::replay`] dropped.
     pub(crate) fn end_replay(&mut self) {
         for chunk in self.columns.iter_mut().filter(|c| c.bounds.is_none()) {
-            Arc::make_mut(chunk).compute_bounds();
+            let chunk = Arc::make_mut(chunk);
+            chunk.compute_bounds();
+            chunk.narrow();
         }
     }
 

@@ -39,7 +39,14 @@ fn op() -> impl Strategy<Value = Op> {
     let txn = 0..TXNS;
     let key = 0i64..24;
     let row = 0usize..64;
-    let v = prop_oneof![3 => (0i64..1000).prop_map(Some), 1 => Just(None)];
+    // Some fit the carriers of full leaves, some widen them.
+    let v = prop_oneof![
+        4 => (0i64..100).prop_map(Some),
+        1 => (-40_000i64..40_000).prop_map(Some),
+        1 => any::<i32>().prop_map(|v| Some(v.into())),
+        1 => any::<i64>().prop_map(Some),
+        2 => Just(None)
+    ];
     prop_oneof![
         8 => (txn.clone(), key.clone(), v.clone(), any::<u8>()).prop_map(|(txn, key, v, s)| Op::Insert { txn, key, v, s }),
         2 => (txn.clone(), 0i64..60, 1usize..14, 1i64..3).prop_map(|(txn, first, n, step)| Op::Bulk { txn, first, n, step }),

@@ -3,11 +3,11 @@
 //! A chunk that is being changed is owned by exactly one writer (`Arc::make_mut` in storage). Bounds are only ever
 //! widened here; [`Chunk::compute_bounds`] makes them exact again.
 
+use crate::carrier::is_narrower;
 use crate::{Bitmap, Bounds, Chunk, DictValues, StrHeap, StrValues, Values};
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
-use types::{I256, PhysType, Value};
+use types::{PhysType, Value};
 
 /// Which rows of a source chunk are meant.
 #[derive(Clone, Copy, Debug)]
@@ -72,22 +72,6 @@ macro_rules! same_fixed {
 }
 
 impl Values {
-    /// The same values in physical form `phys`: decimals in flight may lie in a narrower array than their column's.
-    ///
-    /// # Panics
-    /// If the form is not a wider one of the same kind.
-    pub fn widened(&self, phys: PhysType) -> Cow<'_, Values> {
-        match (self, phys) {
-            (v, p) if v.phys() == p => Cow::Borrowed(v),
-            (Values::I64(v), PhysType::I128) => Cow::Owned(Values::I128(v.iter().map(|&x| x as i128).collect())),
-            (Values::I64(v), PhysType::I256) => {
-                Cow::Owned(Values::I256(v.iter().map(|&x| I256::from(x as i128)).collect()))
-            }
-            (Values::I128(v), PhysType::I256) => Cow::Owned(Values::I256(v.iter().map(|&x| I256::from(x)).collect())),
-            (v, p) => panic!("a column of physical type {p:?} cannot take {:?} values", v.phys()),
-        }
-    }
-
     /// The bytes at `i` of strings.
     ///
     /// # Panics
@@ -101,8 +85,11 @@ impl Values {
         }
     }
 
-    /// Appends rows of `from`, which must be of the same or a narrower physical type. String bytes are copied.
+    /// Appends rows of `from`; of two carriers of one family the wider one is the result's. String bytes are copied.
     pub fn append(&mut self, from: &Values, rows: Rows<'_>) {
+        if is_narrower(self.phys(), from.phys()) {
+            *self = self.widened(from.phys()).into_owned();
+        }
         let from = from.widened(self.phys());
         let from = from.as_ref();
         if let (Values::Dict(a), Values::Dict(b)) = (&mut *self, from)
@@ -116,11 +103,11 @@ impl Values {
         rows.for_each(|i| out.push(from.str_bytes(i)));
     }
 
-    /// Overwrites position `i` with position `j` of `from` (of the same or a narrower physical type).
+    /// Overwrites position `i` with position `j` of `from`, of the same physical type or another carrier of its family.
     pub fn set(&mut self, i: usize, from: &Values, j: usize) {
         if from.phys() != self.phys() {
-            let one = from.gather(&[j as u16]).widened(self.phys()).into_owned();
-            return self.set(i, &one, 0);
+            assert!(self.set_carried(i, from, j), "{:?} values in a column of {:?}", from.phys(), self.phys());
+            return;
         }
         same_fixed!(&mut *self, from, a, b => { a[i] = b[j]; return }, else ());
         let bytes = from.str_bytes(j);

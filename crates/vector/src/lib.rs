@@ -16,11 +16,13 @@
 //!    (but initialized) values elsewhere. A filter only narrows the selection; nothing is moved.
 //! 2. Values at NULL positions are unspecified but initialized; kernels compute over them where that is cheaper.
 //! 3. DECIMAL values in flight may lie in a narrower array than their type's canonical form (I64 for I128/I256, I128
-//!    for I256). Consumers widen. Stored chunks are canonical.
+//!    for I256). Consumers widen. Integer-like values of stored chunks may lie in any narrower array of their family
+//!    ([`is_narrower`]); what storage hands out by key or id, and scans to what is above them, is widened.
 //! 4. String views are relocatable: they name a block of the chunk's own heap, never an address.
 
 mod batch;
 mod bitmap;
+mod carrier;
 mod chunk;
 mod edit;
 mod selection;
@@ -29,6 +31,7 @@ mod values;
 
 pub use batch::{Batch, Vector};
 pub use bitmap::Bitmap;
+pub use carrier::is_narrower;
 pub use chunk::{Bounds, Chunk, ChunkBuilder};
 pub use edit::Rows;
 pub use selection::Selection;

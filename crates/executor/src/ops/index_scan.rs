@@ -52,7 +52,7 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
     run.ctx.progress.key_lookups.fetch_add(bounds.len() as u64, Relaxed);
     let reader = run.ctx.tables.open(table)?;
     let by_leaves = |leaves, order| {
-        let what = Reading { columns, project, sideways: &[], with_row_id: *with_row_id, leaves, order };
+        let what = Reading { table, columns, project, sideways: &[], with_row_id: *with_row_id, leaves, order };
         scan_leaves(run, node.id, reader.clone(), what, answered.iter().chain(filters), down)
     };
     let spans: Option<Vec<KeySpan>> = bounds.iter().map(|b| reader.index_span(*index, b)).collect();

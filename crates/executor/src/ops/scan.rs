@@ -11,13 +11,14 @@ use crate::eval::Filter;
 use crate::ops::sideways::SidewaysFilter;
 use crate::pipeline::{Down, Pull, Source, run_pipeline};
 use crate::run::Run;
+use catalog::TableDef;
 use expr::{CmpOp, Expr, ExprKind};
 use plan::physical::{PlanNode, PlanOp, SidewaysTarget};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
-use types::{Error, Result, Value};
-use vector::Batch;
+use types::{Error, PhysType, Result, Value};
+use vector::{Batch, Selection, Vector, is_narrower};
 
 const MORSEL_LEAVES_MAX: usize = 32;
 
@@ -36,6 +37,10 @@ struct ScanSource<'a> {
     columns: &'a [usize],
     project: &'a [usize],
     filters: Vec<Filter>,
+    /// For each filter, the columns that it wants in their types' own arrays: all but bare comparisons do.
+    canonical: Vec<Vec<usize>>,
+    /// The types' arrays, by position in `columns`.
+    phys: Vec<PhysType>,
     reorder: bool,
     zones: Vec<ZoneTest>,
     /// (position in `columns`, filter)
@@ -55,12 +60,13 @@ pub fn run_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Resul
         return Err(Error::internal("not a Scan node"));
     };
     let reader = run.ctx.tables.open(table)?;
-    let what = Reading { columns, project, sideways, with_row_id: *with_row_id, leaves: None, order: None };
+    let what = Reading { table, columns, project, sideways, with_row_id: *with_row_id, leaves: None, order: None };
     scan_leaves(run, node.id, reader, what, filters.iter(), down)
 }
 
 /// What is read of a table.
 pub struct Reading<'a> {
+    pub table: &'a TableDef,
     /// Positions in the definition.
     pub columns: &'a [usize],
     pub project: &'a [usize],
@@ -81,19 +87,22 @@ pub fn scan_leaves<'a>(
     filters: impl Iterator<Item = &'a Expr>,
     down: &Down<'_>,
 ) -> Result<()> {
-    let Reading { columns, project, sideways, with_row_id, leaves, order } = what;
+    let Reading { table, columns, project, sideways, with_row_id, leaves, order } = what;
     let leaf_count = leaves.as_ref().map_or_else(|| reader.leaf_count(), Vec::len);
     let conjuncts: Vec<&Expr> = filters.flat_map(conjuncts).collect();
     let ctx = run.eval();
     // Comparisons of numbers with constants go together: one pass over bitmaps costs less than choosing between them.
     let (cheap, mut units): (Vec<&Expr>, Vec<&Expr>) = conjuncts.iter().partition(|e| is_cheap(e));
     let mut compiled = Vec::with_capacity(units.len() + 1);
+    let mut canonical = Vec::with_capacity(units.len() + 1);
     if cheap.len() > 1 {
+        canonical.push(Vec::new());
         compiled.push(Filter::new(&cheap.into_iter().cloned().collect::<Vec<_>>(), &ctx)?);
     } else {
         units.splice(0..0, cheap);
     }
     for e in units {
+        canonical.push(if is_cheap(e) { Vec::new() } else { columns_of(e) });
         compiled.push(Filter::one(e, &ctx)?);
     }
     let source = ScanSource {
@@ -104,6 +113,8 @@ pub fn scan_leaves<'a>(
         reorder: compiled.len() > 1 && conjuncts.iter().all(|e| cannot_fail(e)),
         zones: conjuncts.iter().flat_map(|e| zone_tests(e, columns, run)).collect(),
         filters: compiled,
+        canonical,
+        phys: columns.iter().map(|&c| table.columns[c].ty.phys()).collect(),
         sideways: sideways.iter().filter_map(|t| Some((t.column, run.sideways(t.filter_id)?))).collect(),
         with_row_id,
         next_leaf: AtomicUsize::new(0),
@@ -122,6 +133,16 @@ fn is_cheap(e: &Expr) -> bool {
     let is_column = |e: &Expr| matches!(e.kind, ExprKind::Column(_)) && !e.ty.is_string();
     let is_const = |e: &Expr| matches!(e.kind, ExprKind::Const(_));
     is_column(left) && is_const(right) || is_const(left) && is_column(right)
+}
+
+fn columns_of(e: &Expr) -> Vec<usize> {
+    let mut out = Vec::new();
+    e.walk(&mut |x| {
+        if let ExprKind::Column(c) = x.kind {
+            out.push(c as usize);
+        }
+    });
+    out
 }
 
 /// The terms of nested ANDs.
@@ -295,6 +316,9 @@ impl ScanPull<'_> {
         let ctx = s.run.eval();
         let timed = s.reorder && self.batches.is_multiple_of(TIME_EVERY);
         for &f in &self.order {
+            for &c in &s.canonical[f] {
+                s.widen(&mut batch.columns[c], c);
+            }
             if timed {
                 let since = Instant::now();
                 let rows_in = batch.count() as u64;
@@ -320,6 +344,56 @@ impl ScanPull<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Fewer than one in so many rows selected: they are copied out rather than whole columns widened.
+const SPARSE: usize = 8;
+
+impl ScanSource<'_> {
+    /// Leaves hold integers in narrow arrays; nothing above a scan has to know.
+    fn widen(&self, vector: &mut Vector, column: usize) {
+        let Some(phys) = self.phys.get(column) else { return };
+        if let Vector::Flat(chunk) = vector
+            && is_narrower(chunk.values.phys(), *phys)
+        {
+            *chunk = chunk.clone().widened(canonical_carrier(*phys));
+        }
+    }
+
+    /// The columns that go on, in arrays that operators take.
+    fn output(&self, batch: Batch) -> Batch {
+        let row_id = if self.with_row_id { batch.columns.last().cloned() } else { None };
+        let mut columns: Vec<Vector> = self.project.iter().map(|&p| batch.columns[p].clone()).collect();
+        let is_narrow = |v: &Vector, p: usize| is_narrower(v.chunk().0.values.phys(), canonical_carrier(self.phys[p]));
+        let any_narrow = columns.iter().zip(self.project).any(|(v, &p)| is_narrow(v, p));
+        if !any_narrow {
+            columns.extend(row_id);
+            return Batch { columns, ..batch };
+        }
+        if let Selection::Some(at) = &batch.selection
+            && at.len() * SPARSE < batch.rows
+        {
+            columns.iter_mut().for_each(|v| *v = v.gather(at));
+            for (v, &p) in columns.iter_mut().zip(self.project) {
+                self.widen(v, p);
+            }
+            columns.extend(row_id.map(|v| v.gather(at)));
+            return Batch::new(at.len(), columns);
+        }
+        for (v, &p) in columns.iter_mut().zip(self.project) {
+            self.widen(v, p);
+        }
+        columns.extend(row_id);
+        Batch { columns, ..batch }
+    }
+}
+
+/// Wide decimals may travel in 64 bits.
+fn canonical_carrier(phys: PhysType) -> PhysType {
+    match phys {
+        PhysType::I128 | PhysType::I256 => PhysType::I64,
+        other => other,
     }
 }
 
@@ -362,9 +436,7 @@ impl Pull for ScanPull<'_> {
             if batch.count() == 0 {
                 continue;
             }
-            let row_id = if s.with_row_id { batch.columns.last().cloned() } else { None };
-            let columns = s.project.iter().map(|&p| batch.columns[p].clone()).chain(row_id).collect();
-            let batch = Batch { columns, ..batch };
+            let batch = s.output(batch);
             return Ok(Some(if s.order == Some(true) { reversed(&batch) } else { batch }));
         }
     }

@@ -135,9 +135,9 @@ fn truth_bits(op: CmpOp, l: &Vector, lty: &SqlType, r: &Vector, rty: &SqlType, r
         if done.is_some() {
             return out;
         }
-        if r_const && compare_narrowed(op, &lc.values, r, rty, &mut out) {
-            return out;
-        }
+    }
+    if r_const && compare_narrowed(op, &lc.values, lty, r, rty, &mut out) {
+        return out;
     }
     if matches!(lc.values, Values::F32(_) | Values::F64(_)) || matches!(rc.values, Values::F32(_) | Values::F64(_)) {
         let (a, b) = (doubles(l), doubles(r));
@@ -184,17 +184,22 @@ fn doubles(v: &Vector) -> Vec<f64> {
     }
 }
 
-/// An integer array against a constant of another integer type: the constant is brought into the array's type, or lies
-/// beyond all its values.
-fn compare_narrowed(op: CmpOp, values: &Values, r: &Vector, rty: &SqlType, out: &mut Bitmap) -> bool {
-    let c = match Exact::new(r, rty).get(0).to_i128() {
-        Some(c)
-            if !matches!(r.chunk().0.values, Values::F32(_) | Values::F64(_) | Values::Str(_) | Values::Dict(_)) =>
-        {
-            c
-        }
-        _ => return false,
-    };
+/// The integer that stands for a constant among `ty`'s; `None` if there may be none.
+fn constant_as(ty: &SqlType, r: &Vector, rty: &SqlType) -> Option<i128> {
+    if matches!(r.chunk().0.values, Values::F32(_) | Values::F64(_) | Values::Str(_) | Values::Dict(_)) {
+        return None;
+    }
+    let up = scale(ty).checked_sub(scale(rty))?;
+    Exact::new(r, rty).get(0).to_i128()?.checked_mul(10i128.checked_pow(up.into())?)
+}
+
+/// An integer array against a constant of another integer type or scale: the constant is brought into the array's type,
+/// or lies beyond all its values.
+fn compare_narrowed(op: CmpOp, values: &Values, lty: &SqlType, r: &Vector, rty: &SqlType, out: &mut Bitmap) -> bool {
+    if matches!(values, Values::F32(_) | Values::F64(_) | Values::I256(_) | Values::Str(_) | Values::Dict(_)) {
+        return false;
+    }
+    let Some(c) = constant_as(lty, r, rty) else { return false };
     macro_rules! run {
         ($v:expr, $t:ty) => {{
             match <$t>::try_from(c) {
@@ -224,14 +229,37 @@ fn compare_narrowed(op: CmpOp, values: &Values, r: &Vector, rty: &SqlType, out: 
     }
 }
 
-/// The positions of `sel` at which `l op r`, for a fixed-width column against a constant of the same array type.
+/// The positions of `sel` at which `l op r`, for a fixed-width column against a constant.
 pub(crate) fn select(op: CmpOp, l: &Vector, lty: &SqlType, r: &Vector, rty: &SqlType, sel: &[u16]) -> Option<Vec<u16>> {
     let (Vector::Flat(a), Vector::Const(b)) = (l, r) else { return None };
-    if !b.is_valid(0) || scale(lty) != scale(rty) || lty.is_string() {
+    if !b.is_valid(0) || lty.is_string() {
         return None;
     }
     let mut out = Vec::new();
-    same_type!(&a.values, &b.values, |x, y| fixed::select_const(op, x, y[0], sel, &mut out))?;
+    let same = if scale(lty) == scale(rty) {
+        same_type!(&a.values, &b.values, |x, y| fixed::select_const(op, x, y[0], sel, &mut out))
+    } else {
+        None
+    };
+    if same.is_none() {
+        let c = constant_as(lty, r, rty)?;
+        macro_rules! run {
+            ($v:expr, $t:ty) => {
+                fixed::select_const(op, $v, <$t>::try_from(c).ok()?, sel, &mut out)
+            };
+        }
+        match &a.values {
+            Values::I8(v) => run!(v, i8),
+            Values::I16(v) => run!(v, i16),
+            Values::I32(v) => run!(v, i32),
+            Values::I64(v) => run!(v, i64),
+            Values::U8(v) => run!(v, u8),
+            Values::U16(v) => run!(v, u16),
+            Values::U32(v) => run!(v, u32),
+            Values::U64(v) => run!(v, u64),
+            _ => return None,
+        }
+    }
     if let Some(valid) = &a.validity {
         out.retain(|&i| valid.get(i as usize));
     }

@@ -83,6 +83,17 @@ pub(super) fn write_value(column: &Column<'_>, width: u8, i: usize, row: &mut Bi
         Cells::Timestamp(v, _) => row.datetime(Timestamp(v[i]).to_utc()),
         Cells::Str(v) => row.bytes(v.bytes(i)),
         Cells::Dict(v) => row.bytes(v.bytes(i)),
+        Cells::Carried(values, sql_type) => {
+            let v = values.int_at(i).unwrap_or_default();
+            match *sql_type {
+                SqlType::Decimal { scale, .. } => row.short(|out| write_scaled(v.into(), scale, out)),
+                SqlType::Date => row.date(Date(v as i32)),
+                SqlType::Time { .. } => row.time(Time(v)),
+                SqlType::DateTime { .. } => row.datetime(DateTime(v)),
+                SqlType::Timestamp { .. } => row.datetime(Timestamp(v).to_utc()),
+                _ => row.int(v, width),
+            }
+        }
         Cells::ZeroFilled(Values::U64(v), _) => row.int(v[i] as i64, width),
         Cells::ZeroFilled(..) | Cells::Null => row.null(),
     }

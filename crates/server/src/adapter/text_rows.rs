@@ -48,6 +48,8 @@ pub(super) enum Cells<'a> {
     Str(&'a StrValues),
     Dict(&'a DictValues),
     ZeroFilled(&'a Values, u8),
+    /// Of a type that is no integer, in a narrower array than the type's.
+    Carried(&'a Values, SqlType),
     /// A NULL literal, or a value that does not fit its announced type, which would be a bug.
     Null,
 }
@@ -97,6 +99,9 @@ pub(super) fn resolve_chunk<'a>(chunk: &'a Chunk, constant: bool, format: &Forma
         (SqlType::Timestamp { fsp }, Values::I64(v)) => Cells::Timestamp(v, *fsp),
         (SqlType::Year, Values::I16(v)) => Cells::Year(v),
         (SqlType::Null, _) => Cells::Null,
+        (ty, values) if !ty.is_integer() && vector::is_narrower(values.phys(), ty.phys()) => {
+            Cells::Carried(values, format.sql_type)
+        }
         (SqlType::Int { .. }, values) if format.zerofill.is_some() => {
             Cells::ZeroFilled(values, format.zerofill.unwrap_or(0))
         }
@@ -156,6 +161,17 @@ pub(super) fn write_value(column: &Column<'_>, i: usize, row: &mut TextRow<'_>) 
                 _ => return row.null(),
             };
             row.short(|out| zero_filled(value, *width, out));
+        }
+        Cells::Carried(values, sql_type) => {
+            let v = values.int_at(i).unwrap_or_default();
+            row.short(|out| match *sql_type {
+                SqlType::Decimal { scale, .. } => write_scaled(v.into(), scale, out),
+                SqlType::Date => Date(v as i32).write_to(out),
+                SqlType::Time { fsp } => Time(v).write_to(fsp, out),
+                SqlType::DateTime { fsp } => DateTime(v).write_to(fsp, out),
+                SqlType::Timestamp { fsp } => Timestamp(v).to_utc().write_to(fsp, out),
+                _ => zero_filled(v as u64, 4, out),
+            });
         }
         Cells::Null => row.null(),
     }
