@@ -40,7 +40,7 @@ fn open(dir: &Path, flush: FlushMode) -> Store {
 fn create(store: &Store) -> Arc<Table> {
     let table = store.create_table(definition());
     let key = ObjectKey { kind: ObjectKind::Table, schema: "test".into(), name: "t".into() };
-    let object = Object { table_id: 1, leaf_shift: 0, text: Box::default() };
+    let object = Object::new(1, Box::default());
     store.define(vec![DefinitionChange::Put(key, object)]).expect("the disk is not full");
     table
 }

@@ -38,7 +38,16 @@ pub struct Object {
     pub table_id: u64,
     /// A leaf of the table has 2^this rows. Filled in by the store.
     pub leaf_shift: u8,
+    /// The next value of the table's counter. Filled in by the store.
+    pub auto_increment: u64,
     pub text: Box<[u8]>,
+}
+
+impl Object {
+    /// `table_id`: 0 for all but tables.
+    pub fn new(table_id: u64, text: Box<[u8]>) -> Object {
+        Object { table_id, leaf_shift: 0, auto_increment: 0, text }
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -102,11 +111,17 @@ fn get_key(get: &mut Get<'_>) -> Option<ObjectKey> {
 fn put_object(object: &Object, out: &mut Vec<u8>) {
     out.put_varint(object.table_id);
     out.put_u8(object.leaf_shift);
+    out.put_varint(object.auto_increment);
     out.put_bytes(&object.text);
 }
 
 fn get_object(get: &mut Get<'_>) -> Option<Object> {
-    Some(Object { table_id: get.varint()?, leaf_shift: get.u8()?, text: get.bytes()?.into() })
+    Some(Object {
+        table_id: get.varint()?,
+        leaf_shift: get.u8()?,
+        auto_increment: get.varint()?,
+        text: get.bytes()?.into(),
+    })
 }
 
 /// The body of a log record.

@@ -94,9 +94,9 @@ pub fn recover(
         let def = definer(key, object)?;
         let shift = manifest.tables.get(&object.table_id).map_or(object.leaf_shift, |t| t.leaf_shift);
         let table = Table::new(def, txns.clone(), Some(1 << shift.clamp(0, 10)));
-        if let Some(images) = manifest.tables.get(&object.table_id) {
-            table.set_auto_increment(images.auto_increment);
-        }
+        let is_newer = manifest.definitions.objects.get(key) != Some(object);
+        let of_images = manifest.tables.get(&object.table_id).filter(|_| !is_newer);
+        table.set_auto_increment(of_images.map_or(object.auto_increment, |t| t.auto_increment));
         tables.insert(object.table_id, table);
     }
     let dicts = Dicts::default();

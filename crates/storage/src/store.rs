@@ -98,6 +98,7 @@ impl Store {
                 && let Some(table) = self.table(TableId(object.table_id))
             {
                 object.leaf_shift = table.leaf_rows().trailing_zeros() as u8;
+                object.auto_increment = table.auto_increment();
             }
         }
         durable.define(self.txns(), &changes)

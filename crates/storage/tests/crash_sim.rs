@@ -193,7 +193,7 @@ impl World {
         let id = self.next_id;
         self.next_id += 1;
         store.create_table(definition(id));
-        let object = Object { table_id: id, leaf_shift: 0, text: Box::default() };
+        let object = Object::new(id, Box::default());
         let done = store.define(vec![DefinitionChange::Put(key(id), object)]);
         assert!(done.is_ok() || !self.alive(), "seed {}: {done:?}", self.seed);
         let mut state = self.present();
@@ -215,7 +215,7 @@ impl World {
         if !self.alive() {
             return;
         }
-        let object = Object { table_id: id, leaf_shift: 0, text: Box::default() };
+        let object = Object::new(id, Box::default());
         let done = store.define(vec![DefinitionChange::Put(key(id), object)]);
         assert!(done.is_ok() || !self.alive(), "seed {}: {done:?}", self.seed);
         let mut state = self.present();
@@ -252,7 +252,7 @@ impl World {
             self.next_id += 1;
             store.create_table(definition(new));
             state.insert(new, BTreeMap::new());
-            let object = Object { table_id: new, leaf_shift: 0, text: Box::default() };
+            let object = Object::new(new, Box::default());
             changes.push(DefinitionChange::Put(key(new), object));
         }
         let done = store.define(changes);

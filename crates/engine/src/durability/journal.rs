@@ -57,19 +57,19 @@ impl Journal {
         let stored = self.store.table(table.id);
         let auto_increment =
             stored.map(|t| t.auto_increment()).filter(|_| table.columns.iter().any(|c| c.auto_increment));
-        Object { table_id: table.id.0, leaf_shift: 0, text: texts::of_table(table, auto_increment) }
+        Object::new(table.id.0, texts::of_table(table, auto_increment))
     }
 
     fn object(&self, relation: &Relation) -> Object {
         match relation {
             Relation::Table(t) => self.table_object(t),
-            Relation::View(v) => Object { table_id: 0, leaf_shift: 0, text: texts::of_view(v) },
+            Relation::View(v) => Object::new(0, texts::of_view(v)),
         }
     }
 
     fn schema_changes(&self, before: Option<&SchemaDef>, after: &SchemaDef, out: &mut Vec<DefinitionChange>) {
         if before.is_none_or(|b| b.collation != after.collation) {
-            let object = Object { table_id: 0, leaf_shift: 0, text: texts::of_schema(after) };
+            let object = Object::new(0, texts::of_schema(after));
             out.push(DefinitionChange::Put(key(ObjectKind::Schema, &after.name, ""), object));
         }
         for (name, relation) in &after.relations {
@@ -87,7 +87,7 @@ impl Journal {
         let gone = before.iter().filter(|b| !after.iter().any(|a| of(a) == of(b)));
         let mut changes: Vec<DefinitionChange> = gone.map(|b| DefinitionChange::Remove(of(b))).collect();
         changes.extend(after.iter().filter(|a| !before.contains(a)).map(|a| {
-            let object = Object { table_id: 0, leaf_shift: 0, text: texts::of_account(a) };
+            let object = Object::new(0, texts::of_account(a));
             DefinitionChange::Put(of(a), object)
         }));
         self.log(changes);

@@ -32,6 +32,19 @@ impl Session {
             all.push((format!("Nextleaf_plan_cache_{name}"), counter.load(Ordering::Relaxed).to_string()));
         }
         all.push(("Nextleaf_plan_cache_plans".into(), cache.len().to_string()));
+        if let Some(durable) = db.store().durable() {
+            let counters = &durable.redo().counters;
+            for (name, counter) in [
+                ("Innodb_log_write_requests", &counters.commits),
+                ("Innodb_log_writes", &counters.writes),
+                ("Innodb_os_log_fsyncs", &counters.syncs),
+                ("Innodb_os_log_written", &counters.bytes),
+            ] {
+                all.push((name.into(), counter.load(Ordering::Relaxed).to_string()));
+            }
+            all.push(("Nextleaf_checkpoints".into(), durable.checkpoints().to_string()));
+            all.push(("Nextleaf_log_to_replay".into(), durable.log_bytes().to_string()));
+        }
         all.push(("Prepared_stmt_count".into(), db.prepared_count().to_string()));
         all.push(("Threads_connected".into(), db.processes().len().to_string()));
         let running = db.processes().infos().iter().filter(|p| p.command == "Query").count();

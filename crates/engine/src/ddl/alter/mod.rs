@@ -184,7 +184,8 @@ impl Session {
             });
         }
         table.set_auto_increment(next);
-        Ok(())
+        // Published anew, the definition takes the counter along into the redo log.
+        self.publish_altered(&def, Arc::new((*def).clone()))
     }
 }
 
