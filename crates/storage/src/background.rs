@@ -38,11 +38,12 @@ impl Background {
                         report(format!("syncing the redo log failed: {e}"));
                     }
                 }
-                if durable.is_checkpoint_due() && Instant::now() >= not_before {
-                    if let Err(e) = store.checkpoint() {
-                        report(format!("a checkpoint failed and will be tried again: {e}"));
-                        not_before = Instant::now() + RETRY_AFTER;
-                    }
+                if durable.is_checkpoint_due()
+                    && Instant::now() >= not_before
+                    && let Err(e) = store.checkpoint()
+                {
+                    report(format!("a checkpoint failed and will be tried again: {e}"));
+                    not_before = Instant::now() + RETRY_AFTER;
                 }
             }
         })?;

@@ -84,10 +84,11 @@ pub fn recover(
 ) -> Result<Recovered> {
     let source = Source { io, dir, threads: threads.max(1), progress };
     let scan = read::scan(io, dir, manifest.log)?;
-    let mut report = Report::default();
-    report.torn = scan.torn.as_ref().map(|(path, offset, bytes)| {
-        format!("{}: {bytes} bytes from offset {offset} on were not written completely and are dropped", path.display())
+    let torn = scan.torn.as_ref().map(|(path, offset, bytes)| {
+        let path = path.display();
+        format!("{path}: {bytes} bytes from offset {offset} on were not written completely and are dropped")
     });
+    let mut report = Report { torn, ..Report::default() };
     let definitions = replay_definitions(&scan, &manifest)?;
     let mut tables: BTreeMap<u64, Arc<Table>> = BTreeMap::new();
     for (key, object) in definitions.tables() {
@@ -136,7 +137,9 @@ fn bad_record(segment: &SegmentScan, frame: &FrameAt, what: &str) -> Error {
 
 /// Dictionaries that leaves share, by table and column: the longest so far, with its entries as they lie in images.
 #[derive(Default)]
-struct Dicts(Mutex<HashMap<(u64, usize), (Vec<u8>, Arc<StringDict>)>>);
+struct Dicts(Mutex<HashMap<(u64, usize), KnownDict>>);
+
+type KnownDict = (Vec<u8>, Arc<StringDict>);
 
 impl Dicts {
     /// A dictionary only grows, so a shorter one's entries are the first of a longer one's.

@@ -6,8 +6,10 @@ mod common;
 
 use common::{chunk, insert, kvs, scan};
 use shuttle::thread;
+use std::path::Path;
 use std::sync::Arc;
-use storage::{LockWait, RowLock, Snapshot, Store, Table};
+use storage::io::SimIo;
+use storage::{DurableOptions, LockWait, Object, ObjectKey, RowLock, Snapshot, StorageOptions, Store, Table};
 use types::Value;
 
 const SCHEDULES: usize = 2_000;
@@ -127,6 +129,49 @@ fn a_key_comes_in_once() {
             store.txns().collect_garbage(usize::MAX);
             assert_eq!(scan(&table, &store.txns().snapshot()).len(), 3);
             assert_eq!(table.check(), Vec::<String>::new());
+        },
+        SCHEDULES,
+    );
+}
+
+fn durable(rows: &[Vec<Value>]) -> (Store, Arc<Table>, Vec<u64>) {
+    let definition = || kvs(8, false).1.def().clone();
+    let options = DurableOptions { threads: 1, ..DurableOptions::default() };
+    let define = &mut |_: &ObjectKey, _: &Object| Ok(definition());
+    let storage = StorageOptions { leaf_rows: Some(8) };
+    let opened = Store::open(Arc::new(SimIo::default()), Path::new("/db"), storage, options, define, &|_| ());
+    let store = opened.expect("the disk works").0;
+    let table = store.create_table(definition());
+    let txn = store.txns().begin();
+    let ids = insert(&table, &txn, rows).expect("no duplicates");
+    store.txns().commit(&txn);
+    (store, table, ids)
+}
+
+/// Group commit: leaders take each other's entries, and nobody is left sleeping. (A lost wake-up is a deadlock here.)
+#[test]
+fn whoever_waits_for_the_log_is_woken() {
+    shuttle::check_random(
+        || {
+            let (store, table, ids) = durable(&(0..4).map(|k| row(k, 0)).collect::<Vec<_>>());
+            let threads: Vec<_> = ids
+                .iter()
+                .map(|&id| {
+                    let (store, table) = (store.clone(), table.clone());
+                    thread::spawn(move || {
+                        for round in 1..3 {
+                            let txn = store.txns().begin();
+                            let v = chunk(&table, 1, &[Value::Int(round)]);
+                            table.update(&txn, id, &[1], &[&v], 0).expect("nobody else has the row");
+                            let ts = store.txns().commit(&txn);
+                            assert!(store.txns().last_published() >= ts, "acknowledged before it is published");
+                        }
+                    })
+                })
+                .collect();
+            store.checkpoint().expect("the disk works");
+            threads.into_iter().for_each(|t| t.join().expect("no panic"));
+            assert_eq!(values(&table, &store.txns().snapshot()), [2, 2, 2, 2]);
         },
         SCHEDULES,
     );

@@ -74,9 +74,14 @@ impl Ticket {
         Arc::new(Ticket { turn: Mutex::new(Rank::Ticket, Turn::Wait), wake: Condvar::new() })
     }
 
+    /// Who is done stays so: the wish that he lead may come late, when a newcomer has led for him already.
     fn give(&self, turn: Turn) {
-        *self.turn.lock() = turn;
-        self.wake.notify_all();
+        let mut now = self.turn.lock();
+        if *now != Turn::Done {
+            *now = turn;
+            drop(now);
+            self.wake.notify_all();
+        }
     }
 
     /// True: lead. False: done.
