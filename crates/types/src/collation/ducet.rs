@@ -276,15 +276,21 @@ fn hash_weights(text: &[u8]) -> u64 {
 /// Appends the weights, two bytes each.
 pub(crate) fn sort_key(text: &[u8], out: &mut Vec<u8>) {
     if text.is_ascii() {
-        let mut end = out.len();
-        out.resize(end + text.len() * 2, 0);
-        for b in text {
+        let start = out.len();
+        out.resize(start + text.len() * 2, 0);
+        let mut ignorable = false;
+        for (to, b) in out[start..].chunks_exact_mut(2).zip(text) {
             let w = ASCII[*b as usize];
-            out[end..end + 2].copy_from_slice(&w.to_be_bytes());
-            // Ignorable characters are written over.
-            end += if w == 0 { 0 } else { 2 };
+            ignorable |= w == 0;
+            let [high, low] = w.to_be_bytes();
+            to[0] = high;
+            to[1] = low;
         }
-        out.truncate(end);
+        if ignorable {
+            let weights: Vec<u16> = text.iter().map(|b| ASCII[*b as usize]).filter(|w| *w != 0).collect();
+            out.truncate(start);
+            weights.iter().for_each(|w| out.extend_from_slice(&w.to_be_bytes()));
+        }
         return;
     }
     out.reserve(text.len() * 2);
