@@ -6,7 +6,7 @@
 //!   integers, dates, times          big-endian, sign bit flipped, as wide as the column
 //!   decimals                        the unscaled integer likewise, 16 or 32 bytes above 18 digits
 //!   floats                          IEEE bits, sign bit flipped; all bits flipped where negative
-//!   utf8mb4_0900_ai_ci              weights, two bytes each, none of them 0; then 0 0
+//!   utf8mb4_0900_ai_ci              weights: those of ASCII as one byte, others as three (see `AsciiWeights`); then 0
 //!   other PAD SPACE collations      sort key, which ends itself
 //!   binary, utf8mb4_0900_bin        the bytes with 0 as 0 1; then 0 0
 //!   DESC                            all bytes of the part inverted
@@ -15,6 +15,7 @@
 //! prefix of the key's. Equal keys are equal bytes exactly where MySQL's `=` says so. Strings cannot be read back.
 
 use catalog::{IndexDef, TableDef};
+use std::sync::LazyLock;
 use types::{Collation, I256, PhysType, SqlType, Value};
 use vector::{Chunk, Values};
 
@@ -204,8 +205,7 @@ impl Part {
     /// Text without what ends it. Not for PAD SPACE collations.
     fn put_text(&self, text: &[u8], out: &mut Vec<u8>) {
         if self.collation == Collation::Utf8mb4_0900AiCi {
-            self.collation.sort_key(text, out);
-            return;
+            return ASCII_WEIGHTS.put(text, out);
         }
         for &b in text {
             out.push(b);
@@ -277,7 +277,62 @@ impl Part {
                     self.collation.sort_key(text, out);
                 } else {
                     self.put_text(text, out);
-                    out.extend_from_slice(&[0, 0]);
+                    let end: &[u8] = if self.collation == Collation::Utf8mb4_0900AiCi { &[0] } else { &[0, 0] };
+                    out.extend_from_slice(end);
+                }
+            }
+        }
+    }
+}
+
+/// Weights of utf8mb4_0900_ai_ci as bytes of different number, in their order: most text is ASCII, and its keys are as
+/// long as it is.
+///
+/// ```text
+///   the n-th of ASCII's weights      2n + 2
+///   a weight above it, not ASCII's   2n + 3, then the weight's two bytes
+///   a weight below all of ASCII's    1, then the weight's two bytes
+/// ```
+struct AsciiWeights {
+    /// Ascending.
+    weights: Vec<u16>,
+    /// The code of each ASCII character; 0: it has no weight.
+    codes: [u8; 128],
+}
+
+static ASCII_WEIGHTS: LazyLock<AsciiWeights> = LazyLock::new(|| {
+    let weights_of = |c: u8| {
+        let mut key = Vec::new();
+        Collation::Utf8mb4_0900AiCi.sort_key(&[c], &mut key);
+        key.chunks_exact(2).map(|w| u16::from_be_bytes([w[0], w[1]])).collect::<Vec<_>>()
+    };
+    let mut weights: Vec<u16> = (0..128).flat_map(weights_of).collect();
+    weights.sort_unstable();
+    weights.dedup();
+    assert!(weights.len() * 2 + 1 < 256, "the codes of ASCII fit a byte");
+    let code = |c: usize| match weights_of(c as u8)[..] {
+        [] => 0,
+        [w] => weights.binary_search(&w).expect("it is among them") as u8 * 2 + 2,
+        _ => panic!("an ASCII character has one weight at most"),
+    };
+    let codes = std::array::from_fn(code);
+    AsciiWeights { weights, codes }
+});
+
+impl AsciiWeights {
+    fn put(&self, text: &[u8], out: &mut Vec<u8>) {
+        if text.is_ascii() {
+            out.extend(text.iter().map(|&c| self.codes[c as usize]).filter(|code| *code != 0));
+            return;
+        }
+        let mut key = Vec::new();
+        Collation::Utf8mb4_0900AiCi.sort_key(text, &mut key);
+        for weight in key.chunks_exact(2).map(|w| u16::from_be_bytes([w[0], w[1]])) {
+            match self.weights.binary_search(&weight) {
+                Ok(n) => out.push(n as u8 * 2 + 2),
+                Err(above) => {
+                    out.push(above as u8 * 2 + 1);
+                    out.extend_from_slice(&weight.to_be_bytes());
                 }
             }
         }

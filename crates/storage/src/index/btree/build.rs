@@ -7,7 +7,7 @@
 //! ```
 //! Leaves are filled to 15/16, so that the first entries to come do not split them all.
 
-use super::keys::{head_of, short_rest};
+use super::keys::{Reserve, head_of, short_rest};
 use super::node::Item;
 use super::{ROOT, Tree};
 use std::cmp::Ordering;
@@ -27,8 +27,15 @@ enum Kind {
 #[derive(Debug, Default)]
 struct VarEntries {
     /// Rests of long keys are offsets into `bytes`, to a length of 4 bytes and the bytes behind the head.
-    items: Vec<Item>,
+    items: Vec<VarItem>,
     bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct VarItem {
+    item: Item,
+    /// Bytes 8 to 15 of the key, as a number that orders as they do: sorting seldom looks into `bytes`.
+    second: u64,
 }
 
 const LONG_TAG: u64 = 0xFF;
@@ -52,7 +59,8 @@ impl Entries {
                     v.bytes.extend_from_slice(&key[8..]);
                     at << 8 | LONG_TAG
                 });
-                v.items.push(Item { head: head_of(key), rest, row });
+                let second = head_of(key.get(8..).unwrap_or_default());
+                v.items.push(VarItem { item: Item { head: head_of(key), rest, row }, second });
             }
         }
     }
@@ -74,7 +82,13 @@ fn long_rest(rest: u64, bytes: &[u8]) -> Option<&[u8]> {
     Some(&bytes[at + 4..at + 4 + len])
 }
 
-fn compare(a: &Item, a_bytes: &[u8], b: &Item, b_bytes: &[u8]) -> Ordering {
+#[inline]
+fn compare(a: &VarItem, a_bytes: &[u8], b: &VarItem, b_bytes: &[u8]) -> Ordering {
+    let order = a.item.head.cmp(&b.item.head).then(a.second.cmp(&b.second));
+    order.then_with(|| compare_rests(&a.item, a_bytes, &b.item, b_bytes))
+}
+
+fn compare_rests(a: &Item, a_bytes: &[u8], b: &Item, b_bytes: &[u8]) -> Ordering {
     let rests = || match (long_rest(a.rest, a_bytes), long_rest(b.rest, b_bytes)) {
         (None, None) => a.rest.cmp(&b.rest),
         (Some(a), Some(b)) => a.cmp(b),
@@ -82,7 +96,7 @@ fn compare(a: &Item, a_bytes: &[u8], b: &Item, b_bytes: &[u8]) -> Ordering {
         (None, Some(b)) => a.rest.to_be_bytes()[..7].cmp(&b[..7]).then(Ordering::Less),
         (Some(a), None) => a[..7].cmp(&b.rest.to_be_bytes()[..7]).then(Ordering::Greater),
     };
-    a.head.cmp(&b.head).then_with(rests).then_with(|| a.row.cmp(&b.row))
+    rests().then_with(|| a.row.cmp(&b.row))
 }
 
 /// Sorted entries, for merging.
@@ -90,7 +104,7 @@ trait Run: Sync {
     fn len(&self) -> usize;
     fn compare(&self, i: usize, other: &Self, j: usize) -> Ordering;
     /// The entry as one of the tree's.
-    fn item(&self, i: usize, tree: &Tree) -> Item;
+    fn item(&self, i: usize, tree: &Tree, reserve: &mut Reserve) -> Item;
 }
 
 impl Run for Vec<u128> {
@@ -104,7 +118,7 @@ impl Run for Vec<u128> {
     }
 
     #[inline]
-    fn item(&self, i: usize, _: &Tree) -> Item {
+    fn item(&self, i: usize, _: &Tree, _: &mut Reserve) -> Item {
         Item { head: (self[i] >> 64) as u64, rest: 0, row: self[i] as u64 }
     }
 }
@@ -118,10 +132,10 @@ impl Run for VarEntries {
         compare(&self.items[i], &self.bytes, &other.items[j], &other.bytes)
     }
 
-    fn item(&self, i: usize, tree: &Tree) -> Item {
-        let item = self.items[i];
+    fn item(&self, i: usize, tree: &Tree, reserve: &mut Reserve) -> Item {
+        let item = self.items[i].item;
         match long_rest(item.rest, &self.bytes) {
-            Some(bytes) => Item { rest: tree.heap.store_long(bytes), ..item },
+            Some(bytes) => Item { rest: tree.heap.store_in_bulk(reserve, bytes), ..item },
             None => item,
         }
     }
@@ -175,7 +189,7 @@ impl Tree {
     /// Merges a range of each run into leaves.
     fn merge_runs<R: Run>(&self, runs: &[R], mut ranges: Vec<Range<usize>>) -> Vec<u64> {
         let fill = (self.leaf.cap * 15 / 16).max(1);
-        let mut leaves = Vec::new();
+        let (mut leaves, mut reserve) = (Vec::new(), Reserve::default());
         let (mut leaf, mut count, mut total) = (None, 0, 0);
         let mut last: Option<(usize, usize)> = None;
         loop {
@@ -200,7 +214,7 @@ impl Tree {
                 (leaf, count) = (Some(node), 0);
             }
             let node = leaf.expect("made above");
-            node.set_item(&self.leaf, count, runs[r].item(i, self));
+            node.set_item(&self.leaf, count, runs[r].item(i, self, &mut reserve));
             count += 1;
             total += 1;
             node.set_meta(count, 0);

@@ -70,6 +70,15 @@ impl<'a> Target<'a> {
     }
 }
 
+/// Space that a builder has taken for blocks to come.
+#[derive(Debug, Default)]
+pub struct Reserve {
+    next: u64,
+    end: u64,
+}
+
+const RESERVE_WORDS: usize = 1 << 10;
+
 /// Blocks of long keys.
 #[derive(Debug)]
 pub struct KeyHeap {
@@ -102,7 +111,7 @@ impl KeyHeap {
     }
 
     /// The rest word of a long key, given what is behind its head.
-    pub fn store_long(&self, bytes: &[u8]) -> u64 {
+    fn store_long(&self, bytes: &[u8]) -> u64 {
         let n = block_words(bytes.len());
         let address = {
             let mut space = self.space.lock();
@@ -118,12 +127,32 @@ impl KeyHeap {
         };
         // Who reads one of these words by a stale reference shall then see that the node it came from has changed.
         fence(Memory::Release);
-        let words = self.words.get(address, n).expect("just made usable");
+        self.write_block(address, bytes)
+    }
+
+    fn write_block(&self, address: u64, bytes: &[u8]) -> u64 {
+        let words = self.words.get(address, block_words(bytes.len())).expect("made usable before");
         words[0].store(bytes.len() as u64, Memory::Relaxed);
         for (word, chunk) in words[1..].iter().zip(bytes.chunks(8)) {
             word.store(word_of(chunk), Memory::Relaxed);
         }
         address << 8 | BLOCK_TAG
+    }
+
+    /// Like `store_long`, for a tree that nobody reads yet: takes space for many keys at once.
+    pub fn store_in_bulk(&self, reserve: &mut Reserve, bytes: &[u8]) -> u64 {
+        let n = block_words(bytes.len());
+        if ((reserve.end - reserve.next) as usize) < n {
+            let words = n.max(RESERVE_WORDS);
+            let mut space = self.space.lock();
+            reserve.next = self.words.grow(space.next, words);
+            reserve.end = reserve.next + words as u64;
+            space.next = reserve.end;
+            space.words_used += words;
+        }
+        let address = reserve.next;
+        reserve.next += n as u64;
+        self.write_block(address, bytes)
     }
 
     /// Gives back what `store` took.
