@@ -291,6 +291,7 @@ impl UniqueIndex {
     /// Makes all rows of a leaf just attached by `txn` findable, and checks them for conflicts. A row whose key exists is
     /// error 1062, or with `ignore` one of the two is dropped: the later one in the load's input, else the new one. Appends
     /// the dropped rows to `dropped`.
+    #[expect(clippy::too_many_arguments)]
     pub fn enter_leaf(
         &self,
         txns: &TxnManager,
@@ -344,11 +345,11 @@ impl UniqueIndex {
                         // The shard's latch does not keep out a thread that drops the same row for another index.
                         let mut state = rows.heap.slot(leaf_no).expect("it was just found").write();
                         if state.leaf_mut().is_some_and(|leaf| leaf.kill(slot)) {
-                            dropped.push((later, Error::dup_entry(self.spec.text(key), &self.name())));
+                            dropped.push((later, Error::dup_entry(self.spec.text(key), self.name())));
                         }
                         // If it was the other one, the next round finds the key free.
                     }
-                    Conflict::Duplicate(_) => return Err(Error::dup_entry(self.spec.text(key), &self.name())),
+                    Conflict::Duplicate(_) => return Err(Error::dup_entry(self.spec.text(key), self.name())),
                     Conflict::Wait(owner) => {
                         drop(shard);
                         wait.on(&[owner], || format!("key {} of index {}", self.spec.text(key), self.name()))?;

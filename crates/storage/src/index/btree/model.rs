@@ -24,14 +24,18 @@ fn start(long: bool, keys: impl Iterator<Item = u64>) -> Arc<Tree> {
 
 fn walk(tree: &Tree, reverse: bool) -> Vec<u64> {
     let mut out = Candidates::default();
-    if reverse {
-        while tree.backward(out.last(), &[], 2, &mut out) {}
-    } else {
-        let mut from = (Vec::new(), 0);
-        while tree.forward((&from.0, from.1), None, 2, &mut out) {
-            let (key, row) = out.last().expect("more were promised");
-            from = (key.to_vec(), row + 1);
+    let mut last: Option<(Vec<u8>, u64)> = None;
+    loop {
+        let more = match (&last, reverse) {
+            (None, true) => tree.backward(None, &[], 2, &mut out),
+            (Some((key, row)), true) => tree.backward(Some((key, *row)), &[], 2, &mut out),
+            (None, false) => tree.forward((&[], 0), None, 2, &mut out),
+            (Some((key, row)), false) => tree.forward((key, row + 1), None, 2, &mut out),
+        };
+        if !more {
+            break;
         }
+        last = out.last().map(|(key, row)| (key.to_vec(), row));
     }
     let number = |i: usize| u64::from_be_bytes(out.key(i)[..8].try_into().expect("eight bytes"));
     let mut keys: Vec<u64> = (0..out.len()).map(number).collect();
