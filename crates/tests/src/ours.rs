@@ -62,6 +62,11 @@ impl Ours {
         Ours { db: self.db.clone(), session: self.db.session("root", "localhost") }
     }
 
+    /// Another session of a database.
+    pub fn session_of(db: &Arc<Database>) -> Ours {
+        Ours { session: db.session("root", "localhost"), db: db.clone() }
+    }
+
     pub fn database(&self) -> &Arc<Database> {
         &self.db
     }

@@ -23,6 +23,17 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         use Statement::*;
+        let altered = match statement {
+            AlterTable(a) => Some(&a.name),
+            CreateIndex(c) => Some(&c.table),
+            DropIndex(d) => Some(&d.table),
+            _ => None,
+        };
+        if let Some(name) = altered
+            && self.resolve_name(name).is_ok_and(|(s, n)| self.temporary().get(&s, &n).is_some())
+        {
+            return Err(Error::not_supported("ALTER of a temporary table"));
+        }
         let affected = match statement {
             CreateDatabase(c) => self.create_database(c)?,
             AlterDatabase(a) => self.alter_database(a)?,
@@ -135,13 +146,13 @@ impl Session {
     }
 
     fn create_table(&mut self, c: &ast::CreateTable, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
-        if c.temporary {
-            return Err(Error::not_supported("temporary tables"));
-        }
         let (schema, name) = self.resolve_name(&c.name)?;
         check_name(&name, || Error::wrong_table_name(&name))?;
         self.check_user_schema(&schema)?;
-        let exists = catalog::CatalogReader::relation(self, &schema, &name).is_some();
+        let exists = match c.temporary {
+            true => self.temporary().get(&schema, &name).is_some(),
+            false => catalog::CatalogReader::relation(self.db().catalog(), &schema, &name).is_some(),
+        };
         if exists {
             if !c.if_not_exists {
                 return Err(Error::table_exists(&name));
@@ -161,10 +172,11 @@ impl Session {
                     check.name = format!("{name}_chk_{}", i + 1).into();
                 }
                 def.foreign_keys.clear();
+                def.temporary = c.temporary;
                 (def.id, def.created_at) = (id, self.now_us() / 1_000_000);
                 (def, None)
             }
-            CreateTableBody::Define(body) => self.define_table(id, &schema, &name, body)?,
+            CreateTableBody::Define(body) => self.define_table(id, &schema, &name, body, c.temporary)?,
         };
         let auto_start = match &c.body {
             CreateTableBody::Define(body) => body.options.iter().find_map(|o| match o {
@@ -189,6 +201,10 @@ impl Session {
         self.db().store().create_table(def.clone());
         let filled = self.fill_table(&def, query);
         let published = filled.and_then(|rows| {
+            if def.temporary {
+                self.add_temporary(def.clone());
+                return Ok(rows);
+            }
             self.insert_relation(&def, c.if_not_exists)?;
             Ok(rows)
         });
@@ -210,6 +226,7 @@ impl Session {
         schema: &str,
         name: &str,
         body: &ast::TableDef,
+        temporary: bool,
     ) -> Result<(TableDef, Option<crate::dml::source::BoundSource>)> {
         let default_engine = match self.vars().text("default_storage_engine") {
             "MEMORY" => TableEngine::Memory,
@@ -221,7 +238,7 @@ impl Session {
         }
         let source = body.query.as_deref().map(|q| self.bind_source(q)).transpose()?;
         let extra = source.as_ref().map(|s| s.columns()).transpose()?.unwrap_or_default();
-        let def = define::table(self, id, schema, name, body, &options, extra, false)?;
+        let def = define::table(self, id, schema, name, body, &options, extra, temporary)?;
         Ok((def, source))
     }
 
@@ -248,6 +265,10 @@ impl Session {
         if let Some(n) = auto_start {
             table.set_auto_increment(n);
         }
+        if def.temporary {
+            self.add_temporary(def.clone());
+            return Ok(());
+        }
         let result = self.insert_relation(def, if_not_exists);
         if result.is_err() || !self.is_published(def) {
             self.db().store().drop_table(def.id);
@@ -256,7 +277,8 @@ impl Session {
     }
 
     fn is_published(&self, def: &TableDef) -> bool {
-        matches!(catalog::CatalogReader::relation(self, &def.schema, &def.name), Some(Relation::Table(t)) if t.id == def.id)
+        let published = catalog::CatalogReader::relation(self.db().catalog(), &def.schema, &def.name);
+        matches!(published, Some(Relation::Table(t)) if t.id == def.id)
     }
 
     /// Adds the definition to its schema; 1050 if someone was faster.
@@ -277,10 +299,14 @@ impl Session {
 
     fn drop_tables(&mut self, d: &ast::DropTable) -> Result<u64> {
         let mut missing = Vec::new();
-        let mut found = Vec::new();
+        let (mut found, mut temporary) = (Vec::new(), Vec::new());
         for name in &d.tables {
             let (schema, table) = self.resolve_name(name)?;
             self.check_user_schema(&schema)?;
+            if self.temporary().get(&schema, &table).is_some() {
+                temporary.push((schema, table));
+                continue;
+            }
             match catalog::CatalogReader::relation(self, &schema, &table) {
                 Some(Relation::Table(_)) if !d.temporary => found.push((schema, table)),
                 _ => missing.push(format!("{schema}.{table}")),
@@ -293,6 +319,12 @@ impl Session {
             self.note(Error::bad_table(m));
         }
         self.check_no_reference_left(&found)?;
+        for (schema, table) in &temporary {
+            self.drop_temporary(schema, table);
+        }
+        if found.is_empty() {
+            return Ok(0);
+        }
         let dropped: Vec<Relation> = self
             .db()
             .catalog()

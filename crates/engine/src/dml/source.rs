@@ -1,6 +1,6 @@
 //! A query as a source of rows for a table.
 
-use super::writer::{RowWriter, WriteMode, Written};
+use super::writer::{RowWriter, WriteMode, Written, check_not_generated};
 use crate::query::Runner;
 use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, TableDef};
@@ -128,10 +128,13 @@ impl Session {
             let idx = def.column_idx(name).unwrap_or(extra + columns.len());
             columns.push(idx);
         }
+        check_not_generated(def, &columns)?;
         let (txn, savepoint) = self.begin_change()?;
         let result = self.write_source(def, &columns, source, &txn, WriteMode::plain());
         let written = self.end_change(savepoint, result)?;
-        self.commit()?;
+        if !def.temporary {
+            self.commit()?;
+        }
         Ok(written.copied)
     }
 }

@@ -79,6 +79,8 @@ struct AutoIncrement {
     /// Values taken from the table's counter and not used yet: the next one, and how many.
     next: u64,
     left: u64,
+    /// The greatest value that a row came with.
+    greatest_given: u64,
     /// A row may turn out not to be inserted; the next one then gets the value generated for it.
     left_over: bool,
     /// Of each row of the batch: the value, and whether it was generated.
@@ -128,6 +130,7 @@ impl<'s> RowWriter<'s> {
             offset: if offset > step { 1 } else { offset },
             next: 0,
             left: 0,
+            greatest_given: 0,
             left_over: mode.ignore || matches!(mode.on_duplicate, OnDuplicate::Update(_)),
             values: Vec::new(),
         });
@@ -158,20 +161,13 @@ impl<'s> RowWriter<'s> {
     /// Adds a row. `None` stands for DEFAULT.
     pub fn push(&mut self, row: &[Option<(Value, SqlType)>]) -> Result<()> {
         self.row_number += 1;
-        self.row.clear();
-        for i in 0..self.sources.len() {
-            let value = match self.value(i, row) {
-                Ok(v) => v,
-                Err(e) => {
-                    // The rows before come first: one of them may fail for another reason.
-                    if let Some(a) = &mut self.auto {
-                        a.values.truncate(self.builders[0].len());
-                    }
-                    self.flush()?;
-                    return Err(e);
-                }
-            };
-            self.row.push(value);
+        if let Err(e) = self.convert_row(row) {
+            // The rows before come first: one of them may fail for another reason.
+            if let Some(a) = &mut self.auto {
+                a.values.truncate(self.builders[0].len());
+            }
+            self.flush()?;
+            return Err(e);
         }
         for (b, v) in self.builders.iter_mut().zip(&self.row) {
             b.push(v);
@@ -184,16 +180,29 @@ impl<'s> RowWriter<'s> {
         Ok(())
     }
 
+    fn convert_row(&mut self, row: &[Option<(Value, SqlType)>]) -> Result<()> {
+        self.row.clear();
+        for i in 0..self.sources.len() {
+            let value = self.value(i, row)?;
+            self.row.push(value);
+        }
+        // A row that has faults takes no generated value.
+        if let Some(column) = self.auto.as_ref().map(|a| a.column) {
+            let given = std::mem::replace(&mut self.row[column], Value::Null);
+            self.row[column] = self.auto_increment(column, given)?;
+        }
+        Ok(())
+    }
+
     fn value(&mut self, i: usize, row: &[Option<(Value, SqlType)>]) -> Result<Value> {
-        let value = match self.sources[i] {
+        match self.sources[i] {
             Source::Given(p) => match &row[p] {
-                Some((v, ty)) => self.convert(i, v, ty)?,
-                None => self.default(i)?,
+                Some((v, ty)) => self.convert(i, v, ty),
+                None => self.default(i),
             },
-            Source::Default => self.default(i)?,
-            Source::Generated => Value::Null,
-        };
-        if self.auto.as_ref().is_some_and(|a| a.column == i) { self.auto_increment(i, value) } else { Ok(value) }
+            Source::Default => self.default(i),
+            Source::Generated => Ok(Value::Null),
+        }
     }
 
     fn convert(&self, i: usize, value: &Value, ty: &SqlType) -> Result<Value> {
@@ -250,7 +259,7 @@ impl<'s> RowWriter<'s> {
         if given != 0 || (zero_is_value && !value.is_null()) {
             if given > 0 {
                 let given = u64::try_from(given).unwrap_or(u64::MAX);
-                self.writer.table().observe_auto_increment(given);
+                a.greatest_given = a.greatest_given.max(given);
                 if given >= a.next {
                     a.left = 0;
                 }
@@ -259,6 +268,8 @@ impl<'s> RowWriter<'s> {
             return Ok(value);
         }
         if a.left == 0 {
+            // The table learns of given values when their rows are in it; those of this batch are not yet.
+            self.writer.table().observe_auto_increment(a.greatest_given);
             a.left = self.mode.expected_rows.max(1);
             // Of `step` consecutive values exactly one is offset modulo step.
             let first = self.writer.table().reserve_auto_increment(a.step.saturating_mul(a.left));

@@ -126,6 +126,9 @@ impl CatalogReader for Session {
         if schema.eq_ignore_ascii_case("information_schema") {
             return information_schema::relation(name);
         }
+        if let Some(t) = self.temporary().get(schema, name) {
+            return Some(Relation::Table(t.clone()));
+        }
         if let Err(e) = self.lock_named(schema, name) {
             self.locks.fail(e);
             return None;

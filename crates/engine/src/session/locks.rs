@@ -98,7 +98,7 @@ impl Session {
 
     /// Whether statements may be answered by kept plans, which know only the common locks.
     pub(crate) fn has_plain_locks(&self) -> bool {
-        !self.locks.tables_locked && self.isolation() != Isolation::Serializable
+        !self.locks.tables_locked && self.isolation() != Isolation::Serializable && self.temporary().is_empty()
     }
 
     /// Locks a table that a kept plan reads, or changes.
@@ -214,6 +214,13 @@ impl Session {
         Ok(())
     }
 
+    /// Names that stand for temporary tables need no locks.
+    fn permanent<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Vec<&'n ObjectName> {
+        let is_temporary =
+            |n: &ObjectName| self.resolve_name(n).is_ok_and(|(s, n)| self.temporary().get(&s, &n).is_some());
+        names.into_iter().filter(|n| !is_temporary(n)).collect()
+    }
+
     fn lock_names_for_ddl<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Result<()> {
         let mut resolved = Vec::new();
         for name in names {
@@ -233,7 +240,7 @@ impl Session {
     /// ALTER TABLE and the like: others go on using the table as LOCK = allows, until the result is published.
     fn lock_for_alter(&self, name: &ObjectName, lock: Option<ast::AlterLock>) -> Result<()> {
         let Ok(pair) = self.resolve_name(name) else { return Ok(()) };
-        if is_virtual(&pair.0) {
+        if is_virtual(&pair.0) || self.temporary().get(&pair.0, &pair.1).is_some() {
             return Ok(());
         }
         let names = [pair];
@@ -249,7 +256,9 @@ impl Session {
 
     fn lock_names_for_write<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Result<()> {
         for name in names {
-            if let Ok((schema, name)) = self.resolve_name(name) {
+            if let Ok((schema, name)) = self.resolve_name(name)
+                && self.temporary().get(&schema, &name).is_none()
+            {
                 self.lock_table_for_write(&schema, &name)?;
             }
         }
@@ -275,9 +284,9 @@ impl Session {
             Update(u) => self.lock_names_for_write(tables_of(&u.tables)),
             Delete(d) => self.lock_names_for_write(tables_of(&d.from)),
             CreateTable(c) if !c.temporary => self.lock_names_for_ddl([&c.name]),
-            DropTable(d) if !d.temporary => self.lock_names_for_ddl(&d.tables),
+            DropTable(d) if !d.temporary => self.lock_names_for_ddl(self.permanent(&d.tables)),
             RenameTable(pairs) => self.lock_names_for_ddl(pairs.iter().flat_map(|(from, to)| [from, to])),
-            Truncate(name) => self.lock_names_for_ddl([name]),
+            Truncate(name) => self.lock_names_for_ddl(self.permanent([name])),
             CreateView(v) => self.lock_names_for_ddl([&v.name]),
             DropView(d) => self.lock_names_for_ddl(&d.views),
             AlterTable(a) => {

@@ -7,6 +7,7 @@
 //! - [`dispatch`]: one arm a statement.
 //! - [`set`]: SET, SET NAMES, SET TRANSACTION.
 //! - [`facts`]: what expressions and information_schema may ask the session.
+//! - [`temporary`]: temporary tables.
 //! - [`txn`]: the open transaction, if any.
 //! - [`locks`]: metadata locks, LOCK TABLES, GET_LOCK.
 //!
@@ -19,6 +20,7 @@ mod dispatch;
 mod facts;
 mod locks;
 mod set;
+mod temporary;
 mod txn;
 mod users;
 
@@ -64,6 +66,7 @@ pub struct Session {
     /// Microseconds since 1970 at which the running statement began.
     statement_time_us: i64,
     txn: Option<Transaction>,
+    temporary: temporary::TemporaryTables,
     prepared: PreparedStatements,
     /// Values of the running statement's parameters.
     params: Arc<[(Value, SqlType)]>,
@@ -110,6 +113,7 @@ impl Session {
             reports_found_rows: false,
             statement_time_us: 0,
             txn: None,
+            temporary: Default::default(),
             prepared: PreparedStatements::default(),
             params: Arc::default(),
             param_types: None,
@@ -401,6 +405,7 @@ impl Session {
     /// COM_RESET_CONNECTION: everything but the user and the connection as at the start.
     pub fn reset(&mut self) {
         self.rollback_quietly();
+        self.drop_all_temporary();
         self.prepared.clear();
         self.release_all_locks();
         self.next_txn = NextTransaction::default();
@@ -424,6 +429,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.rollback_quietly();
+        self.drop_all_temporary();
         self.db.mdl().remove_owner(&self.locks.owner);
     }
 }
