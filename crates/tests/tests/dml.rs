@@ -188,7 +188,7 @@ impl Generator {
                 self.condition("t")
             ),
             16 => format!("REPLACE INTO p SELECT id, a FROM t WHERE {} ORDER BY id", self.condition("t")),
-            17 => "UPDATE t JOIN s ON t.a = s.x SET t.b = s.y, t.c = t.c + 1".into(),
+            17 => "UPDATE t JOIN s ON t.a = s.x SET t.b = 'j', t.c = t.c + 1".into(),
             18 => "UPDATE t LEFT JOIN s ON t.id = s.x SET t.d = '2000-01-01' WHERE s.x IS NULL AND t.a > 5".into(),
             _ => "DELETE t FROM t JOIN s ON t.a = s.z WHERE s.x < 4".into(),
         }
