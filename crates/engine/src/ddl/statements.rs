@@ -253,7 +253,7 @@ impl Session {
         let parsed = parser::parse_single(text, &parser::ParseOptions::default())?;
         match &parsed.statement {
             Statement::CreateTable(c) => match &c.body {
-                CreateTableBody::Define(body) => Ok(self.define_table(id, schema, name, body)?.0),
+                CreateTableBody::Define(body) => Ok(self.define_table(id, schema, name, body, false)?.0),
                 CreateTableBody::Like(_) => Err(Error::internal("a definition refers to another")),
             },
             _ => Err(Error::internal("not a table's definition")),
