@@ -165,9 +165,14 @@ impl Generator {
         let ignore = if self.0.chance(20) { " IGNORE" } else { "" };
         let order = Self::order(table);
         let desc = if self.0.chance(40) { " DESC" } else { "" };
-        let order = if table == "s" { order.replace(", ", &format!("{desc}, ")) + desc } else { format!("{order}{desc}") };
+        let order =
+            if table == "s" { order.replace(", ", &format!("{desc}, ")) + desc } else { format!("{order}{desc}") };
         let limit = if self.0.chance(20) { format!(" LIMIT {}", self.0.next(3)) } else { String::new() };
-        format!("UPDATE{ignore} {table} SET {} WHERE {} ORDER BY {order}{limit}", sets.join(", "), self.condition(table))
+        format!(
+            "UPDATE{ignore} {table} SET {} WHERE {} ORDER BY {order}{limit}",
+            sets.join(", "),
+            self.condition(table)
+        )
     }
 
     fn delete(&mut self, table: &str) -> String {
@@ -225,7 +230,8 @@ fn run_seed(seed: u64, statements: usize, theirs: &mut MariaDb, leaf_rows: Optio
         assert_eq!(code(&our), code(&their), "{}\nours {our:?}\ntheirs {their:?}", at());
         let count = "SELECT ROW_COUNT()";
         assert_eq!(ours.run(count), theirs.run(count), "affected rows, {}", at());
-        let counter = "SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'g' AND TABLE_NAME = 't'";
+        let counter =
+            "SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'g' AND TABLE_NAME = 't'";
         let (our_next, their_next) = (ours.run(counter), theirs.run(counter));
         if our_next != their_next {
             // How many values go to waste with rows that are refused is nobody's promise.

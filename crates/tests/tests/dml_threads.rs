@@ -68,7 +68,8 @@ fn no_update_is_lost() {
             if i % 2 == 0 {
                 while s.run(sql).is_err_and(|e| e.0 == 1213) {}
             } else {
-                transaction(s, &[sql.to_string(), "UPDATE c SET m = m + 1 WHERE id = 2".to_string()]).expect("no fault");
+                transaction(s, &[sql.to_string(), "UPDATE c SET m = m + 1 WHERE id = 2".to_string()])
+                    .expect("no fault");
             }
         }
     });
@@ -140,7 +141,9 @@ fn no_history_leaves_an_orphan() {
         }
     });
     for child in ["c1", "c2", "c3"] {
-        let orphans = format!("SELECT COUNT(*) FROM {child} LEFT JOIN p ON {child}.p = p.id WHERE {child}.p IS NOT NULL AND p.id IS NULL");
+        let orphans = format!(
+            "SELECT COUNT(*) FROM {child} LEFT JOIN p ON {child}.p = p.id WHERE {child}.p IS NOT NULL AND p.id IS NULL"
+        );
         assert_eq!(one(&mut ours, &orphans), 0, "{child}");
     }
 }
