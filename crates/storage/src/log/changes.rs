@@ -72,6 +72,8 @@ fn put_op(kind: OpKind, table: u64, leaf_no: u64, slot: usize, out: &mut Vec<u8>
 
 /// Leaves of a load are compressed so many at a time.
 const LEAVES_A_ROUND: usize = 256;
+/// Fewer leaves than twice this are encoded by the committing thread alone.
+const LEAVES_A_THREAD: usize = 8;
 
 /// What a transaction made of a row, all in all.
 enum Net {
@@ -133,7 +135,11 @@ impl Table {
 
     /// Images of a load. Compressing them takes about as long as loading, so all cores help.
     fn put_leaf_ops(&self, leaves: &[u64], out: &mut Images) {
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(leaves.len() / 8);
+        // Asking for the cores reads files: not for a commit of some rows.
+        let threads = match leaves.len() / LEAVES_A_THREAD {
+            0 | 1 => 1,
+            worth => std::thread::available_parallelism().map_or(1, |n| n.get()).min(worth),
+        };
         for round in leaves.chunks(LEAVES_A_ROUND) {
             if threads < 2 {
                 round.iter().for_each(|leaf_no| self.put_leaf_op(*leaf_no, out.buffer()));
