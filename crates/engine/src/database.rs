@@ -9,6 +9,7 @@ use crate::prepared::PreparedSlot;
 use crate::process::{Process, ProcessList};
 use crate::session::Session;
 use crate::status::GlobalStatus;
+use crate::timer::Timer;
 use crate::variables::GlobalVars;
 use catalog::{Catalog, SchemaDef};
 use executor::{MemoryAccountant, WorkerPool};
@@ -62,6 +63,7 @@ pub struct Database {
     catalog: Catalog,
     store: Store,
     mdl: Mdl,
+    timer: Timer,
     pool: WorkerPool,
     memory: Arc<MemoryAccountant>,
     variables: GlobalVars,
@@ -125,6 +127,7 @@ impl Database {
         let db = Database {
             catalog,
             mdl: Mdl::new(store.txns().clone()),
+            timer: Timer::default(),
             store,
             pool: WorkerPool::new(options.workers.unwrap_or(cores - 1)),
             memory: MemoryAccountant::new(memory_bytes),
@@ -139,6 +142,7 @@ impl Database {
             spill_dir,
             background: Mutex::new(background),
         };
+        db.apply_variable("innodb_deadlock_detect");
         Ok(Arc::new(db))
     }
 
@@ -154,6 +158,9 @@ impl Database {
 
     /// A global variable was set: what it steers follows.
     pub(crate) fn apply_variable(&self, name: &str) {
+        if name == "innodb_deadlock_detect" {
+            return self.store.txns().waits().set_detection(self.variables.by_name(name).as_deref() == Some("ON"));
+        }
         let Some(durable) = self.store.durable() else { return };
         match name {
             "innodb_flush_log_at_trx_commit" => durable.redo().set_mode(flush_mode(&self.variables)),
@@ -180,6 +187,11 @@ impl Database {
 
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Ends statements that run too long.
+    pub(crate) fn timer(&self) -> &Timer {
+        &self.timer
     }
 
     /// Metadata locks.

@@ -28,6 +28,7 @@ mod session;
 mod show;
 mod sink;
 mod status;
+mod timer;
 mod variables;
 
 pub use accounts::{Account, Accounts, AuthPlugin};

@@ -4,6 +4,7 @@
 //! The request is one atomic byte, so that a running query can look at it as often as it likes.
 //!
 //! ```text
+//!   none -> Timeout     max_execution_time; forgotten when the statement ends
 //!   none -> Query       KILL QUERY; forgotten when the next statement begins
 //!   any  -> Connection  KILL CONNECTION     \
 //!   any  -> Shutdown    the server stops     } final: the connection ends
@@ -23,20 +24,24 @@ use types::{Error, Result};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Kill {
-    Query = 1,
-    Connection = 2,
-    Shutdown = 3,
-    Gone = 4,
+    /// The statement's time is up.
+    Timeout = 1,
+    Query = 2,
+    Connection = 3,
+    Shutdown = 4,
+    Gone = 5,
 }
 
 impl Kill {
     fn from_u8(byte: u8) -> Option<Kill> {
-        [Kill::Query, Kill::Connection, Kill::Shutdown, Kill::Gone].into_iter().find(|kill| *kill as u8 == byte)
+        [Kill::Timeout, Kill::Query, Kill::Connection, Kill::Shutdown, Kill::Gone]
+            .into_iter()
+            .find(|kill| *kill as u8 == byte)
     }
 
     /// The connection is to end, not only its query.
     pub fn is_final(self) -> bool {
-        self != Kill::Query
+        self > Kill::Query
     }
 }
 
@@ -151,6 +156,7 @@ impl Process {
     pub fn check_killed(&self) -> Result<()> {
         match self.killed() {
             None => Ok(()),
+            Some(Kill::Timeout) => Err(Error::query_timeout()),
             Some(Kill::Shutdown) => Err(Error::server_shutdown()),
             Some(Kill::Query | Kill::Connection | Kill::Gone) => Err(Error::query_interrupted()),
         }
@@ -161,6 +167,13 @@ impl Process {
         self.kill.fetch_max(kill as u8, Ordering::SeqCst);
         self.stop.store(true, Ordering::SeqCst);
         self.wakers.lock().iter().for_each(|wake| wake(kill));
+    }
+
+    /// The statement whose time may have been up has ended.
+    pub fn forget_timeout(&self) {
+        if self.kill.compare_exchange(Kill::Timeout as u8, 0, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            self.stop.store(self.kill.load(Ordering::SeqCst) != 0, Ordering::SeqCst);
+        }
     }
 
     /// `wake` is called with each kill, by the killer's thread; it must not block.

@@ -162,3 +162,80 @@ fn named_locks() {
     drop(b);
     assert_eq!(a.ok("SELECT IS_FREE_LOCK('one')"), ["1"]);
 }
+
+#[test]
+fn locks_are_shown() {
+    let db = database();
+    let (mut a, b) = (Client::new(&db), Remote::new(&db));
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY, v INT)");
+    a.ok("INSERT INTO t VALUES (1, 10), (2, 20)");
+    a.ok("BEGIN");
+    a.ok("UPDATE t SET v = 11 WHERE id = 1");
+    a.ok("SELECT * FROM t WHERE id = 2 FOR SHARE");
+    b.start("UPDATE t SET v = 12 WHERE id = 1");
+    assert!(b.blocks());
+    let (mine, other) = (a.session.process().id(), b.process_id);
+    assert_eq!(
+        a.ok("SELECT trx_mysql_thread_id, trx_state, trx_isolation_level FROM information_schema.innodb_trx"),
+        [format!("{mine},RUNNING,REPEATABLE READ"), format!("{other},LOCK WAIT,REPEATABLE READ")]
+    );
+    assert_eq!(
+        a.ok("SELECT THREAD_ID, OBJECT_SCHEMA, OBJECT_NAME, LOCK_MODE, LOCK_STATUS, LOCK_DATA \
+              FROM performance_schema.data_locks ORDER BY 1, 6"),
+        [
+            format!("{mine},d,t,X,REC_NOT_GAP,GRANTED,1"),
+            format!("{mine},d,t,S,REC_NOT_GAP,GRANTED,2"),
+            format!("{other},d,t,X,REC_NOT_GAP,WAITING,1"),
+        ]
+    );
+    assert_eq!(
+        a.ok("SELECT w.REQUESTING_THREAD_ID, w.BLOCKING_THREAD_ID, l.LOCK_STATUS FROM performance_schema.data_lock_waits w \
+              JOIN performance_schema.data_locks l ON l.ENGINE_LOCK_ID = w.BLOCKING_ENGINE_LOCK_ID"),
+        [format!("{other},{mine},GRANTED")]
+    );
+    assert_eq!(
+        a.ok("SELECT waiting_pid, blocking_pid, locked_table, waiting_query FROM sys.innodb_lock_waits"),
+        [format!("{other},{mine},`d`.`t`,UPDATE t SET v = 12 WHERE id = 1")]
+    );
+    let locks = "SELECT OBJECT_NAME, LOCK_TYPE, LOCK_STATUS FROM performance_schema.metadata_locks \
+                 WHERE OBJECT_TYPE = 'TABLE' AND OWNER_THREAD_ID = CONNECTION_ID()";
+    assert!(a.ok(locks).contains(&"t,SHARED_WRITE,GRANTED".to_owned()));
+    let status = a.ok("SHOW ENGINE INNODB STATUS").concat();
+    assert!(status.contains("EXCLUSIVE lock on row 1 of table d.t"), "{status}");
+    // A deadlock, and what is told of it.
+    a.ok("ROLLBACK");
+    b.answer().expect("a is through");
+    b.ok("BEGIN");
+    b.ok("UPDATE t SET v = 1 WHERE id = 1");
+    b.ok("UPDATE t SET v = 2 WHERE id = 1");
+    a.ok("BEGIN");
+    a.ok("UPDATE t SET v = 2 WHERE id = 2");
+    b.start("UPDATE t SET v = 1 WHERE id = 2");
+    assert!(b.blocks());
+    assert_eq!(a.err("UPDATE t SET v = 2 WHERE id = 1"), 1213);
+    b.answer().expect("the other was the victim");
+    let status = a.ok("SHOW ENGINE INNODB STATUS").concat();
+    assert!(status.contains("LATEST DETECTED DEADLOCK") && status.contains("WE ROLL BACK TRANSACTION"), "{status}");
+    // Without detection both wait for the time limit.
+    a.ok("SET GLOBAL innodb_deadlock_detect = OFF");
+    a.ok("SET innodb_lock_wait_timeout = 1");
+    a.ok("BEGIN");
+    assert_eq!(a.err("UPDATE t SET v = 2 WHERE id = 1"), 1205);
+    a.ok("COMMIT");
+    a.ok("SET GLOBAL innodb_deadlock_detect = ON");
+}
+
+#[test]
+fn statements_have_time_limits() {
+    let db = database();
+    let mut a = Client::new(&db);
+    assert_eq!(a.err("SELECT /*+ MAX_EXECUTION_TIME(50) */ SLEEP(10)"), 3024);
+    a.ok("SELECT /*+ MAX_EXECUTION_TIME(5000) */ SLEEP(0)");
+    a.ok("SET max_execution_time = 50");
+    assert_eq!(a.err("SELECT SLEEP(10)"), 3024);
+    a.ok("SELECT 1");
+    // Only SELECT has a limit.
+    a.ok("DO SLEEP(0.1)");
+    a.ok("SET max_execution_time = 0");
+    a.ok("SELECT SLEEP(0.1)");
+}

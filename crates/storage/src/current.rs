@@ -64,7 +64,8 @@ impl Table {
                     held = (found[0] != Found::Gone).then_some(row_id);
                 }
                 Conflict::Wait(owner) => {
-                    let wanted = || format!("key of index {}", unique.name());
+                    let key = || unique.spec.text(Key { chunks: key, row: 0 });
+                    let wanted = || self.lock_name("SHARED", &unique.name(), key());
                     wait.on(&[owner], wanted)?;
                 }
             }

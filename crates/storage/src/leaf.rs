@@ -158,6 +158,11 @@ impl Leaf {
         self.shared.get_or_insert_default().add(slot, txn)
     }
 
+    /// The rows that `txn` shares.
+    pub(crate) fn shared_by(&self, txn: &Txn) -> Vec<u16> {
+        self.shared.as_ref().map_or(Vec::new(), |s| s.of(txn.id()).collect())
+    }
+
     /// The transaction has ended: it shares no rows any more.
     pub(crate) fn unshare(&mut self, txn_id: u64) {
         if let Some(shared) = &mut self.shared {

@@ -95,5 +95,7 @@ pub use shared::RowLockMode;
 pub use store::{StorageOptions, Store};
 pub use table::Table;
 pub use txn::{ACTIVE, Change, LockWait, Savepoint, Snapshot, Txn, TxnManager, Versioned};
-pub use waits::{Deadlock, DeadlockMember, DeadlockReport, OwnerId, Sleeper, WaitGraph, WaitInfo, Waiting};
+pub use waits::{
+    Deadlock, DeadlockMember, DeadlockReport, OwnerId, RowLockName, Sleeper, WaitGraph, WaitInfo, Waiting, Wanted,
+};
 pub use write::{Duplicate, RowLock};

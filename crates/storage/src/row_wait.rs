@@ -6,7 +6,7 @@
 
 use crate::sync::{self, Ordering};
 use crate::txn::{Txn, TxnManager};
-use crate::waits::{Sleeper, Waiting};
+use crate::waits::{RowLockName, Sleeper, Waiting, Wanted};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use types::{Error, Result};
@@ -25,7 +25,7 @@ pub(crate) struct RowWait<'a> {
 #[derive(Debug)]
 struct AtRow {
     holder: Arc<Txn>,
-    wanted: String,
+    wanted: RowLockName,
 }
 
 impl Sleeper for AtRow {
@@ -34,8 +34,8 @@ impl Sleeper for AtRow {
         self.holder.wake.notify_all();
     }
 
-    fn wanted(&self) -> String {
-        self.wanted.clone()
+    fn wanted(&self) -> Wanted {
+        Wanted::Row(self.wanted.clone())
     }
 }
 
@@ -56,7 +56,7 @@ impl<'a> RowWait<'a> {
     /// Sleeps until it is worth looking again whether `holders` still hold the row. Errors: 1213 if one of them waits for
     /// the transaction, directly or not, and the transaction is the victim; 1205 after its lock wait timeout; 1317 if it
     /// was interrupted. No latch may be held.
-    pub fn on(&mut self, holders: &[Arc<Txn>], wanted: impl FnOnce() -> String) -> Result<()> {
+    pub fn on(&mut self, holders: &[Arc<Txn>], wanted: impl FnOnce() -> RowLockName) -> Result<()> {
         sync::assert_no_latch_held();
         let Some(holder) = holders.iter().find(|h| !*h.ended.lock()) else { return Ok(()) };
         let begun = *self.begun.get_or_insert_with(Instant::now);

@@ -60,6 +60,11 @@ impl SharedLocks {
         self.0.retain(|(_, t)| t.id() != txn_id);
     }
 
+    /// Rows that the transaction shares.
+    pub fn of(&self, txn_id: u64) -> impl Iterator<Item = u16> {
+        self.0.iter().filter(move |(_, t)| t.id() == txn_id).map(|(s, _)| *s)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -18,6 +18,7 @@ use crate::stats::StatsState;
 use crate::sync::{AtomicU64, Mutex, Ordering, Rank};
 use crate::txn::{Change, Txn, TxnManager, Versioned};
 use crate::undo::{Pruned, UndoKind};
+use crate::waits::RowLockName;
 use catalog::{TableDef, TableEngine};
 use std::sync::Arc;
 use types::{Error, PhysType, Result, SqlType};
@@ -399,6 +400,14 @@ impl Versioned for Table {
             Change::Row { leaf_no, slot } => self.undo_row(leaf_no, slot as usize),
             Change::Leaf { leaf_no } => self.undo_leaf(leaf_no),
         }
+    }
+
+    fn locks(&self, txn: &Txn, leaf_no: u64, slot: Option<u16>) -> Vec<RowLockName> {
+        let (mode, slots) = match slot {
+            Some(slot) => ("EXCLUSIVE", vec![slot]),
+            None => ("SHARED", self.slot(leaf_no).read().leaf().map_or(Vec::new(), |leaf| leaf.shared_by(txn))),
+        };
+        slots.into_iter().map(|s| self.row_wanted(mode, self.row_id(leaf_no, s as usize))).collect()
     }
 
     fn unshare(&self, leaf_no: u64, txn_id: u64) {

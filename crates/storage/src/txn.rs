@@ -19,7 +19,7 @@ use crate::log::group::Redo;
 use crate::log::segment::{Body, Images};
 use crate::shared::RowLockMode;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
-use crate::waits::{OwnerId, WaitGraph};
+use crate::waits::{OwnerId, RowLockName, WaitGraph};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
@@ -32,6 +32,8 @@ pub const ACTIVE: u64 = u64::MAX;
 pub trait Versioned: Send + Sync + Debug {
     /// Takes back the newest record of the changed row, or the whole leaf; it is the transaction's.
     fn undo(&self, change: Change);
+    /// Names a row that `txn` locked exclusively, or (`slot` absent) those of a leaf that it shares.
+    fn locks(&self, txn: &Txn, leaf_no: u64, slot: Option<u16>) -> Vec<RowLockName>;
     /// The transaction has ended: it shares none of the leaf's rows any more.
     fn unshare(&self, leaf_no: u64, txn_id: u64);
     /// Prunes the leaf's versions that every snapshot from `oldest` on sees.
@@ -188,6 +190,27 @@ impl Txn {
             log.tables.len() - 1
         });
         log.changes.extend(changes.into_iter().map(|c| (idx as u32, c)));
+    }
+
+    /// Rows that the transaction changed, locked or shares, about `max` of them at most.
+    pub fn locked_rows(&self, max: usize) -> Vec<RowLockName> {
+        let (tables, changes, shared) = {
+            let log = self.log.lock();
+            (log.tables.clone(), log.changes.iter().take(max).copied().collect::<Vec<_>>(), log.shared.clone())
+        };
+        let mut out: Vec<RowLockName> = Vec::new();
+        for (table, change) in changes {
+            if let Change::Row { leaf_no, slot } = change {
+                let names = tables[table as usize].locks(self, leaf_no, Some(slot));
+                out.extend(names.into_iter().filter(|n| out.last() != Some(n)).collect::<Vec<_>>());
+            }
+        }
+        for (table, leaf_no) in shared {
+            if out.len() < max {
+                out.extend(table.locks(self, leaf_no, None));
+            }
+        }
+        out
     }
 
     /// Notes that the transaction shares rows of a leaf of `table`.

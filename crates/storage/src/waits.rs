@@ -25,8 +25,42 @@ pub type OwnerId = u64;
 pub trait Sleeper: Send + Sync + Debug {
     /// Wakes the waiter, so that it looks at [`Waiting::is_doomed`]. Called with no latch held.
     fn wake(&self);
-    /// What it wants, for reports: `SHARED lock on row 17 of test.t`.
-    fn wanted(&self) -> String;
+    /// What it wants, for reports.
+    fn wanted(&self) -> Wanted;
+}
+
+/// What a waiter wants.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    Row(RowLockName),
+    /// Words for it.
+    Other(String),
+}
+
+/// A lock on a row or key, for reports.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RowLockName {
+    pub schema: Box<str>,
+    pub table: Box<str>,
+    /// Of the key that is wanted; empty for a row.
+    pub index: Box<str>,
+    pub mode: &'static str,
+    /// The key, or the row's primary key.
+    pub data: Box<str>,
+}
+
+impl std::fmt::Display for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Wanted::Row(r) if r.index.is_empty() => {
+                write!(f, "{} lock on row {} of table {}.{}", r.mode, r.data, r.schema, r.table)
+            }
+            Wanted::Row(r) => {
+                write!(f, "{} lock on key {} of index {} of table {}.{}", r.mode, r.data, r.index, r.schema, r.table)
+            }
+            Wanted::Other(what) => f.write_str(what),
+        }
+    }
 }
 
 /// One sleeping thread's place in the graph.
@@ -55,7 +89,7 @@ impl Waiting {
         self.since
     }
 
-    pub fn wanted(&self) -> String {
+    pub fn wanted(&self) -> Wanted {
         self.sleeper.wanted()
     }
 }
@@ -68,7 +102,7 @@ pub struct Deadlock;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeadlockMember {
     pub owner: OwnerId,
-    pub wanted: String,
+    pub wanted: Wanted,
     pub weight: u64,
     pub is_victim: bool,
 }
@@ -87,7 +121,7 @@ pub struct WaitInfo {
     pub owner: OwnerId,
     pub waits_for: Vec<OwnerId>,
     pub since: SystemTime,
-    pub wanted: String,
+    pub wanted: Wanted,
 }
 
 #[derive(Debug)]
@@ -268,8 +302,8 @@ mod tests {
 
     impl Sleeper for Nowhere {
         fn wake(&self) {}
-        fn wanted(&self) -> String {
-            "something".into()
+        fn wanted(&self) -> Wanted {
+            Wanted::Other("something".into())
         }
     }
 

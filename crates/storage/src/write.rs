@@ -17,6 +17,7 @@ use crate::leaf::{Leaf, RowState};
 use crate::row_wait::RowWait;
 use crate::table::Table;
 use crate::txn::{Change, LockWait, Txn, Versioned};
+use crate::waits::RowLockName;
 use std::ops::Range;
 use std::sync::Arc;
 use types::{Error, Result};
@@ -183,7 +184,7 @@ impl Table {
                     }
                     Conflict::Wait(owner) => {
                         drop((guard, guards));
-                        let wanted = || format!("key {} of index {}", index.spec.text(key), index.name());
+                        let wanted = || self.lock_name("EXCLUSIVE", &index.name(), index.spec.text(key));
                         wait.on(&[owner], wanted)?;
                         continue 'retry;
                     }
@@ -261,8 +262,23 @@ impl Table {
         txn.note(&table, changes.into_iter().inspect(|c| self.slot(c.leaf_no()).set_dirty()));
     }
 
-    pub(crate) fn row_wanted(&self, mode: &str, row_id: u64) -> String {
-        format!("{mode} lock on row {row_id} of {}.{}", self.def().schema, self.def().name)
+    pub(crate) fn lock_name(&self, mode: &'static str, index: &str, data: String) -> RowLockName {
+        let index = index.rsplit('.').next().unwrap_or(index);
+        let (schema, table) = (self.def().schema.clone(), self.def().name.clone());
+        RowLockName { schema, table, index: index.into(), mode, data: data.into() }
+    }
+
+    /// A lock on a row, for reports: by its primary key, if it has one.
+    pub(crate) fn row_wanted(&self, mode: &'static str, row_id: u64) -> RowLockName {
+        let set = self.indexes();
+        let key = set.unique.first().and_then(|index| {
+            self.rows().with(row_id, |leaf, slot| {
+                let of = |&c: &usize| leaf.column(c).gather_owned(&[slot as u16]);
+                let chunks: Vec<Chunk> = index.spec.columns.iter().map(of).collect();
+                index.spec.text(Key { chunks: &chunks.iter().collect::<Vec<_>>(), row: 0 })
+            })
+        });
+        self.lock_name(mode, "", key.unwrap_or_else(|| format!("#{row_id}")))
     }
 
     /// Runs `change` on the row once `txn` may change it. `Ok(None)`: the row is gone, or held by another and not waited for.

@@ -4,6 +4,7 @@
 //! from the catalog as the session sees it. The planner treats them as tables; the executor asks [`rows`].
 
 pub mod columns;
+pub mod locks;
 pub mod misc;
 mod statistics;
 mod tables;
@@ -36,6 +37,7 @@ pub static TABLES: &[VirtualTable] = &[
     misc::ENGINES,
     misc::EVENTS,
     misc::FILES,
+    locks::INNODB_TRX,
     statistics::KEY_COLUMN_USAGE,
     misc::PARAMETERS,
     misc::PARTITIONS,
@@ -54,26 +56,46 @@ pub static TABLES: &[VirtualTable] = &[
     tables::VIEWS,
 ];
 
-/// The position of a table in [`TABLES`]; names are case-insensitive here.
-pub fn find(name: &str) -> Option<usize> {
-    TABLES.iter().position(|t| t.name.eq_ignore_ascii_case(name))
+/// performance_schema: what there is of it.
+pub static PERFORMANCE_SCHEMA: &[VirtualTable] = &[locks::DATA_LOCK_WAITS, locks::DATA_LOCKS, locks::METADATA_LOCKS];
+
+/// sys, likewise.
+pub static SYS: &[VirtualTable] = &[locks::SYS_INNODB_LOCK_WAITS];
+
+/// Schemas whose tables the server makes up, with their names' canonical spelling and the ids of their first tables.
+static SCHEMAS: &[(&str, &[VirtualTable], u64)] = &[
+    ("information_schema", TABLES, VIRTUAL_IDS),
+    ("performance_schema", PERFORMANCE_SCHEMA, VIRTUAL_IDS + 1000),
+    ("sys", SYS, VIRTUAL_IDS + 2000),
+];
+
+fn schema_of(name: &str) -> Option<&'static (&'static str, &'static [VirtualTable], u64)> {
+    SCHEMAS.iter().find(|(n, ..)| n.eq_ignore_ascii_case(name))
+}
+
+/// Whether the schema's tables are made up by the server.
+pub fn is_virtual(schema: &str) -> bool {
+    schema_of(schema).is_some()
+}
+
+/// The definitions of a schema's tables.
+pub fn relations(schema: &str) -> Vec<Relation> {
+    let tables = schema_of(schema).map_or(&[][..], |s| s.1);
+    tables.iter().filter_map(|t| relation(schema, t.name)).collect()
 }
 
 /// The definition that the planner sees.
-pub fn relation(name: &str) -> Option<Relation> {
-    let i = find(name)?;
-    let t = &TABLES[i];
-    Some(Relation::Table(Arc::new(virtual_table(
-        TableId(VIRTUAL_IDS + i as u64),
-        "information_schema",
-        t.name,
-        t.columns,
-    ))))
+pub fn relation(schema: &str, name: &str) -> Option<Relation> {
+    let (schema, tables, first) = schema_of(schema)?;
+    // Names are case-insensitive here.
+    let i = tables.iter().position(|t| t.name.eq_ignore_ascii_case(name))?;
+    let t = &tables[i];
+    Some(Relation::Table(Arc::new(virtual_table(TableId(first + i as u64), schema, t.name, t.columns))))
 }
 
 /// Makes the rows of a table.
-pub fn rows(session: &Session, name: &str) -> Option<RowSet> {
-    let t = &TABLES[find(name)?];
+pub fn rows(session: &Session, schema: &str, name: &str) -> Option<RowSet> {
+    let t = schema_of(schema)?.1.iter().find(|t| t.name.eq_ignore_ascii_case(name))?;
     let mut set = RowSet::new(t.columns);
     (t.rows)(session, &mut set);
     Some(set)

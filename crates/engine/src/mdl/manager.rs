@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 use storage::sync::{Condvar, Mutex, MutexGuard, Rank, RwLock};
-use storage::{OwnerId, Sleeper, Txn, TxnManager, Waiting};
+use storage::{OwnerId, Sleeper, Txn, TxnManager, Waiting, Wanted};
 use types::{Error, Result};
 
 const SHARDS: usize = 16;
@@ -91,14 +91,13 @@ pub struct OpenTxn {
     pub begun: SystemTime,
     pub isolation: &'static str,
     pub read_only: bool,
-    pub explicit: bool,
 }
 
 impl Owner {
     /// A transaction begins.
-    pub fn begin(&self, txn: &Arc<Txn>, isolation: &'static str, read_only: bool, explicit: bool) {
+    pub fn begin(&self, txn: &Arc<Txn>, isolation: &'static str, read_only: bool) {
         let begun = SystemTime::now();
-        *self.txn.lock() = Some(OpenTxn { txn: txn.clone(), begun, isolation, read_only, explicit });
+        *self.txn.lock() = Some(OpenTxn { txn: txn.clone(), begun, isolation, read_only });
     }
 
     /// The transaction ends.
@@ -121,9 +120,9 @@ impl Sleeper for AtObject {
         self.0.changed.notify_all();
     }
 
-    fn wanted(&self) -> String {
+    fn wanted(&self) -> Wanted {
         let Key { space, schema, name } = &self.0.key;
-        format!("{} metadata lock on {} {schema}.{name}", self.1.name(), space.name())
+        Wanted::Other(format!("{} metadata lock on {} {schema}.{name}", self.1.name(), space.name()))
     }
 }
 
@@ -186,6 +185,11 @@ impl Mdl {
     pub fn remove_owner(&self, owner: &Owner) {
         self.release_where(owner, |_| true);
         self.owners.write().remove(&owner.id);
+    }
+
+    /// All sessions.
+    pub fn owners(&self) -> Vec<Arc<Owner>> {
+        self.owners.read().values().cloned().collect()
     }
 
     /// The session that is the owner.

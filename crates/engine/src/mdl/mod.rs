@@ -73,22 +73,6 @@ impl Key {
     pub fn new(space: Space, schema: &str, name: &str) -> Key {
         Key { space, schema: schema.into(), name: name.into() }
     }
-
-    pub fn table(schema: &str, name: &str) -> Key {
-        Key::new(Space::Table, schema, name)
-    }
-
-    pub fn schema(name: &str) -> Key {
-        Key::new(Space::Schema, name, "")
-    }
-
-    pub fn global() -> Key {
-        Key::new(Space::Global, "", "")
-    }
-
-    pub fn user_lock(name: &str) -> Key {
-        Key::new(Space::UserLock, "", name)
-    }
 }
 
 /// A key that borrows its names, to look one up.

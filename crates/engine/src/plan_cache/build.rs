@@ -87,7 +87,8 @@ impl Session {
     fn build_query(&self, query: &Query, params: &[(Value, SqlType)], types: &[SqlType]) -> Made {
         let info = self.info();
         let logical = self.untyped_binder(&info).with_param_types(types).bind_query(query)?;
-        if !logical.cacheable || logical.calc_found_rows || logical.serial {
+        let limited = logical.hints.iter().any(|h| h.starts_with("MAX_EXECUTION_TIME"));
+        if !logical.cacheable || logical.calc_found_rows || logical.serial || limited {
             return Ok(None);
         }
         if let Some(point) = PointSelect::of(&logical) {

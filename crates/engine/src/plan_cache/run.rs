@@ -153,7 +153,8 @@ impl Session {
 
     /// Whether the session is in a state in which statements may skip the ordinary way.
     pub(crate) fn may_use_kept_plans(&self) -> bool {
-        self.vars().hot().sql_select_limit == u64::MAX && self.has_plain_locks()
+        let hot = self.vars().hot();
+        hot.sql_select_limit == u64::MAX && hot.max_execution_time_ms == 0 && self.has_plain_locks()
     }
 
     /// Answers a statement by its plan; `None` if that does not suit these values.

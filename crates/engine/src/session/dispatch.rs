@@ -4,8 +4,9 @@ use super::Session;
 use crate::process::Kill;
 use crate::sink::ResultSink;
 use crate::status::add;
-use parser::ast::{MaintenanceOp, ShowWhat, Statement};
-use types::{Error, Result};
+use parser::ast::{MaintenanceOp, QueryBody, ShowWhat, Statement};
+use std::time::Duration;
+use types::{Error, ErrorCode, Result};
 
 /// Statements that show the diagnostics area instead of starting a new one.
 pub(super) fn keeps_diagnostics(s: &Statement) -> bool {
@@ -60,8 +61,25 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         let mark = self.db.mdl().mark(&self.locks.owner);
-        let result = self.run_statement(statement, text, more, sink);
+        let deadline = self.time_limit(statement).map(|limit| self.db.timer().limit(&self.process, limit));
+        let mut result = self.run_statement(statement, text, more, sink);
+        if deadline.is_some() && self.process.killed() == Some(Kill::Timeout) {
+            result =
+                result.map_err(|e| if e.code() == ErrorCode::QUERY_INTERRUPTED { Error::query_timeout() } else { e });
+        }
         self.unlock_statement(statement, mark, result)
+    }
+
+    /// max_execution_time, or the hint of that name: SELECT only.
+    fn time_limit(&self, statement: &Statement) -> Option<Duration> {
+        let Statement::Query(query) = statement else { return None };
+        let hint = match &query.body {
+            QueryBody::Select(s) => s.hints.iter().find(|h| *h.name.0 == *"MAX_EXECUTION_TIME"),
+            _ => None,
+        };
+        let hinted = hint.and_then(|h| h.args.parse().ok());
+        let ms = hinted.unwrap_or(self.vars.hot().max_execution_time_ms);
+        (ms > 0).then(|| Duration::from_millis(ms))
     }
 
     fn run_statement(

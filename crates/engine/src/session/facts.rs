@@ -75,8 +75,10 @@ impl Session {
                 .flat_map(|d| d.relations.values().cloned())
                 .collect()
         });
-        if schema.is_none_or(|n| n == "information_schema") {
-            out.extend(information_schema::TABLES.iter().filter_map(|t| information_schema::relation(t.name)));
+        for server in ["information_schema", "performance_schema", "sys"] {
+            if schema.is_none_or(|n| n == server) {
+                out.extend(information_schema::relations(server));
+            }
         }
         out
     }
@@ -123,8 +125,8 @@ impl Session {
 /// The catalog with information_schema added.
 impl CatalogReader for Session {
     fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
-        if schema.eq_ignore_ascii_case("information_schema") {
-            return information_schema::relation(name);
+        if information_schema::is_virtual(schema) {
+            return information_schema::relation(schema, name);
         }
         if let Some(t) = self.temporary().get(schema, name) {
             return Some(Relation::Table(t.clone()));
@@ -295,8 +297,8 @@ impl SystemVariables for Session {
 }
 
 impl VirtualTables for Session {
-    fn read(&self, _schema: &str, name: &str, _table: &TableDef, columns: &[usize]) -> Result<Vec<Batch>> {
-        let rows = information_schema::rows(self, name)
+    fn read(&self, schema: &str, name: &str, _table: &TableDef, columns: &[usize]) -> Result<Vec<Batch>> {
+        let rows = information_schema::rows(self, schema, name)
             .ok_or_else(|| Error::internal(format_args!("no server table {name}")))?;
         Ok(rows.batches(columns))
     }

@@ -6,6 +6,7 @@
 
 use super::{Isolation, Session};
 use crate::database::Database;
+use crate::information_schema::is_virtual;
 use crate::mdl::{KeyRef, Mode, Object, Owner, Space, Until};
 use crate::process::Process;
 use parking_lot::Mutex;
@@ -48,11 +49,6 @@ impl SessionLocks {
     pub fn fail(&self, e: Error) {
         self.failure.lock().get_or_insert(e);
     }
-}
-
-/// Schemas whose tables the server makes up: nobody changes their definitions.
-fn is_virtual(schema: &str) -> bool {
-    schema.eq_ignore_ascii_case("information_schema") || schema.eq_ignore_ascii_case("performance_schema")
 }
 
 /// The base tables of FROM; derived tables only read theirs.
@@ -358,6 +354,10 @@ impl Session {
             && self.db.variables().by_name("innodb_rollback_on_timeout").as_deref() == Some("ON");
         if e.code() == ErrorCode::LOCK_DEADLOCK || on_timeout {
             self.rollback_quietly();
+        }
+        let prints = || self.db.variables().by_name("innodb_print_all_deadlocks").as_deref() == Some("ON");
+        if e.code() == ErrorCode::LOCK_DEADLOCK && prints() {
+            eprint!("{}", crate::information_schema::locks::engine_status(self));
         }
     }
 

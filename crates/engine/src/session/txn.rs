@@ -113,7 +113,7 @@ impl Session {
         let txn = self.db.store().txns().begin_of(self.locks.owner.id);
         let process = self.process.clone();
         txn.stop_waiting_when(move || process.killed().is_some());
-        self.locks.owner.begin(&txn, isolation.spaced(), read_only, explicit);
+        self.locks.owner.begin(&txn, isolation.spaced(), read_only);
         self.txn = Some(Transaction { txn, snapshot: None, explicit, read_only, isolation, savepoints: Vec::new() });
     }
 

@@ -7,7 +7,7 @@ use crate::rows::RowSet;
 use crate::session::Session;
 use crate::sink::ResultSink;
 use expr::Params;
-use parser::ast::{Show, ShowFilter, ShowWhat};
+use parser::ast::{EngineShow, Show, ShowFilter, ShowWhat};
 use types::collation::LikePattern;
 use types::{Collation, Error, Result, Value};
 
@@ -42,7 +42,12 @@ impl Session {
             Events { .. } => server::empty_events(),
             ProcedureStatus | FunctionStatus => server::empty_routines(),
             Profiles => server::empty_profiles(),
-            Engine { .. } => return Err(Error::not_supported("SHOW ENGINE")),
+            Engine { engine, what: EngineShow::Status }
+                if engine.as_ref().is_none_or(|e| e.eq_ignore_ascii_case("innodb")) =>
+            {
+                crate::information_schema::locks::engine_status_rows(self)
+            }
+            Engine { .. } => return Err(Error::not_supported("SHOW ENGINE but for INNODB STATUS")),
             CreateProcedure(n) => return Err(Error::sp_does_not_exist("PROCEDURE", n.name.as_str())),
             CreateFunction(n) => return Err(Error::sp_does_not_exist("FUNCTION", n.name.as_str())),
             CreateTrigger(n) => return Err(Error::trg_does_not_exist(n.name.as_str())),

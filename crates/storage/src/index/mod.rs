@@ -29,6 +29,7 @@ use crate::leaf::{Leaf, RowState};
 use crate::row_wait::RowWait;
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, Rank, RwLock, WriteGuard};
 use crate::txn::{Snapshot, Txn, TxnManager};
+use crate::waits::RowLockName;
 use cursor::{Candidates, Interval};
 use encode::KeyEncoder;
 use hashbrown::HashTable;
@@ -352,12 +353,19 @@ impl UniqueIndex {
                     Conflict::Duplicate(_) => return Err(Error::dup_entry(self.spec.text(key), self.name())),
                     Conflict::Wait(owner) => {
                         drop(shard);
-                        wait.on(&[owner], || format!("key {} of index {}", self.spec.text(key), self.name()))?;
+                        wait.on(&[owner], || self.key_wanted(key))?;
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    fn key_wanted(&self, key: Key<'_>) -> RowLockName {
+        let name = self.name();
+        let (table, index) = name.rsplit_once('.').unwrap_or(("", &name));
+        let data = self.spec.text(key).into();
+        RowLockName { schema: "".into(), table: table.into(), index: index.into(), mode: "EXCLUSIVE", data }
     }
 
     /// Dissolves the runs that stand in the way of one of `n` rows with keys from `min` to `max`, if they are much
