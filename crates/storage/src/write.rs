@@ -453,6 +453,9 @@ impl NewKeys {
             None => (&**leaf.column(c), slot),
         };
         let unique = set.unique.iter().map(|index| {
+            if !index.spec.columns.iter().any(|c| columns.contains(c)) {
+                return None;
+            }
             let of = |&c: &usize| {
                 let (chunk, i) = place(c);
                 chunk.gather_owned(&[i as u16])

@@ -346,28 +346,8 @@ impl Session {
         }
         self.db().catalog().write(|schemas| {
             let mut next = schemas.clone();
-            for ((fs, ft), (ts, tt)) in &resolved {
-                let relation = next
-                    .get_mut(fs)
-                    .and_then(|s| s.relations.remove(ft))
-                    .ok_or_else(|| Error::no_such_table(fs, ft))?;
-                let target = next.get_mut(ts).ok_or_else(|| Error::bad_db(ts))?;
-                if target.relations.contains_key(tt) {
-                    return Err(Error::table_exists(tt));
-                }
-                let renamed = match relation {
-                    Relation::Table(t) => Relation::Table(Arc::new(constraints::renamed(&t, ts, tt))),
-                    Relation::View(_) if fs != ts => return Err(Error::forbid_schema_change(fs, ts)),
-                    Relation::View(v) => Relation::View(Arc::new(ViewDef { name: tt.clone(), ..(*v).clone() })),
-                };
-                target.relations.insert(tt.clone(), renamed);
-                for relation in next.values_mut().flat_map(|s| s.relations.values_mut()) {
-                    if let Relation::Table(t) = relation
-                        && let Some(new) = constraints::with_parent_renamed(t, (fs, ft), (ts, tt))
-                    {
-                        *t = Arc::new(new);
-                    }
-                }
+            for (from, to) in &resolved {
+                rename_relation(&mut next, from, to)?;
             }
             *schemas = next;
             Ok(())
@@ -495,7 +475,36 @@ impl Session {
     }
 }
 
-fn check_name(name: &str, wrong: impl FnOnce() -> Error) -> Result<()> {
+type Schemas = std::collections::BTreeMap<Box<str>, SchemaDef>;
+/// Schema and name.
+pub(super) type QualifiedName = (Box<str>, Box<str>);
+
+/// Gives a table or view another name; foreign keys follow.
+pub(super) fn rename_relation(schemas: &mut Schemas, from: &QualifiedName, to: &QualifiedName) -> Result<()> {
+    let ((fs, ft), (ts, tt)) = (from, to);
+    let relation =
+        schemas.get_mut(fs).and_then(|s| s.relations.remove(ft)).ok_or_else(|| Error::no_such_table(fs, ft))?;
+    let target = schemas.get_mut(ts).ok_or_else(|| Error::bad_db(ts))?;
+    if target.relations.contains_key(tt) {
+        return Err(Error::table_exists(tt));
+    }
+    let renamed = match relation {
+        Relation::Table(t) => Relation::Table(Arc::new(constraints::renamed(&t, ts, tt))),
+        Relation::View(_) if fs != ts => return Err(Error::forbid_schema_change(fs, ts)),
+        Relation::View(v) => Relation::View(Arc::new(ViewDef { name: tt.clone(), ..(*v).clone() })),
+    };
+    target.relations.insert(tt.clone(), renamed);
+    for relation in schemas.values_mut().flat_map(|s| s.relations.values_mut()) {
+        if let Relation::Table(t) = relation
+            && let Some(new) = constraints::with_parent_renamed(t, (fs, ft), (ts, tt))
+        {
+            *t = Arc::new(new);
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn check_name(name: &str, wrong: impl FnOnce() -> Error) -> Result<()> {
     if name.chars().count() > 64 {
         return Err(Error::too_long_ident(name));
     }

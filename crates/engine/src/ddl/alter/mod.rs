@@ -13,7 +13,8 @@
 
 mod edit;
 
-use super::{define, show_create};
+use super::statements::{QualifiedName, check_name, rename_relation};
+use super::{constraints, define, show_create};
 use crate::mdl::Mode;
 use crate::session::Session;
 use crate::sink::ResultSink;
@@ -61,6 +62,7 @@ impl Session {
         for spec in specs {
             edit.apply(spec)?;
         }
+        let rename_to = edit.rename_to.as_ref().map(|to| self.new_name(&old, to)).transpose()?.flatten();
         if edit.keys_option {
             self.note(Error::illegal_ha(&old.name));
         }
@@ -68,21 +70,35 @@ impl Session {
         check_key_of_foreign_keys(&old, &new, &edit)?;
         let in_place = !edit.force_copy && same_layout(&old, &new);
         check_clauses(&edit, in_place)?;
-        let copied = if in_place {
-            self.alter_in_place(&old, new, &edit)?;
-            0
+        let changed = if in_place {
+            self.alter_in_place(&old, new, &edit, rename_to.as_ref()).map(|new| (new, 0))
         } else {
-            self.alter_by_copy(&old, new, &edit)?
+            self.alter_by_copy(&old, new, &edit, rename_to.as_ref())
         };
+        let (new, copied) = changed?;
         if let Some(n) = auto_increment {
-            self.restart_auto_increment(&old, n)?;
-        }
-        if let Some(to) = &edit.rename_to {
-            let from = ast::ObjectName { schema: Some(ast::Ident::new(old.schema.clone())), ..name.clone() };
-            self.rename_tables(&[(from, to.clone())])?;
+            let new = match &rename_to {
+                Some((schema, name)) => constraints::renamed(&new, schema, name),
+                None => (*new).clone(),
+            };
+            self.restart_auto_increment(&new, n)?;
         }
         let info = format!("Records: {copied}  Duplicates: 0  Warnings: {}", self.warnings().count());
         self.send_ok(copied, info, more, sink)
+    }
+
+    /// The name that RENAME TO gives; `None`: it is the present one. 1050 if it is taken.
+    fn new_name(&self, old: &TableDef, to: &ast::ObjectName) -> Result<Option<QualifiedName>> {
+        let to = self.resolve_name(to)?;
+        self.check_user_schema(&to.0)?;
+        check_name(&to.1, || Error::wrong_table_name(&to.1))?;
+        if to.0 == old.schema && to.1 == old.name {
+            return Ok(None);
+        }
+        match catalog::CatalogReader::relation(self.db().catalog(), &to.0, &to.1) {
+            Some(_) => Err(Error::table_exists(&to.1)),
+            None => Ok(Some(to)),
+        }
     }
 
     /// The definition that the edited tree describes, under the old id, and what AUTO_INCREMENT = says.
@@ -98,7 +114,13 @@ impl Session {
     }
 
     /// Only indexes, names, defaults and the like change: the rows stay where they are.
-    fn alter_in_place(&mut self, old: &Arc<TableDef>, mut new: TableDef, edit: &Edit) -> Result<()> {
+    fn alter_in_place(
+        &mut self,
+        old: &Arc<TableDef>,
+        mut new: TableDef,
+        edit: &Edit,
+        rename_to: Option<&QualifiedName>,
+    ) -> Result<Arc<TableDef>> {
         new.created_at = old.created_at;
         let kept = new.indexes.iter().map(|i| kept_index(old, i, edit)).collect();
         let new = Arc::new(new);
@@ -112,11 +134,18 @@ impl Session {
             return Err(Error::invalid_use_of_null());
         }
         reindex.publish()?;
-        self.publish_altered(old, new)
+        self.publish_altered(old, new.clone(), rename_to)?;
+        Ok(new)
     }
 
     /// The rows are copied into a table of the new layout, which then takes the old one's place. Says how many they are.
-    fn alter_by_copy(&mut self, old: &Arc<TableDef>, mut new: TableDef, edit: &Edit) -> Result<u64> {
+    fn alter_by_copy(
+        &mut self,
+        old: &Arc<TableDef>,
+        mut new: TableDef,
+        edit: &Edit,
+        rename_to: Option<&QualifiedName>,
+    ) -> Result<(Arc<TableDef>, u64)> {
         let name = [(old.schema.clone(), old.name.clone())];
         self.lock_for_ddl(&name, Mode::SharedReadOnly)?;
         new.id = self.db().catalog().new_table_id();
@@ -127,10 +156,10 @@ impl Session {
         let filled = self
             .copy_rows(old, &new, edit)
             .and_then(|rows| self.lock_for_ddl(&name, Mode::Exclusive).map(|()| rows))
-            .and_then(|rows| self.publish_altered(old, new.clone()).map(|()| rows));
+            .and_then(|rows| self.publish_altered(old, new.clone(), rename_to).map(|()| rows));
         let gone = if filled.is_ok() { old.id } else { new.id };
         self.db().store().drop_table(gone);
-        filled
+        filled.map(|rows| (new, rows))
     }
 
     fn copy_rows(&mut self, old: &TableDef, new: &Arc<TableDef>, edit: &Edit) -> Result<u64> {
@@ -159,20 +188,22 @@ impl Session {
     }
 
     /// All definitions that ALTER TABLE changes go through here; the table is locked exclusively.
-    fn publish_altered(&mut self, old: &TableDef, new: Arc<TableDef>) -> Result<()> {
+    fn publish_altered(&mut self, old: &TableDef, new: Arc<TableDef>, rename_to: Option<&QualifiedName>) -> Result<()> {
         self.db().catalog().write(|schemas| {
-            let schema = schemas.get_mut(&old.schema).ok_or_else(|| Error::bad_db(&old.schema))?;
+            let mut next = schemas.clone();
+            let schema = next.get_mut(&old.schema).ok_or_else(|| Error::bad_db(&old.schema))?;
             schema.relations.insert(new.name.clone(), Relation::Table(new));
+            if let Some(to) = rename_to {
+                rename_relation(&mut next, &(old.schema.clone(), old.name.clone()), to)?;
+            }
+            *schemas = next;
             Ok(())
         })
     }
 
     /// AUTO_INCREMENT = n: at least one past the greatest value there is.
-    fn restart_auto_increment(&mut self, old: &TableDef, n: u64) -> Result<()> {
-        let Some(Relation::Table(def)) = catalog::CatalogReader::relation(self, &old.schema, &old.name) else {
-            return Ok(());
-        };
-        let table = self.db().store().expect_table(&def)?;
+    fn restart_auto_increment(&mut self, def: &TableDef, n: u64) -> Result<()> {
+        let table = self.db().store().expect_table(def)?;
         let Some(column) = def.columns.iter().position(|c| c.auto_increment) else { return Ok(()) };
         let snapshot = self.db().store().txns().snapshot();
         let mut next = n;
@@ -185,7 +216,7 @@ impl Session {
         }
         table.set_auto_increment(next);
         // Published anew, the definition takes the counter along into the redo log.
-        self.publish_altered(&def, Arc::new((*def).clone()))
+        self.publish_altered(def, Arc::new(def.clone()), None)
     }
 }
 
