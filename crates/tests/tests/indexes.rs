@@ -147,7 +147,7 @@ fn condition(rng: &mut Rng, index: &Index, depth: u32) -> String {
 /// (the query with `{}` for index hints, whether its order is total, whether MariaDB is to be asked)
 fn query(rng: &mut Rng, index: &Index) -> (String, bool) {
     let filter = condition(rng, index, 3);
-    match rng.u8(0..8) {
+    match rng.u8(0..9) {
         0 => {
             let c = &index.columns[0];
             // Of equal texts any may be shown.
@@ -202,6 +202,11 @@ fn query(rng: &mut Rng, index: &Index) -> (String, bool) {
             ),
             false,
         ),
+        7 => {
+            let (c, desc) = (&index.columns[0], if rng.bool() { " DESC" } else { "" });
+            let limit = rng.u8(1..12);
+            (format!("SELECT o.id FROM t o JOIN t {{}} ON t.{c} = o.{c} ORDER BY o.id{desc} LIMIT {limit}"), true)
+        }
         _ => (format!("SELECT id FROM t {{}} WHERE {filter}"), false),
     }
 }

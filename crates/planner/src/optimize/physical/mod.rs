@@ -17,7 +17,7 @@ use super::context::{Context, LogicalInit};
 use super::properties::{not_null, set_nullable};
 use super::tree::{as_column, collect_columns, exprs_columns, outputs};
 use expr::{AggCall, AggFunc, ColumnId, Expr, ExprKind, WindowCall};
-use plan::logical::{Logical, LogicalQuery, SetOpKind as LogicalSetOp};
+use plan::logical::{Logical, LogicalJoinKind, LogicalQuery, SetOpKind as LogicalSetOp};
 use plan::{CteDef, InitKind, InitPlan, OutputColumn, Plan, PlanNode, PlanOp, SetOpKind, SortKey};
 use types::{Error, Result};
 
@@ -655,8 +655,62 @@ impl Physical<'_, '_> {
                     None => Ok(None),
                 }
             }
+            Logical::Join { kind: LogicalJoinKind::Inner, dependent: false, .. } => {
+                self.ordered_join(input, needed, keys, kept, budget)
+            }
             _ => Ok(None),
         }
+    }
+
+    /// A join by index keeps the order of its outer side: so the first rows of a join are those of the first outer rows.
+    fn ordered_join(
+        &mut self,
+        node: &Logical,
+        needed: &ColumnSet,
+        keys: &[(Expr, bool)],
+        kept: Option<u64>,
+        budget: f64,
+    ) -> Result<Option<Built>> {
+        let Logical::Join { kind, left, right, on, straight, .. } = node else { return Ok(None) };
+        let Some(kept) = kept else { return Ok(None) };
+        let read = exprs_columns(keys.iter().map(|k| &k.0));
+        let wanted = needed.union(&exprs_columns(on));
+        let sides = [(left, right), (right, left)];
+        for (outer, inner) in &sides[..if *straight { 1 } else { 2 }] {
+            let columns = super::tree::output_set(outer);
+            if !read.is_subset(&columns) {
+                continue;
+            }
+            let inner_estimate = self.est.tree(inner);
+            // Outer rows that must be read, if partners are spread evenly and a little more if they are not.
+            let outer_estimate = self.est.tree(outer);
+            let (l, r) = if std::ptr::eq::<Logical>(&***outer, &**left) {
+                (outer_estimate.clone(), inner_estimate)
+            } else {
+                (inner_estimate, outer_estimate.clone())
+            };
+            let estimate = self.est.node(node, &[l, r]);
+            let per_row = (estimate.rows / outer_estimate.rows.max(1.0)).max(1e-6);
+            let outer_kept = (2.0 * kept as f64 / per_row).ceil().min(1e15) as u64;
+            let before = (self.rows_read, self.next_id);
+            let Some(b) = self.ordered(outer, &wanted.intersection(&columns), keys, Some(outer_kept), budget)? else {
+                continue;
+            };
+            let share = (outer_kept as f64 / b.rows().max(1.0)).min(1.0);
+            let first = b.cost();
+            match self.index_join_path(&b, &columns, inner, on, f64::INFINITY) {
+                Some(path) if first + (path.cost - first) * share < budget => {
+                    let cost = first + (path.cost - first) * share;
+                    let made = self.index_join(node, *kind, b, inner, on, needed, estimate, path)?;
+                    return Ok(made.map(|mut m| {
+                        m.node.estimated_cost = cost;
+                        m
+                    }));
+                }
+                _ => (self.rows_read, self.next_id) = before,
+            }
+        }
+        Ok(None)
     }
 }
 
