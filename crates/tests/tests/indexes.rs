@@ -24,7 +24,8 @@ const COLUMNS: &[(&str, &str)] = &[
     ("r", "DOUBLE"),
 ];
 
-const WORDS: &[&str] = &["", "a", "A", "ab", "Ab", "abc", "abd", "b", "ba", "é", "E", "z", "zz", "a b", "ab c"];
+const WORDS: &[&str] =
+    &["", "a", "A", "ab", "Ab", "abc", "abd", "b", "ba", "é", "E", "z", "zz", "a b", "ab c", "ab ", "ab\t", "ß", "ss"];
 
 fn value(rng: &mut Rng, column: &str, stored: bool) -> String {
     let nullable = !matches!(column, "b" | "f");
@@ -55,13 +56,16 @@ fn value(rng: &mut Rng, column: &str, stored: bool) -> String {
     }
 }
 
+/// The first is also MariaDB's.
+const COLLATIONS: &[&str] = &["utf8mb4_general_ci", "utf8mb4_0900_ai_ci", "utf8mb4_general_ci", "utf8mb4_bin"];
+
 struct Index {
     name: String,
     columns: Vec<String>,
 }
 
 /// The table and its indexes, as statements.
-fn table(rng: &mut Rng) -> (String, Vec<Index>) {
+fn table(rng: &mut Rng, collation: &str) -> (String, Vec<Index>) {
     let mut indexes = vec![];
     let mut text = String::new();
     for i in 0..rng.usize(2..6) {
@@ -85,10 +89,8 @@ fn table(rng: &mut Rng) -> (String, Vec<Index>) {
     indexes.push(Index { name: "u".into(), columns: vec![unique.into(), "id".into()] });
     indexes.push(Index { name: "PRIMARY".into(), columns: vec!["id".into()] });
     let columns: Vec<String> = COLUMNS.iter().map(|(n, t)| format!("{n} {t}")).collect();
-    let create = format!(
-        "CREATE TABLE t (id INT NOT NULL PRIMARY KEY, {}{text}) COLLATE utf8mb4_general_ci",
-        columns.join(", ")
-    );
+    let create =
+        format!("CREATE TABLE t (id INT NOT NULL PRIMARY KEY, {}{text}) COLLATE {collation}", columns.join(", "));
     (create, indexes)
 }
 
@@ -230,8 +232,8 @@ fn rows(answer: tests::Answer, ordered: bool) -> Result<Vec<String>, u16> {
 
 #[test]
 fn any_index_finds_what_a_scan_finds() {
-    let mut theirs = MariaDb::start("indexes");
-    if let Some(t) = &mut theirs {
+    let mut mariadb = MariaDb::start("indexes");
+    if let Some(t) = &mut mariadb {
         t.run("SET NAMES utf8mb4 COLLATE utf8mb4_general_ci").expect("a collation");
         t.run("SET SESSION sql_mode = 'STRICT_TRANS_TABLES'").expect("a mode");
     }
@@ -245,11 +247,14 @@ fn any_index_finds_what_a_scan_finds() {
         for s in ["CREATE DATABASE d", "USE d", "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci"] {
             ours.run(s).expect("it starts");
         }
+        let collation = COLLATIONS[(seed / 3) as usize % COLLATIONS.len()];
+        // The others are not MariaDB's.
+        let mut theirs = if collation == COLLATIONS[0] { mariadb.as_mut() } else { None };
         if let Some(t) = &mut theirs {
             t.run("CREATE OR REPLACE DATABASE d").expect("a database");
             t.run("USE d").expect("the database");
         }
-        let (create, indexes) = table(&mut rng);
+        let (create, indexes) = table(&mut rng, collation);
         let mut both = |sql: &str, ours: &mut Ours| {
             ours.run(sql).unwrap_or_else(|e| panic!("seed {seed}: {sql}: {e:?}"));
             if let Some(t) = &mut theirs {
@@ -293,7 +298,7 @@ fn any_index_finds_what_a_scan_finds() {
             }
             sent.push((plain, ordered, by_scan));
         }
-        let Some(t) = &mut theirs else { continue };
+        let Some(t) = theirs else { continue };
         // Theirs sees the table's last state only: ask for that.
         for (sql, ordered, _) in sent.into_iter().rev().take(10) {
             let (a, b) = (rows(ours.run(&sql), ordered), rows(t.run(&sql), ordered));
@@ -323,7 +328,7 @@ fn snapshots_see_the_same_through_indexes() {
         for s in ["CREATE DATABASE d", "USE d", "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci"] {
             writer.run(s).expect("it starts");
         }
-        let (create, indexes) = table(&mut rng);
+        let (create, indexes) = table(&mut rng, COLLATIONS[seed as usize % COLLATIONS.len()]);
         writer.run(&create).expect("a table");
         let all: Vec<&str> = indexes.iter().map(|i| i.name.as_str()).collect();
         let mut next = 0;

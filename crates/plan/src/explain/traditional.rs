@@ -133,7 +133,15 @@ impl Walk<'_> {
                 let by = index::references(&table.schema, key, &Names::of(&input.output));
                 let filtered = !filters.is_empty() || condition.len() > key.len();
                 let access = if single { "eq_ref" } else { "ref" };
-                self.access(n, alias, access, Some(Key::new(table, index, key.len(), Some(by))), filtered, None);
+                // Rows of one lookup.
+                let each = PlanNode {
+                    id: n.id,
+                    op: PlanOp::Empty,
+                    output: vec![],
+                    estimated_rows: n.estimated_rows / input.estimated_rows.max(1.0),
+                    estimated_cost: n.estimated_cost,
+                };
+                self.access(&each, alias, access, Some(Key::new(table, index, key.len(), Some(by))), filtered, None);
             }
             PlanOp::CteScan { name, .. } => self.access(n, &format!("<{name}>"), "ALL", None, false, joined),
             PlanOp::Virtual { name, .. } => self.access(n, name, "ALL", None, false, joined),
