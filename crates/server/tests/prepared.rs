@@ -202,7 +202,41 @@ fn statements_of_other_kinds() {
     assert_eq!(code(conn.prep("SELECT * FROM missing")), 1146);
     assert_eq!(code(conn.prep("SELECT missing FROM k")), 1054);
     assert_eq!(code(conn.prep("INSERT INTO missing VALUES (?)")), 1146);
+    assert_eq!(code(conn.prep("UPDATE missing SET a = ?")), 1146);
+    assert_eq!(code(conn.prep("UPDATE k SET missing = ?")), 1054);
+    assert_eq!(code(conn.prep("DELETE FROM k WHERE missing = ?")), 1054);
     assert_eq!(code(conn.query_drop("SELECT ?")), 1064);
+}
+
+#[test]
+fn changes_by_prepared_statements() {
+    let server = TestServer::start();
+    let mut conn = server.connect();
+    conn.query_drop("CREATE TABLE w (id INT PRIMARY KEY, k INT, c VARCHAR(20))").unwrap();
+    let insert = conn.prep("INSERT INTO w VALUES (?, ?, ?)").unwrap();
+    let update = conn.prep("UPDATE w SET k = k + ?, c = ? WHERE id = ?").unwrap();
+    let delete = conn.prep("DELETE FROM w WHERE id = ?").unwrap();
+    let replace = conn.prep("REPLACE INTO w (id, k) VALUES (?, ?)").unwrap();
+    for id in 0..10 {
+        conn.exec_drop(&insert, (id, id, "a")).unwrap();
+        conn.exec_drop(&update, (10, format!("b{id}"), id)).unwrap();
+        assert_eq!(conn.affected_rows(), 1);
+        assert!(conn.info_str().starts_with("Rows matched: 1  Changed: 1"), "{}", conn.info_str());
+    }
+    for id in 0..5 {
+        conn.exec_drop(&delete, (id,)).unwrap();
+        assert_eq!(conn.affected_rows(), 1);
+        conn.exec_drop(&delete, (id,)).unwrap();
+        assert_eq!(conn.affected_rows(), 0);
+        conn.exec_drop(&replace, (id + 5, 0)).unwrap();
+        assert_eq!(conn.affected_rows(), 2);
+    }
+    conn.exec_drop("UPDATE w SET k = ? ORDER BY id LIMIT ?", (7, 2)).unwrap();
+    assert_eq!(conn.affected_rows(), 2);
+    let rows: Vec<(i32, i32, Option<String>)> = conn.exec("SELECT * FROM w ORDER BY id", ()).unwrap();
+    assert_eq!(rows, [(5, 7, None), (6, 7, None), (7, 0, None), (8, 0, None), (9, 0, None)]);
+    assert_eq!(code(conn.exec_drop(&insert, (5, 0, "x"))), 1062);
+    assert_eq!(code(conn.exec_drop(&insert, (50, 0, "x".repeat(21)))), 1406);
 }
 
 #[test]

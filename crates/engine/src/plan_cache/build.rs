@@ -17,6 +17,7 @@ use parser::ast::{Query, Statement};
 use plan::logical::{Logical, LogicalQuery};
 use plan::{Plan, PlanNode};
 use std::sync::Arc;
+use std::time::Instant;
 use types::{Result, SqlType, Value};
 
 /// A plan with the tables that it uses; `None`: it is not to be kept.
@@ -60,7 +61,7 @@ impl Session {
                 locks.push((object, write));
             }
         }
-        CachedPlan { env, locks, body }
+        CachedPlan { env, made: Instant::now(), locks, body }
     }
 
     /// UPDATE and DELETE of one table by a unique key.

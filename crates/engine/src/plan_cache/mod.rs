@@ -29,6 +29,7 @@ use crate::sink::ResultShape;
 use plan::Plan;
 use point::PointSelect;
 use std::sync::Arc;
+use std::time::Instant;
 use types::SqlType;
 
 pub(crate) use store::{Lookup, PlanCache};
@@ -45,14 +46,22 @@ pub(crate) struct PlanEnv {
 #[derive(Debug)]
 pub(crate) struct CachedPlan {
     pub env: PlanEnv,
+    pub made: Instant,
     /// What is to be locked before it runs, and whether for writing.
     pub locks: Vec<(Arc<Object>, bool)>,
     pub body: Body,
 }
 
+impl CachedPlan {
+    /// Nothing is to be kept for the statement, for now.
+    pub fn none(env: PlanEnv) -> CachedPlan {
+        CachedPlan { env, made: Instant::now(), locks: Vec::new(), body: Body::None }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// The statement goes the ordinary way, always.
+    /// The statement goes the ordinary way.
     None,
     Point(PointSelect),
     Query(QueryPlan),

@@ -9,10 +9,13 @@ use crate::status::add;
 use parser::ast::Statement;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use types::{Result, SqlType, Value};
 
 /// A table of which more than this times as many rows, or fewer, are there than when a plan was made wants another plan.
 const GROWTH_MAX: u64 = 8;
+/// After so long it is tried again to make a plan for a statement that had none.
+const RETRY_AFTER: Duration = Duration::from_secs(10);
 /// Smaller tables count as this large.
 const ROWS_MIN: u64 = 1000;
 
@@ -22,6 +25,12 @@ impl CachedPlan {
             && self.env.settings == session.vars().hot().plan_settings
             && self.env.param_types.len() == params.len()
             && self.env.param_types.iter().zip(params).all(|(a, (_, b))| a == b)
+            && match &self.body {
+                // what stood against a plan may be gone, such as a table that was nearly empty
+                Body::None => self.made.elapsed() < RETRY_AFTER,
+                Body::Query(query) => query.sizes_hold(session),
+                Body::Point(_) | Body::Update(_) | Body::Delete(_) => true,
+            }
     }
 }
 
@@ -98,7 +107,7 @@ impl Session {
             Ok(parsed) if parsed.param_count as usize == normalized.values().len() => {
                 self.build_unlocked(&parsed.statement, normalized.values())
             }
-            _ => CachedPlan { env: self.plan_env(normalized.values()), locks: Vec::new(), body: Body::None },
+            _ => CachedPlan::none(self.plan_env(normalized.values())),
         };
         let plan = Arc::new(plan);
         cache.insert(key, plan.clone());
@@ -112,7 +121,7 @@ impl Session {
         match self.unlock_lookup(mark, Ok(())) {
             Ok(()) => plan,
             // A lock could not be had: the statement will find out by itself.
-            Err(_) => CachedPlan { env: plan.env, locks: Vec::new(), body: Body::None },
+            Err(_) => CachedPlan::none(plan.env),
         }
     }
 
@@ -179,12 +188,7 @@ impl Session {
                 };
                 Some(self.end_known_statement(result))
             }
-            Body::Query(query) => {
-                if !query.sizes_hold(self) {
-                    return None;
-                }
-                self.run_with_params(plan, params, |s| s.run_query_plan(query, sink))
-            }
+            Body::Query(query) => self.run_with_params(plan, params, |s| s.run_query_plan(query, sink)),
             Body::Update(update) => self.run_with_params(plan, params, |s| s.execute_update(update, false, sink)),
             Body::Delete(delete) => self.run_with_params(plan, params, |s| s.execute_delete(delete, None, false, sink)),
         }

@@ -101,7 +101,7 @@ impl PlanCache {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Body, PlanEnv};
+    use super::super::PlanEnv;
     use super::*;
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
         assert!(matches!(cache.lookup(b"a"), Lookup::New));
         assert!(matches!(cache.lookup(b"a"), Lookup::Seen));
         let env = PlanEnv { catalog_version: 1, settings: 0, param_types: Box::default() };
-        let plan = Arc::new(CachedPlan { env, locks: Vec::new(), body: Body::None });
+        let plan = Arc::new(CachedPlan::none(env));
         cache.insert(b"a", plan);
         for i in 0..100_000u32 {
             cache.lookup(&i.to_le_bytes());

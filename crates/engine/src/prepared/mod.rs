@@ -144,6 +144,12 @@ impl Session {
                 Ok(meta::columns(&logical))
             }
             Statement::Insert(insert) => self.describe_insert(insert),
+            Statement::Update(update) => {
+                Binder::new(self, &info, self).with_param_types(&[]).bind_update(update).map(|_| Vec::new())
+            }
+            Statement::Delete(delete) => {
+                Binder::new(self, &info, self).with_param_types(&[]).bind_delete(delete).map(|_| Vec::new())
+            }
             _ => Ok(Vec::new()),
         }
     }

@@ -116,7 +116,7 @@ pub static DEFS: &[VarDef] = &[
     var("auto_increment_offset", Both, Int { min: 1, max: 65535 }, "1", Real),
     var("autocommit", Both, Bool, "ON", Real),
     var("automatic_sp_privileges", Global, Bool, "ON", Accepted),
-    var("back_log", Global, Int { min: 1, max: 65535 }, "151", ReadOnly),
+    var("back_log", Global, Int { min: 1, max: 65535 }, "4096", ReadOnly),
     var("basedir", Global, Text, "/usr/", ReadOnly),
     var("big_tables", Both, Bool, "OFF", Accepted),
     var("bind_address", Global, Text, "127.0.0.1", ReadOnly),

@@ -24,6 +24,8 @@ use super::{Backend, ClientHost, Kill, ProcessList};
 
 /// When the system has no more descriptors or threads, wait so long before trying again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Connections that may wait to be accepted; the system may allow fewer.
+const BACK_LOG: i32 = 4096;
 /// How long connections get to end at a stop.
 const STOP_MAX: Duration = Duration::from_secs(10);
 
@@ -136,6 +138,8 @@ impl Server {
         for address in &addresses {
             let listener = TcpListener::bind(address).map_err(|e| cannot_listen(address, &e))?;
             listener.set_nonblocking(true).map_err(|e| cannot_listen(address, &e))?;
+            // the longer queue takes the place of the library's
+            let _ = rustix::net::listen(&listener, BACK_LOG);
             listeners.push(Listener::Tcp(listener));
         }
         if let Some(path) = &options.socket {
