@@ -83,7 +83,7 @@ impl Session {
         let found = self.find_rows(plan, targets, txn)?;
         let returned = match returning {
             Some(r) => {
-                let ids: Vec<u64> = found.iter().flat_map(|b| row_ids(b, targets[0].row_id)).flatten().collect();
+                let ids: Vec<u64> = found.batches.iter().flat_map(|b| row_ids(b, targets[0].row_id)).flatten().collect();
                 let snapshot = self.db().store().txns().current(txn);
                 Some(r.run(self, &targets[0].table, &ids, snapshot)?)
             }
@@ -94,7 +94,7 @@ impl Session {
         for target in targets {
             let mut writer = TableWriter::new(self, &target.table, txn.clone(), ignore)?;
             let mut seen = HashSet::new();
-            for batch in &found {
+            for batch in &found.batches {
                 self.check_killed()?;
                 let mut ids: Vec<u64> = row_ids(batch, target.row_id).into_iter().flatten().collect();
                 ids.retain(|id| !joined || seen.insert(*id));

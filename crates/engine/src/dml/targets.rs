@@ -16,6 +16,7 @@
 use crate::query::Runner;
 use crate::session::Session;
 use catalog::TableEngine;
+use executor::Reservation;
 use plan::{Plan, PlanNode, PlanOp};
 use planner::bind::DmlTarget;
 use std::ops::ControlFlow;
@@ -23,6 +24,13 @@ use std::sync::Arc;
 use storage::{Found, LockWait, RowLockMode, Snapshot, Table, Txn};
 use types::{Error, Result};
 use vector::{Batch, Values};
+
+/// Rows found and locked.
+pub(super) struct FoundRows {
+    /// Every position selected.
+    pub batches: Vec<Batch>,
+    _memory: Reservation,
+}
 
 impl Session {
     /// 1044 for the server's own tables.
@@ -48,8 +56,8 @@ impl Session {
         Ok(())
     }
 
-    /// What the query puts out, every position selected, once all target rows are locked.
-    pub(super) fn find_rows(&self, plan: &Plan, targets: &[DmlTarget], txn: &Arc<Txn>) -> Result<Vec<Batch>> {
+    /// What the query puts out, once all target rows are locked.
+    pub(super) fn find_rows(&self, plan: &Plan, targets: &[DmlTarget], txn: &Arc<Txn>) -> Result<FoundRows> {
         let store = self.db().store();
         let tables: Vec<(usize, Arc<Table>)> =
             targets.iter().map(|t| Ok((t.row_id, store.expect_table(&t.table)?))).collect::<Result<_>>()?;
@@ -59,13 +67,18 @@ impl Session {
             self.warnings().take();
             warned.iter().for_each(|w| self.warnings().push(w.clone()));
             let snapshot = store.txns().snapshot_of(txn);
-            let mut batches = Vec::new();
+            let (mut batches, mut bytes) = (Vec::new(), 0);
+            let mut memory = Reservation::new(self.db().memory());
             Runner::at(snapshot.clone()).run(self, plan, None, &mut |batch| {
-                batches.push(batch.compact());
+                let batch = batch.compact();
+                bytes += batch.columns.iter().map(|c| c.chunk().0.bytes_allocated()).sum::<usize>();
+                // It cannot be made smaller, but others may, for it.
+                memory.force(bytes);
+                batches.push(batch);
                 Ok(ControlFlow::Continue(()))
             })?;
             if lock_all(&batches, &tables, txn, &snapshot)? {
-                return Ok(batches);
+                return Ok(FoundRows { batches, _memory: memory });
             }
         }
     }

@@ -87,7 +87,7 @@ impl Session {
         for target in 0..u.targets.len() {
             let mut one = TargetUpdate::new(self, u, target, ignore, txn)?;
             let mut seen = HashSet::new();
-            for batch in &found {
+            for batch in &found.batches {
                 self.check_killed()?;
                 let ids = row_ids(batch, u.targets[target].row_id);
                 // A row that several rows of the join lead to is updated once, by the first.
