@@ -83,7 +83,8 @@ impl Session {
         let found = self.find_rows(plan, targets, txn)?;
         let returned = match returning {
             Some(r) => {
-                let ids: Vec<u64> = found.batches.iter().flat_map(|b| row_ids(b, targets[0].row_id)).flatten().collect();
+                let ids: Vec<u64> =
+                    found.batches.iter().flat_map(|b| row_ids(b, targets[0].row_id)).flatten().collect();
                 let snapshot = self.db().store().txns().current(txn);
                 Some(r.run(self, &targets[0].table, &ids, snapshot)?)
             }
