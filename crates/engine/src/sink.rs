@@ -77,6 +77,19 @@ impl ResultShape {
     }
 }
 
+impl ResultShape {
+    /// A copy of one row.
+    pub fn one_row(&self, at: RowAt<'_, '_>) -> Batch {
+        let column = |(i, meta): (usize, &ColumnMeta)| {
+            let (chunk, position) = at(i);
+            let mut one = chunk.gather(&[position as u16]);
+            one.widen_to(meta.data_ty.phys());
+            vector::Vector::flat(one)
+        };
+        Batch::new(1, self.columns.iter().enumerate().map(column).collect())
+    }
+}
+
 /// Where a column of a row lies: the chunk and the position in it, by position in the result.
 pub type RowAt<'r, 'l> = &'r dyn Fn(usize) -> (&'l Chunk, usize);
 
@@ -122,13 +135,7 @@ pub trait ResultSink {
     }
     /// One row, where it lies. A latch is held: this must not wait for anybody.
     fn row_at(&mut self, shape: &ResultShape, at: RowAt<'_, '_>) -> Result<()> {
-        let column = |i| {
-            let (chunk, position) = at(i);
-            let mut one = chunk.gather(&[position as u16]);
-            one.widen_to(shape.columns[i].data_ty.phys());
-            vector::Vector::flat(one)
-        };
-        self.batch(&Batch::new(1, (0..shape.columns.len()).map(column).collect()))
+        self.batch(&shape.one_row(at))
     }
     /// Behind a [`ResultSink::row_at`], with no latch held.
     fn row_done(&mut self) -> Result<()> {

@@ -122,8 +122,8 @@ fn what_is_refused() {
         ("LOAD DATA LOCAL INFILE 'x' INTO TABLE nope", 1146),
         ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t (a, nope)", 1054),
         ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t (a, a)", 1110),
-        ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t (a) SET b = a + 1", 1235),
-        ("LOAD DATA LOCAL INFILE 'x' REPLACE INTO TABLE t", 1235),
+        ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t (a) SET b = nope + 1", 1054),
+        ("LOAD DATA LOCAL INFILE 'x' REPLACE INTO TABLE t (a) SET b = 1, b = a", 1110),
         ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t FIELDS ENCLOSED BY 'ab'", 1083),
         ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t FIELDS TERMINATED BY '' ENCLOSED BY ''", 1235),
         ("LOAD DATA INFILE 'x' INTO TABLE t", 1017),
@@ -157,4 +157,56 @@ fn a_wait_for_a_key_can_be_killed() {
         run(&mut first, "COMMIT", b"").expect("commits");
         assert_eq!(rows(&mut second, "SELECT a FROM t"), ["1"]);
     });
+}
+
+#[test]
+fn replace() {
+    let mut s = session();
+    run(&mut s, "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(10), UNIQUE KEY (b))", b"").expect("valid");
+    run(&mut s, "INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z')", b"").expect("new");
+    let load = "LOAD DATA LOCAL INFILE 'f' REPLACE INTO TABLE t FIELDS TERMINATED BY ','";
+    let ok = run(&mut s, load, b"2,new\n4,x\n5,five\n").expect("loads").ok;
+    assert_eq!(ok.info, "Records: 3  Deleted: 2  Skipped: 0  Warnings: 0");
+    assert_eq!(ok.affected_rows, 5);
+    assert_eq!(rows(&mut s, "SELECT * FROM t ORDER BY a"), ["2,new", "3,z", "4,x", "5,five"]);
+}
+
+#[test]
+fn set_reads_columns_and_variables() {
+    let mut s = session();
+    run(&mut s, "CREATE TABLE t (a INT, b INT NOT NULL DEFAULT 7, c VARCHAR(20), d INT)", b"").expect("valid");
+    let load = "LOAD DATA LOCAL INFILE 'f' INTO TABLE t FIELDS TERMINATED BY ',' (a, @x, d)
+                SET a = a + 1, c = CONCAT(@x, '-', a), d = b * d";
+    run(&mut s, load, b"1,one,10\n2,two,\\N\n").expect("loads");
+    // Assignments are made in order, over the fields' values and the defaults.
+    assert_eq!(rows(&mut s, "SELECT * FROM t ORDER BY a"), ["2,7,one-2,70", "3,7,two-3,~"]);
+    assert_eq!(rows(&mut s, "SELECT @x"), ["two"]);
+    run(&mut s, "TRUNCATE t", b"").expect("there");
+    let load = "LOAD DATA LOCAL INFILE 'f' INTO TABLE t (c) SET a = LENGTH(c), b = DEFAULT, d = (b + a) / 2";
+    run(&mut s, load, b"abc\n\n").expect("loads");
+    assert_eq!(rows(&mut s, "SELECT * FROM t ORDER BY a"), ["0,7,,4", "3,7,abc,5"]);
+    let bad = "LOAD DATA LOCAL INFILE 'f' INTO TABLE t (c) SET a = nothing + 1";
+    assert_eq!(run(&mut s, bad, b"x\n").map(|_| ()).unwrap_err().code().0, 1054);
+}
+
+#[test]
+fn tables_with_rules() {
+    let mut s = session();
+    run(&mut s, "CREATE TABLE p (id INT PRIMARY KEY)", b"").expect("valid");
+    run(&mut s, "INSERT INTO p VALUES (1)", b"").expect("new");
+    let table = "CREATE TABLE t (a INT, g INT GENERATED ALWAYS AS (a * 2) STORED, p INT, CHECK (a < 100),
+                 FOREIGN KEY (p) REFERENCES p (id))";
+    run(&mut s, table, b"").expect("valid");
+    let load = "LOAD DATA LOCAL INFILE 'f' INTO TABLE t FIELDS TERMINATED BY ',' (a, p)";
+    let info = run(&mut s, load, b"1,1\n200,1\n3,9\n4,\\N\n").expect("misfits are warnings").ok.info;
+    assert_eq!(info, "Records: 4  Deleted: 0  Skipped: 2  Warnings: 2");
+    assert_eq!(rows(&mut s, "SELECT * FROM t ORDER BY a"), ["1,2,1", "4,8,~"]);
+}
+
+#[test]
+fn latin1_files() {
+    let mut s = session();
+    run(&mut s, "CREATE TABLE t (a VARCHAR(10))", b"").expect("valid");
+    run(&mut s, "LOAD DATA LOCAL INFILE 'f' INTO TABLE t CHARACTER SET latin1", b"caf\xe9\n\x80 5\n").expect("loads");
+    assert_eq!(rows(&mut s, "SELECT * FROM t"), ["caf\u{e9}", "\u{20ac} 5"]);
 }

@@ -207,3 +207,32 @@ fn accounts_with_passwords() {
     let name: Option<String> = root.query_first("SELECT USER()").unwrap();
     assert_eq!(name.as_deref(), Some("b@localhost"));
 }
+
+#[test]
+fn clients_that_speak_latin1() {
+    let server = TestServer::start();
+    let mut conn = server.connect();
+    conn.query_drop("CREATE DATABASE d; USE d; CREATE TABLE t (a VARCHAR(20), b VARBINARY(20)); SET NAMES latin1")
+        .unwrap();
+    // Each of the two bytes of this e acute is a character of its own for such a client.
+    assert_eq!(conn.query_first::<u32, _>("SELECT CHAR_LENGTH('\u{e9}')").unwrap(), Some(2));
+    assert_eq!(conn.exec_first::<u32, _, _>("SELECT CHAR_LENGTH(?)", ("\u{e9}",)).unwrap(), Some(2));
+    conn.query_drop("INSERT INTO t VALUES ('\u{e9}', x'e9'), (x'c3a9', NULL)").unwrap();
+    let bytes = |row: Option<Row>| match row.unwrap().as_ref(0) {
+        Some(mysql::Value::Bytes(b)) => b.clone(),
+        other => panic!("{other:?}"),
+    };
+    for sql in ["SELECT a FROM t WHERE b IS NOT NULL", "SELECT MIN(a) FROM t WHERE b IS NOT NULL"] {
+        assert_eq!(bytes(conn.query_first(sql).unwrap()), b"\xc3\xa9", "{sql}");
+        assert_eq!(bytes(conn.exec_first(sql, ()).unwrap()), b"\xc3\xa9", "{sql}");
+    }
+    assert_eq!(bytes(conn.query_first("SELECT a FROM t WHERE b IS NULL").unwrap()), b"\xe9");
+    assert_eq!(bytes(conn.query_first("SELECT b FROM t WHERE b IS NOT NULL").unwrap()), b"\xe9");
+    assert_eq!(bytes(conn.query_first("SELECT CONCAT(a, _utf8mb4 x'cea9') FROM t WHERE b IS NULL").unwrap()), b"\xe9?");
+    let row: Row = conn.query_first("SELECT a, b FROM t").unwrap().unwrap();
+    assert_eq!(row.columns_ref()[0].character_set(), 8);
+    assert_eq!(row.columns_ref()[0].column_length(), 20);
+    conn.query_drop("SET NAMES utf8mb4").unwrap();
+    let hex: Option<String> = conn.query_first("SELECT HEX(a) FROM t WHERE b IS NOT NULL").unwrap();
+    assert_eq!(hex.as_deref(), Some("C383C2A9"));
+}

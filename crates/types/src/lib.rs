@@ -3,6 +3,7 @@
 //! Nothing here knows of tables, plans or packets. Everything above speaks in these terms.
 
 pub mod collation;
+pub mod cp1252;
 pub mod decimal;
 pub mod error;
 pub mod int256;

@@ -16,7 +16,7 @@ use types::{Collation, Date, Error, PhysType, Result, SqlType, StringKind, Value
 pub enum FileCharset {
     /// UTF-8, or bytes that are taken as they are.
     Utf8,
-    /// Each byte is the code point of a character.
+    /// Windows code page 1252.
     Latin1,
 }
 
@@ -147,7 +147,7 @@ impl ColumnTarget {
         let value = if field.is_null {
             Value::Null
         } else if context.charset == FileCharset::Latin1 && self.def.ty.collation() != Some(Collation::Binary) {
-            Value::str(&field.bytes.iter().map(|&b| b as char).collect::<String>())
+            Value::str(&types::cp1252::decode(field.bytes))
         } else {
             Value::Bytes(field.bytes.into())
         };

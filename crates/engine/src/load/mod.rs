@@ -9,6 +9,7 @@
 //! - [`fields`]: the lines and fields of a block: terminators, enclosing, escapes, NULL.
 //! - [`columns`]: text to a column: fast paths for the usual forms, MySQL's conversion for the rest.
 //! - [`run`]: the threads; row numbers, warnings and errors in the order of the input, though blocks are not.
+//! - [`rows`]: row by row instead, for REPLACE, SET over columns, and tables with rules.
 //! - [`statement`]: the statement: names, defaults, SET, counts.
 //!
 //! A block is a piece of the load in the sense of [`storage::BulkAppender::set_piece`].
@@ -19,6 +20,7 @@ mod blocks;
 mod columns;
 mod fields;
 mod format;
+mod rows;
 mod run;
 mod statement;
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use super::columns::{ColumnTarget, FileCharset};
 use super::format::Format;
+use super::rows::RowLoad;
 use super::run::{FieldTarget, Fill, Load, Loaded};
 use crate::dml::now;
 use crate::session::Session;
@@ -21,7 +22,7 @@ use types::value::ConvertMode;
 use types::{Collation, Error, ErrorCode, Result, SqlType, StringKind, Value};
 
 /// The type of a user variable that takes a field.
-const FIELD_TYPE: SqlType =
+pub(super) const FIELD_TYPE: SqlType =
     SqlType::String { kind: StringKind::LongText, len: u32::MAX, collation: Collation::Utf8mb4_0900AiCi };
 
 /// More threads than this help nobody: one reads the input.
@@ -40,25 +41,21 @@ struct Targets {
 impl Session {
     pub(crate) fn load_data(&mut self, l: &LoadData, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         add(&self.db().status().com_load, 1);
-        let unsupported = [
-            (l.xml, "LOAD XML"),
-            (l.duplicates == LoadDuplicates::Replace, "LOAD DATA ... REPLACE"),
-            (!l.partitions.is_empty(), "PARTITION"),
-        ];
+        let unsupported = [(l.xml, "LOAD XML"), (!l.partitions.is_empty(), "PARTITION")];
         if let Some((_, what)) = unsupported.iter().find(|(used, _)| *used) {
             return Err(Error::not_supported(what));
         }
         let format = Format::new(&l.format)?;
         let charset = file_charset(l.charset.as_ref().map(|c| c.as_str()))?;
         let def = self.insertable(&l.table)?;
-        if def.columns.iter().any(|c| c.generated.is_some()) || !def.checks.is_empty() || !def.foreign_keys.is_empty() {
-            return Err(Error::not_supported("LOAD DATA into a table with generated columns, checks or foreign keys"));
-        }
         let local_allowed = self.db().variables().by_name("local_infile").is_some_and(|v| &*v == "ON");
         if l.local && !local_allowed {
             return Err(Error::client_local_files_disabled());
         }
         let ignore = l.local || l.duplicates == LoadDuplicates::Ignore;
+        if self.loads_by_row(l, &def)? {
+            return self.load_rows(l, &def, &format, charset, more, sink);
+        }
         let targets = self.load_targets(l, &def)?;
         let (txn, savepoint) = self.begin_change()?;
         let before = self.db().store().expect_table(&def)?.auto_increment();
@@ -89,6 +86,73 @@ impl Session {
             self.warnings().count()
         );
         self.send_ok_with_id(inserted, first_generated, info, more, sink)
+    }
+
+    /// Whether the load has to go row by row.
+    fn loads_by_row(&self, l: &LoadData, def: &TableDef) -> Result<bool> {
+        let has_rules =
+            def.columns.iter().any(|c| c.generated.is_some()) || !def.checks.is_empty() || !def.foreign_keys.is_empty();
+        if has_rules || l.duplicates == LoadDuplicates::Replace {
+            return Ok(true);
+        }
+        for a in l.set.iter().filter(|a| !matches!(a.value.kind, ExprKind::Default)) {
+            match self.bind_constant_expr(&a.value) {
+                Err(e) if e.code() == ErrorCode::BAD_FIELD => return Ok(true),
+                _ => {}
+            }
+        }
+        Ok(false)
+    }
+
+    fn load_rows(
+        &mut self,
+        l: &LoadData,
+        def: &Arc<TableDef>,
+        format: &Format,
+        charset: FileCharset,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        let replace = l.duplicates == LoadDuplicates::Replace;
+        // LOCAL: misfits are warnings, even with REPLACE.
+        let ignore = l.local || l.duplicates == LoadDuplicates::Ignore;
+        let (txn, savepoint) = self.begin_change()?;
+        let process = self.process().clone();
+        let run = |session: &Session, input: &mut dyn Read, bytes_total: u64| {
+            let progress = |done| process.set_load_progress(done, bytes_total);
+            let load = RowLoad {
+                session,
+                def,
+                format,
+                charset,
+                ignore_lines: l.ignore_lines,
+                replace,
+                ignore,
+                progress: &progress,
+            };
+            load.run(l, txn.clone(), input)
+        };
+        let result = if l.local {
+            let mut input = sink.local_infile(&l.path)?;
+            run(self, &mut *input, 0)
+        } else {
+            self.open_for_load(&l.path).and_then(|(mut file, bytes)| run(self, &mut file, bytes))
+        };
+        let written = self.end_change(savepoint, result)?;
+        if let Some(id) = written.first_generated {
+            self.set_last_insert_id(id);
+        }
+        add(&self.db().status().innodb_rows_inserted, written.copied);
+        add(&self.db().status().handler_write, written.copied);
+        let info = format!(
+            "Records: {}  Deleted: {}  Skipped: {}  Warnings: {}",
+            written.rows,
+            written.deleted,
+            written.rows - written.copied,
+            self.warnings().count()
+        );
+        let id = written.first_generated.unwrap_or(0);
+        self.send_ok_with_id(written.copied + written.deleted, id, info, more, sink)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -189,10 +253,7 @@ impl Session {
             let set = l.set.iter().zip(&assigned).find(|(_, a)| **a == c).map(|(s, _)| &s.value);
             let fill = match set {
                 Some(e) if !matches!(e.kind, ExprKind::Default) => {
-                    let bound = self.bind_constant_expr(e).map_err(|e| match e.code() {
-                        ErrorCode::BAD_FIELD => Error::not_supported("columns in the SET clause of LOAD DATA"),
-                        _ => e,
-                    })?;
+                    let bound = self.bind_constant_expr(e)?;
                     t.compute(bound, target(c))
                 }
                 None if listed.contains(&c) => continue,
@@ -259,7 +320,7 @@ impl Targets {
     }
 }
 
-fn column_named(def: &TableDef, name: &parser::ast::ColumnRef) -> Result<usize> {
+pub(super) fn column_named(def: &TableDef, name: &parser::ast::ColumnRef) -> Result<usize> {
     let table_fits = name.table.as_ref().is_none_or(|t| t.as_str() == &*def.name);
     let found = def.column_idx(&name.name).filter(|_| table_fits);
     found.ok_or_else(|| Error::bad_field(name.name.as_str(), "field list"))

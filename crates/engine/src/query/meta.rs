@@ -1,8 +1,29 @@
 //! What clients are told of a query's columns.
 
+use crate::session::Session;
 use crate::sink::ColumnMeta;
-use catalog::IndexKind;
+use catalog::{CatalogReader, DefaultValue, IndexKind};
 use plan::logical::LogicalQuery;
+
+impl Session {
+    /// The default of a table's column as COM_FIELD_LIST shows it; `None`: NULL.
+    pub fn default_text(&self, meta: &ColumnMeta) -> Option<Vec<u8>> {
+        let relation = self.db().catalog().relation(&meta.schema, &meta.org_table)?;
+        let catalog::Relation::Table(def) = relation else { return None };
+        let column = &def.columns[def.column_idx(&meta.org_name)?];
+        let value = match &column.default {
+            DefaultValue::Value(v) => v.clone(),
+            _ if column.nullable => return None,
+            _ => crate::dml::zero_of(&column.ty),
+        };
+        let mut out = Vec::new();
+        if value.is_null() {
+            return None;
+        }
+        types::render_text(&value, &column.ty, &mut out);
+        Some(out)
+    }
+}
 
 pub(crate) fn columns(query: &LogicalQuery) -> Vec<ColumnMeta> {
     query

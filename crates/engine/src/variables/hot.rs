@@ -19,6 +19,9 @@ pub struct HotVars {
     pub lock_wait_timeout_s: u64,
     pub innodb_lock_wait_timeout_s: u64,
     pub collation_connection: Collation,
+    /// character_set_client and character_set_results are latin1.
+    pub client_is_latin1: bool,
+    pub results_are_latin1: bool,
     pub wait_timeout_s: u64,
     pub max_execution_time_ms: u64,
     pub interactive_timeout_s: u64,
@@ -63,6 +66,8 @@ impl HotVars {
             lock_wait_timeout_s: vars.uint("lock_wait_timeout"),
             innodb_lock_wait_timeout_s: vars.uint("innodb_lock_wait_timeout"),
             collation_connection: Collation::from_name(vars.text("collation_connection")).unwrap_or_default(),
+            client_is_latin1: vars.text("character_set_client") == "latin1",
+            results_are_latin1: vars.text("character_set_results") == "latin1",
             wait_timeout_s: vars.uint("wait_timeout"),
             max_execution_time_ms: vars.uint("max_execution_time"),
             interactive_timeout_s: vars.uint("interactive_timeout"),

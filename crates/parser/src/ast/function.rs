@@ -1,6 +1,7 @@
 //! Functions: casts, date arithmetic, calls, aggregates, windows.
 
 use super::{ColumnRef, Expr, Ident, OrderItem};
+pub use types::temporal::IntervalUnit;
 
 /// `CAST(expr [AT TIME ZONE zone] AS target [ARRAY])`
 #[derive(Clone, Debug, PartialEq)]
@@ -57,86 +58,6 @@ pub enum GeometryKind {
     MultiLineString,
     MultiPolygon,
     GeometryCollection,
-}
-
-/// Units of INTERVAL, EXTRACT and TIMESTAMPADD/DIFF.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum IntervalUnit {
-    Microsecond,
-    Second,
-    Minute,
-    Hour,
-    Day,
-    Week,
-    Month,
-    Quarter,
-    Year,
-    SecondMicrosecond,
-    MinuteMicrosecond,
-    MinuteSecond,
-    HourMicrosecond,
-    HourSecond,
-    HourMinute,
-    DayMicrosecond,
-    DaySecond,
-    DayMinute,
-    DayHour,
-    YearMonth,
-}
-
-impl IntervalUnit {
-    pub const ALL: [IntervalUnit; 20] = {
-        use IntervalUnit::*;
-        [
-            Microsecond,
-            Second,
-            Minute,
-            Hour,
-            Day,
-            Week,
-            Month,
-            Quarter,
-            Year,
-            SecondMicrosecond,
-            MinuteMicrosecond,
-            MinuteSecond,
-            HourMicrosecond,
-            HourSecond,
-            HourMinute,
-            DayMicrosecond,
-            DaySecond,
-            DayMinute,
-            DayHour,
-            YearMonth,
-        ]
-    };
-
-    /// The unit in SQL.
-    pub const fn name(self) -> &'static str {
-        use IntervalUnit::*;
-        match self {
-            Microsecond => "microsecond",
-            Second => "second",
-            Minute => "minute",
-            Hour => "hour",
-            Day => "day",
-            Week => "week",
-            Month => "month",
-            Quarter => "quarter",
-            Year => "year",
-            SecondMicrosecond => "second_microsecond",
-            MinuteMicrosecond => "minute_microsecond",
-            MinuteSecond => "minute_second",
-            HourMicrosecond => "hour_microsecond",
-            HourSecond => "hour_second",
-            HourMinute => "hour_minute",
-            DayMicrosecond => "day_microsecond",
-            DaySecond => "day_second",
-            DayMinute => "day_minute",
-            DayHour => "day_hour",
-            YearMonth => "year_month",
-        }
-    }
 }
 
 /// `date ± INTERVAL value unit`

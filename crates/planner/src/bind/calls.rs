@@ -1,7 +1,7 @@
 //! Literals, variables, parameters, casts and functions.
 
 use super::api::{Bind, ParamInfo};
-use expr::{AggFunc, Expr, ExprKind, IntervalUnit, TrimSide, build};
+use expr::{AggFunc, Expr, ExprKind, TrimSide, build};
 use parser::ast;
 use types::{Charset, Collation, Error, Result, SqlType, StringKind};
 
@@ -88,18 +88,18 @@ impl<'a> Bind<'a, '_, '_> {
             }
             K::DateArith(d) => {
                 let (date, value) = (self.expr(&d.date)?, self.expr(&d.value)?);
-                build::date_add(date, value, unit(d.unit), d.subtract)
+                build::date_add(date, value, d.unit, d.subtract)
             }
             K::Function(f) => self.function(f),
             K::Aggregate(a) => self.aggregate(a),
             K::Window(w) => self.window_function(w),
             K::Extract(u, x) => {
                 let x = self.expr(x)?;
-                build::extract(unit(*u), x)
+                build::extract(*u, x)
             }
             K::TimestampDiff(t) => {
                 let (from, to) = (self.expr(&t.1)?, self.expr(&t.2)?);
-                build::timestamp_diff(unit(t.0), from, to)
+                build::timestamp_diff(t.0, from, to)
             }
             K::Trim(t) => {
                 let what = t.what.as_ref().map(|w| self.expr(w)).transpose()?;
@@ -252,32 +252,6 @@ fn introduced(i: &ast::Introduced) -> Result<Expr> {
             }
             Ok(build::string(&i.value, collation))
         }
-    }
-}
-
-fn unit(u: ast::IntervalUnit) -> IntervalUnit {
-    use ast::IntervalUnit as A;
-    match u {
-        A::Microsecond => IntervalUnit::Microsecond,
-        A::Second => IntervalUnit::Second,
-        A::Minute => IntervalUnit::Minute,
-        A::Hour => IntervalUnit::Hour,
-        A::Day => IntervalUnit::Day,
-        A::Week => IntervalUnit::Week,
-        A::Month => IntervalUnit::Month,
-        A::Quarter => IntervalUnit::Quarter,
-        A::Year => IntervalUnit::Year,
-        A::SecondMicrosecond => IntervalUnit::SecondMicrosecond,
-        A::MinuteMicrosecond => IntervalUnit::MinuteMicrosecond,
-        A::MinuteSecond => IntervalUnit::MinuteSecond,
-        A::HourMicrosecond => IntervalUnit::HourMicrosecond,
-        A::HourSecond => IntervalUnit::HourSecond,
-        A::HourMinute => IntervalUnit::HourMinute,
-        A::DayMicrosecond => IntervalUnit::DayMicrosecond,
-        A::DaySecond => IntervalUnit::DaySecond,
-        A::DayMinute => IntervalUnit::DayMinute,
-        A::DayHour => IntervalUnit::DayHour,
-        A::YearMonth => IntervalUnit::YearMonth,
     }
 }
 

@@ -4,11 +4,15 @@ use engine::ColumnMeta;
 use protocol::{Column, ColumnFlags, wire_type};
 use types::SqlType;
 
+use super::charset::LATIN1_COLLATION_ID;
 use super::text_rows::Format;
 
 /// The column definition of `meta`, with character strings in the character set of that collation.
 pub(super) fn column<'a>(meta: &'a ColumnMeta, results_collation_id: u16) -> Column<'a> {
     let mut column: Column<'a> = wire_type(&meta.ty, results_collation_id);
+    if column.collation_id == LATIN1_COLLATION_ID {
+        column.length /= 4; // a character is a byte
+    }
     column.schema = &meta.schema;
     column.table = &meta.table;
     column.org_table = &meta.org_table;

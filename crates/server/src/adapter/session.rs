@@ -9,10 +9,11 @@ use protocol::statement::{Param, execute};
 use protocol::{Capabilities, OkPacket, StatusFlags};
 use types::{Collation, Error, Result, SqlType, Value};
 
+use super::charset::Charsets;
 use super::columns::column;
 use super::sink::{ColumnsOnly, RowForm, WireSink, status};
 use super::statements::{Statement, Statements};
-use crate::net::{self, Client, DEFAULT_COLLATION_ID, Limits, Reply};
+use crate::net::{self, Client, Limits, Reply};
 
 pub(super) struct EngineSession {
     db: Arc<Database>,
@@ -42,7 +43,7 @@ fn open_session(db: &Arc<Database>, client: &Client) -> Result<Session> {
 /// Applies the collation that a client named in its login; one that is not known here means the default, as in MySQL.
 fn set_names(session: &mut Session, collation_id: u16) {
     let names = match collation_id {
-        8 => "latin1 COLLATE latin1_swedish_ci",
+        8 | 5 | 15 | 31 | 48 | 49 | 94 => "latin1",
         47 => "latin1 COLLATE latin1_bin",
         63 => "binary",
         33 | 83 => "utf8mb3",
@@ -52,6 +53,23 @@ fn set_names(session: &mut Session, collation_id: u16) {
         _ => return,
     };
     let _ = session.execute(format!("SET NAMES {names}").as_bytes(), false, &mut ColumnsOnly::default());
+}
+
+impl EngineSession {
+    fn charsets(&self) -> Charsets {
+        let hot = self.session.vars().hot();
+        Charsets { client_is_latin1: hot.client_is_latin1, results_are_latin1: hot.results_are_latin1 }
+    }
+}
+
+/// A text parameter as UTF-8.
+fn decode_param((value, ty): &mut Param, charsets: Charsets) {
+    if let (Value::Bytes(bytes), SqlType::String { collation, .. }) = (&mut *value, ty)
+        && *collation != Collation::Binary
+    {
+        let text = charsets.decode(bytes).into_owned();
+        *value = Value::Bytes(text.into());
+    }
 }
 
 impl net::Session for EngineSession {
@@ -72,13 +90,16 @@ impl net::Session for EngineSession {
 
     fn query(&mut self, sql: &[u8], reply: &mut Reply<'_>) -> Result<()> {
         let multi_statements = reply.multi_statements();
-        let mut sink = WireSink::new(reply, self.status(), RowForm::Text);
-        self.session.execute(sql, multi_statements, &mut sink)
+        let charsets = self.charsets();
+        let mut sink = WireSink::new(reply, self.status(), RowForm::Text, charsets);
+        self.session.execute(&charsets.decode(sql), multi_statements, &mut sink)
     }
 
     fn prepare(&mut self, sql: &[u8], reply: &mut Reply<'_>) -> Result<()> {
-        let prepared = self.session.prepare(sql)?;
-        let columns: Vec<_> = prepared.columns.iter().map(|meta| column(meta, DEFAULT_COLLATION_ID)).collect();
+        let charsets = self.charsets();
+        let prepared = self.session.prepare(&charsets.decode(sql))?;
+        let collation_id = charsets.results_collation_id();
+        let columns: Vec<_> = prepared.columns.iter().map(|meta| column(meta, collation_id)).collect();
         let warnings = u16::try_from(prepared.warnings).unwrap_or(u16::MAX);
         self.statements.insert(prepared.id, Statement::default());
         reply.prepared(prepared.id, prepared.param_count, &columns, warnings, self.status())
@@ -98,9 +119,14 @@ impl net::Session for EngineSession {
         statement.types = types;
         statement.forget_long_data();
         let header = decoded.map_err(|_| Error::wrong_arguments(COMMAND))?;
+        let charsets = self.charsets();
+        if charsets.client_is_latin1 {
+            self.params.iter_mut().for_each(|p| decode_param(p, charsets));
+        }
         mark_bytes(&mut self.params);
+        let statement = self.statements.entry(id).or_default();
         let form = if header.cursor { RowForm::Cursor(&mut statement.cursor) } else { RowForm::Binary };
-        let mut sink = WireSink::new(reply, status, form);
+        let mut sink = WireSink::new(reply, status, form, charsets);
         let result = self.session.execute_prepared(id, &self.params, &mut sink);
         if result.is_err() {
             statement.cursor = None;
@@ -146,15 +172,21 @@ impl net::Session for EngineSession {
     }
 
     fn use_database(&mut self, name: &[u8]) -> Result<()> {
-        self.session.use_database(&String::from_utf8_lossy(name))
+        let name = self.charsets().decode(name);
+        self.session.use_database(&String::from_utf8_lossy(&name))
     }
 
     fn field_list(&mut self, table: &[u8], wildcard: &[u8], reply: &mut Reply<'_>) -> Result<()> {
-        let table = String::from_utf8_lossy(table).replace('`', "``");
+        let charsets = self.charsets();
+        let table = String::from_utf8_lossy(&charsets.decode(table)).replace('`', "``");
         let mut found = ColumnsOnly::default();
         self.session.execute(format!("SELECT * FROM `{table}` LIMIT 0").as_bytes(), false, &mut found)?;
-        let matching = found.columns.iter().filter(|meta| wildcard.is_empty() || like(wildcard, meta.name.as_bytes()));
-        let columns: Vec<_> = matching.map(|meta| (column(meta, DEFAULT_COLLATION_ID), None)).collect();
+        let matching = || found.columns.iter().filter(|m| wildcard.is_empty() || like(wildcard, m.name.as_bytes()));
+        let defaults: Vec<_> = matching().map(|meta| self.session.default_text(meta)).collect();
+        let columns: Vec<_> = matching()
+            .zip(&defaults)
+            .map(|(meta, default)| (column(meta, charsets.results_collation_id()), default.as_deref()))
+            .collect();
         reply.field_list(&columns, &OkPacket { status: self.status(), ..OkPacket::default() })
     }
 

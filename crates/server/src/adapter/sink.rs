@@ -9,6 +9,7 @@ use types::{Error, Result};
 use vector::Batch;
 
 use super::binary_rows::{self, BinaryRows, int_width};
+use super::charset::{self, Charsets, LATIN1_COLLATION_ID};
 use super::columns::{column, format};
 use super::statements::Cursor;
 use super::text_rows::{self, Column, Format, TextRows, resolve_chunk};
@@ -84,18 +85,34 @@ pub(super) struct WireSink<'a, 'b, 'c> {
     rows: Option<Rows>,
     /// Columns that were announced, before the first batch comes.
     shared: Option<Arc<[Format]>>,
+    /// For clients that want latin1: the columns whose text is to be converted.
+    latin1: Option<Vec<Format>>,
 }
 
 impl<'a, 'b, 'c> WireSink<'a, 'b, 'c> {
-    pub(super) fn new(reply: &'a mut Reply<'b>, status: StatusFlags, form: RowForm<'c>) -> WireSink<'a, 'b, 'c> {
-        WireSink { reply, status, form, rows: None, shared: None }
+    pub(super) fn new(
+        reply: &'a mut Reply<'b>,
+        status: StatusFlags,
+        form: RowForm<'c>,
+        charsets: Charsets,
+    ) -> WireSink<'a, 'b, 'c> {
+        let latin1 = charsets.results_are_latin1.then(Vec::new);
+        WireSink { reply, status, form, rows: None, shared: None, latin1 }
+    }
+
+    fn collation_id(&self) -> u16 {
+        if self.latin1.is_some() { LATIN1_COLLATION_ID } else { DEFAULT_COLLATION_ID }
     }
 }
 
 impl ResultSink for WireSink<'_, '_, '_> {
     fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
-        let definitions: Vec<_> = columns.iter().map(|meta| column(meta, DEFAULT_COLLATION_ID)).collect();
-        let formats = columns.iter().map(format).collect();
+        let collation_id = self.collation_id();
+        let definitions: Vec<_> = columns.iter().map(|meta| column(meta, collation_id)).collect();
+        let formats: Vec<Format> = columns.iter().map(format).collect();
+        if let Some(latin1) = &mut self.latin1 {
+            latin1.clone_from(&formats);
+        }
         self.rows = Some(match &mut self.form {
             RowForm::Text => Rows::Text(TextRows::new(formats)),
             RowForm::Binary => Rows::Binary(BinaryRows::new(formats)),
@@ -116,6 +133,8 @@ impl ResultSink for WireSink<'_, '_, '_> {
                 RowForm::Binary | RowForm::Cursor(_) => Rows::Binary(BinaryRows::new(formats.to_vec())),
             });
         }
+        let encoded = self.latin1.as_ref().map(|formats| charset::encode(batch, formats));
+        let batch = encoded.as_ref().unwrap_or(batch);
         match (&self.rows, &mut self.form) {
             (Some(Rows::Text(rows)), _) => rows.write(batch, |values| self.reply.row(values)),
             (Some(Rows::Binary(rows)), RowForm::Cursor(Some(cursor))) => rows.write(batch, |write| {
@@ -131,11 +150,17 @@ impl ResultSink for WireSink<'_, '_, '_> {
         let Some(known) = shape.prepared(KnownColumns::new).filter(|_| !matches!(self.form, RowForm::Cursor(_))) else {
             return self.columns(&shape.columns);
         };
+        if self.latin1.is_some() {
+            return self.columns(&shape.columns);
+        }
         self.shared = Some(known.text.clone());
         self.reply.encoded_columns(&known.packets, 0, self.status)
     }
 
     fn row_at(&mut self, shape: &ResultShape, at: RowAt<'_, '_>) -> Result<()> {
+        if self.latin1.is_some() {
+            return self.batch(&shape.one_row(at));
+        }
         let Some(known) = shape.prepared(KnownColumns::new) else {
             return Err(Error::internal("columns of another sink"));
         };
