@@ -36,10 +36,10 @@ fn ok(args: &[&str]) -> String {
 
 const SETUP: &str = r"CREATE DATABASE shop; USE shop;
     CREATE TABLE item (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(40), price DECIMAL(10,2), at TIMESTAMP(3) NULL,
-        photo BLOB, twice INT GENERATED ALWAYS AS (id * 2), KEY (name));
+        photo BLOB, twice DECIMAL(12,2) GENERATED ALWAYS AS (price * 2), KEY (name));
     INSERT INTO item (name, price, at, photo) VALUES ('a\'b\\c\n', 1.5, '2024-02-29 12:00:00.125', 0x00FF27),
         (NULL, NULL, NULL, NULL), ('', -0.01, NULL, ''), ('Größe, 12″', 7, NULL, 'x');
-    CREATE TABLE empty (a INT);
+    CREATE TABLE nothing (a INT);
     CREATE VIEW cheap AS SELECT name FROM item WHERE price < 2";
 
 #[test]
@@ -60,7 +60,7 @@ fn a_dump_loads_into_an_equal_database() {
         "sql",
         &three,
         "-e",
-        "CREATE DATABASE shop; USE shop; CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(40), price DECIMAL(10,2), at TIMESTAMP(3) NULL, photo BLOB)",
+        "CREATE DATABASE shop; CREATE TABLE shop.item (id INT PRIMARY KEY, name VARCHAR(40), price DECIMAL(10,2), at TIMESTAMP(3) NULL, photo BLOB)",
     ]);
     let file = dir.at("item.csv");
     std::fs::write(&file, &csv).expect("written");

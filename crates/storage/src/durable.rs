@@ -102,7 +102,8 @@ impl Durable {
         };
         let recovered = recovery::recover(&*io, dir, manifest, txns, options.threads, definer, progress)?;
         run::remove_unneeded(&*io, dir, &recovered.manifest)?;
-        let writer = Writer::begin(&io, dir, options.segment_bytes, recovered.next_segment, recovered.end_lsn)?;
+        let next_segment = drop_empty_segments(&*io, dir, &recovered)?;
+        let writer = Writer::begin(&io, dir, options.segment_bytes, next_segment, recovered.end_lsn)?;
         let redo = Arc::new(Redo::new(writer, recovered.last_ts, options.flush, options.on_fatal));
         txns.set_redo(redo.clone(), recovered.last_ts);
         let durable = Durable {
@@ -268,6 +269,21 @@ fn lock(io: &dyn Io, dir: &Path) -> Result<Box<dyn Lock>> {
         }
         _ => failed("lock", &path, &e),
     })
+}
+
+/// A log without a record begins anew where it began: a folder that is only read does not gather segments.
+fn drop_empty_segments(io: &dyn Io, dir: &Path, recovered: &Recovered) -> Result<u64> {
+    let first = recovered.manifest.log.segment;
+    if recovered.end_lsn != recovered.manifest.log.lsn {
+        return Ok(recovered.next_segment);
+    }
+    // The last one first: at no time is there a gap.
+    for number in (first + 1..recovered.next_segment).rev() {
+        let path = segment::path(dir, number);
+        io.remove(&path).map_err(|e| failed("remove", &path, &e))?;
+        io.sync_dir(dir).map_err(|e| failed("sync", dir, &e))?;
+    }
+    Ok(first)
 }
 
 /// A new database. A folder that has a database's files but no manifest has lost it.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use types::{Error, Result, SqlType, Value};
+use types::{Error, ErrorCode, Result, SqlType, Value};
 
 use crate::library::{Database, Options, Session};
 
@@ -128,12 +128,12 @@ fn dump(args: &DumpArgs) -> Result<()> {
     if let Some(missing) =
         args.table.iter().find(|t| !relations.iter().any(|r| **t == format!("{}.{}", r.schema, r.name)))
     {
-        return Err(Error::internal(format!("there is no table {missing}")));
+        return Err(fault(format!("there is no table {missing}")));
     }
     let mut out = BufWriter::with_capacity(1 << 20, io::stdout().lock());
     let written = match args.format {
         Format::Csv if relations.len() != 1 => {
-            return Err(Error::internal("CSV is for one table: name it with --table database.name"));
+            return Err(fault("CSV is for one table: name it with --table database.name"));
         }
         Format::Csv => dump_csv(&mut session, &relations[0], &mut out),
         Format::Sql => dump_sql(&mut session, &relations, args, &mut out),
@@ -141,8 +141,12 @@ fn dump(args: &DumpArgs) -> Result<()> {
     written.and_then(|()| out.flush().map_err(written_to_nobody))
 }
 
+fn fault(what: impl Into<String>) -> Error {
+    Error::new(ErrorCode::GET_ERRNO, what.into())
+}
+
 fn written_to_nobody(e: io::Error) -> Error {
-    Error::internal(format!("cannot write: {e}"))
+    fault(format!("cannot write: {e}"))
 }
 
 fn dump_sql(session: &mut Session, relations: &[Relation], args: &DumpArgs, out: &mut impl Write) -> Result<()> {
@@ -322,7 +326,7 @@ fn load(args: &LoadArgs) -> Result<()> {
     let path = args.file.display().to_string();
     match &args.table {
         Some(table) => {
-            let (schema, name) = table.split_once('.').ok_or_else(|| Error::internal("--table is database.name"))?;
+            let (schema, name) = table.split_once('.').ok_or_else(|| fault("--table is database.name"))?;
             let (target, file) =
                 (format!("{}.{}", quoted(schema), quoted(name)), path.replace('\\', "\\\\").replace('\'', "''"));
             session.execute("SET time_zone = '+00:00'")?;

@@ -60,7 +60,8 @@ fn require_database(dir: &std::path::Path) -> types::Result<()> {
     if dir.join("manifest").is_file() {
         return Ok(());
     }
-    Err(types::Error::internal(format!("{} is no database: it has no manifest", dir.display())))
+    let what = format!("{} is no database: it has no manifest", dir.display());
+    Err(types::Error::new(types::ErrorCode::GET_ERRNO, what))
 }
 
 fn overview() -> String {
