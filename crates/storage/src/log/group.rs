@@ -3,8 +3,9 @@
 //! ```text
 //!   queue:  [ ts 7 | ts 8 | ts 9 ]  writer present           nobody leads
 //!           take all, take the writer ──▶ leader             newcomers queue up: [ ts 10 | ts 11 ]
-//!           write, sync, publish 7 8 9, end them
+//!           write, sync, publish 7 8 9
 //!           give the writer back; wake ts 10: lead!
+//!           end 7 8 9, wake them
 //! ```
 //! Invariants
 //! 1. `order` is the one critical section of a commit: it gives the timestamp and the place in the queue, so the order
@@ -260,20 +261,21 @@ impl Redo {
                 Err(e) => self.die(&e),
             }
         }
-        for entry in &group {
-            if let Some(txn) = &entry.txn {
-                txn.end();
-            }
-            entry.ticket.give(Turn::Done);
-        }
         let next = {
             let mut queue = self.queue.lock();
             queue.segment = writer.segment();
             queue.writer = Some(writer);
             queue.entries.first().map(|e| e.ticket.clone())
         };
+        // The next one leads, and the disk works, while those who are done are woken.
         if let Some(ticket) = next {
             ticket.give(Turn::Lead);
+        }
+        for entry in &group {
+            if let Some(txn) = &entry.txn {
+                txn.end();
+            }
+            entry.ticket.give(Turn::Done);
         }
     }
 
