@@ -58,6 +58,8 @@ pub struct LeafSlot {
     keys: Mutex<()>,
     /// The leaf may differ from its image in the last checkpoint.
     dirty: AtomicBool,
+    /// It is on the table's list of leaves with free slots.
+    listed: AtomicBool,
 }
 
 impl Default for LeafSlot {
@@ -66,6 +68,7 @@ impl Default for LeafSlot {
             latch: RwLock::new(Rank::Leaf, LeafState::Vacant),
             keys: Mutex::new(Rank::LeafKeys, ()),
             dirty: AtomicBool::new(false),
+            listed: AtomicBool::new(false),
         }
     }
 }
@@ -90,6 +93,16 @@ impl LeafSlot {
     #[inline]
     pub fn set_dirty(&self) {
         self.dirty.store(true, Ordering::Release);
+    }
+
+    /// Whether it is on the table's list of leaves with free slots.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.listed.load(Ordering::Relaxed)
+    }
+
+    /// Says whether that is new. The tail latch is held.
+    pub(crate) fn set_listed(&self, listed: bool) -> bool {
+        self.listed.swap(listed, Ordering::Relaxed) != listed
     }
 
     /// Whether it was dirty; it is clean now.

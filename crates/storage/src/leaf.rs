@@ -7,7 +7,7 @@
 //!   versions: slot 2 ─▶ Undo{Delete} ...                before-images, only where somebody may need them
 //! ```
 //! Invariants
-//! 1. Every chunk has exactly `rows` positions; integers of full leaves lie in the narrowest array that holds them; so has `live`. A slot once used is never given up: `rows` only grows.
+//! 1. Every chunk has exactly `rows` positions; integers of full leaves lie in the narrowest array that holds them; so has `live`. `rows` only grows; a row that exists for nobody any more may make way for another.
 //! 2. A reader clones the Arcs of the columns it wants and never sees them change: a writer's `Arc::make_mut` changes a
 //!    chunk in place when nobody else holds it, and a copy of it otherwise.
 //! 3. A slot without a chain in a leaf without a creator has one version: what lies in place, if live, for everybody.
@@ -153,9 +153,34 @@ impl Leaf {
         self.shared.as_ref().map_or(Vec::new(), |s| s.others(slot, txn.id()).cloned().collect())
     }
 
-    /// Makes `txn` one of those who share the row; says whether that is new.
-    pub(crate) fn share(&mut self, slot: usize, txn: &Arc<Txn>) -> bool {
-        self.shared.get_or_insert_default().add(slot, txn)
+    /// Whether `txn` is one of those who share the row.
+    pub(crate) fn shares(&self, slot: usize, txn: &Txn) -> bool {
+        self.shared.as_ref().is_some_and(|s| s.has(slot, txn.id()))
+    }
+
+    /// Makes `txn` one of those who share the row.
+    pub(crate) fn share(&mut self, slot: usize, txn: &Arc<Txn>) {
+        self.shared.get_or_insert_default().add(slot, txn);
+    }
+
+    /// Another transaction that waits for those who share the row.
+    pub(crate) fn writer(&self, slot: usize, txn: &Txn) -> Option<Arc<Txn>> {
+        self.shared.as_ref()?.writer(slot, txn.id()).cloned()
+    }
+
+    /// `txn` waits for those who share the row.
+    pub(crate) fn want(&mut self, slot: usize, txn: &Arc<Txn>) {
+        self.shared.get_or_insert_default().want(slot, txn);
+    }
+
+    /// It does so no longer.
+    pub(crate) fn unwant(&mut self, slot: usize, txn_id: u64) {
+        if let Some(shared) = &mut self.shared {
+            shared.unwant(slot, txn_id);
+            if shared.is_empty() {
+                self.shared = None;
+            }
+        }
     }
 
     /// The rows that `txn` shares.
@@ -416,6 +441,23 @@ impl Leaf {
         first
     }
 
+    /// The first slot from `from` on whose row exists for nobody.
+    pub(crate) fn free_slot(&self, from: usize) -> Option<usize> {
+        let is_free = |slot: &usize| !self.live.get(*slot) && self.head(*slot).is_none();
+        if self.creator.is_some() { None } else { (from..self.rows).find(is_free) }
+    }
+
+    /// Has a row of `columns`, inserted by `txn`, take a free slot.
+    pub(crate) fn revive(&mut self, txn: &Arc<Txn>, slot: usize, columns: &[&Chunk], row: usize) {
+        debug_assert!(!self.live.get(slot) && self.head(slot).is_none());
+        self.versions_mut().push(slot as u16, txn, UndoKind::Insert);
+        for (chunk, from) in self.columns.iter_mut().zip(columns) {
+            set(chunk, slot, from, row);
+        }
+        self.live.set(slot, true);
+        self.live_count += 1;
+    }
+
     /// Overwrites `columns` of the row at `slot` with position `at` of `values`. `keep` names further columns whose
     /// values the before-image has to carry.
     pub fn update(
@@ -596,7 +638,7 @@ impl Leaf {
 fn chunk_mut(chunk: &mut Arc<Chunk>, more: usize, capacity: usize) -> &mut Chunk {
     let chunk = Arc::make_mut(chunk);
     // Growth by doubling, as Vec would, but never past the leaf: a copy made for a reader starts without spare room.
-    let wanted = (chunk.len() * 2).clamp(8, capacity).max(chunk.len() + more);
+    let wanted = (chunk.len() * 2).max(8).min(capacity).max(chunk.len() + more);
     chunk.values.reserve(wanted - chunk.len());
     chunk
 }

@@ -63,6 +63,7 @@ mod log;
 mod ordered;
 mod recovery;
 mod reindex;
+mod reuse;
 mod row_wait;
 mod scan;
 mod shared;

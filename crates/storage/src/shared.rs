@@ -9,7 +9,8 @@
 //!
 //! Invariants
 //! 1. A row that one transaction holds exclusively, no other holds; a row that others share, nobody can change.
-//! 2. Locks go when their transaction has ended, not before: a rollback to a savepoint keeps shared ones.
+//! 2. A transaction that waits for those who share a row goes before those who come to share it later.
+//! 3. Locks go when their transaction has ended, not before: a rollback to a savepoint keeps shared ones.
 
 use crate::current::Found;
 use crate::leaf::{Leaf, RowState};
@@ -38,35 +39,62 @@ impl RowLockMode {
 
 /// The shared locks of one leaf.
 #[derive(Debug, Default)]
-pub(crate) struct SharedLocks(Vec<(u16, Arc<Txn>)>);
+pub(crate) struct SharedLocks {
+    held: Vec<(u16, Arc<Txn>)>,
+    /// Who waits for exclusive locks on rows that others share.
+    wanted: Vec<(u16, Arc<Txn>)>,
+}
 
 impl SharedLocks {
     /// Other active transactions that share the row.
     pub fn others(&self, slot: usize, txn_id: u64) -> impl Iterator<Item = &Arc<Txn>> {
-        let of_row = self.0.iter().filter(move |(s, t)| *s as usize == slot && t.id() != txn_id);
+        let of_row = self.held.iter().filter(move |(s, t)| *s as usize == slot && t.id() != txn_id);
         of_row.map(|(_, t)| t).filter(|t| t.holds_rows())
     }
 
     /// Says whether that is new.
     pub fn add(&mut self, slot: usize, txn: &Arc<Txn>) -> bool {
-        let held = self.0.iter().any(|(s, t)| *s as usize == slot && t.id() == txn.id());
+        let held = self.held.iter().any(|(s, t)| *s as usize == slot && t.id() == txn.id());
         if !held {
-            self.0.push((slot as u16, txn.clone()));
+            self.held.push((slot as u16, txn.clone()));
         }
         !held
     }
 
     pub fn remove(&mut self, txn_id: u64) {
-        self.0.retain(|(_, t)| t.id() != txn_id);
+        self.held.retain(|(_, t)| t.id() != txn_id);
     }
 
     /// Rows that the transaction shares.
     pub fn of(&self, txn_id: u64) -> impl Iterator<Item = u16> {
-        self.0.iter().filter(move |(_, t)| t.id() == txn_id).map(|(s, _)| *s)
+        self.held.iter().filter(move |(_, t)| t.id() == txn_id).map(|(s, _)| *s)
+    }
+
+    /// Whether the transaction is one of those who share the row.
+    pub fn has(&self, slot: usize, txn_id: u64) -> bool {
+        self.held.iter().any(|(s, t)| *s as usize == slot && t.id() == txn_id)
+    }
+
+    /// Another transaction that waits for those who share the row.
+    pub fn writer(&self, slot: usize, txn_id: u64) -> Option<&Arc<Txn>> {
+        let of_row = self.wanted.iter().filter(|(s, t)| *s as usize == slot && t.id() != txn_id);
+        of_row.map(|(_, t)| t).find(|t| t.holds_rows())
+    }
+
+    /// The transaction waits for those who share the row.
+    pub fn want(&mut self, slot: usize, txn: &Arc<Txn>) {
+        if !self.wanted.iter().any(|(s, t)| *s as usize == slot && t.id() == txn.id()) {
+            self.wanted.push((slot as u16, txn.clone()));
+        }
+    }
+
+    /// It does so no longer.
+    pub fn unwant(&mut self, slot: usize, txn_id: u64) {
+        self.wanted.retain(|(s, t)| *s as usize != slot || t.id() != txn_id);
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.held.is_empty() && self.wanted.is_empty()
     }
 }
 
@@ -84,6 +112,7 @@ impl Leaf {
         slot: usize,
         mode: RowLockMode,
         snapshot: &Snapshot,
+        waits: bool,
         locked: &mut Vec<usize>,
     ) -> Attempt {
         match self.state(slot, txn) {
@@ -94,15 +123,53 @@ impl Leaf {
         if mode == RowLockMode::Exclusive {
             let others = self.shared_by_others(slot, txn);
             if !others.is_empty() {
+                if waits {
+                    self.want(slot, txn);
+                }
                 return Attempt::Held(others);
             }
             if self.lock(txn, slot) {
                 locked.push(slot);
             }
-        } else if !self.is_held_by(slot, txn) && self.share(slot, txn) {
+        } else if !self.is_held_by(slot, txn) && !self.shares(slot, txn) {
+            if let Some(writer) = self.writer(slot, txn) {
+                return Attempt::Held(vec![writer]);
+            }
+            self.share(slot, txn);
             locked.push(slot);
         }
         Attempt::Done(if self.is_newer(slot, snapshot, txn) { Found::Changed } else { Found::AsSeen })
+    }
+}
+
+/// A writer's place before those who come to share the row later. It gives it up when it has the row, or is not to.
+pub(crate) struct Wanting<'a> {
+    table: &'a Table,
+    txn: &'a Txn,
+    row_id: u64,
+    /// It may be noted in the leaf.
+    pub is_noted: bool,
+}
+
+impl<'a> Wanting<'a> {
+    pub fn new(table: &'a Table, txn: &'a Txn, row_id: u64) -> Wanting<'a> {
+        Wanting { table, txn, row_id, is_noted: false }
+    }
+}
+
+impl Drop for Wanting<'_> {
+    fn drop(&mut self) {
+        if !self.is_noted {
+            return;
+        }
+        let (leaf_no, slot) = self.table.split(self.row_id);
+        let has_row = self.table.slot(leaf_no).write().leaf_mut().is_some_and(|leaf| {
+            leaf.unwant(slot, self.txn.id());
+            leaf.is_held_by(slot, self.txn)
+        });
+        if !has_row {
+            self.txn.lets_go();
+        }
     }
 }
 
@@ -121,19 +188,20 @@ impl Table {
         let leaf_of = |id: u64| self.split(id).0;
         for of_leaf in row_ids.chunk_by(|a, b| leaf_of(*a) == leaf_of(*b)) {
             let end = found.len() + of_leaf.len();
-            let mut waiting: Option<(u64, RowWait<'_>)> = None;
+            let mut waiting: Option<(u64, RowWait<'_>, Wanting<'_>)> = None;
             while found.len() < end {
                 let left = &of_leaf[of_leaf.len() - (end - found.len())..];
-                let Some(holders) = self.lock_some(txn, left, mode, snapshot, &mut found) else { break };
+                let Some(holders) = self.lock_some(txn, left, mode, wait, snapshot, &mut found) else { break };
                 let row_id = of_leaf[of_leaf.len() - (end - found.len())];
                 match wait {
                     LockWait::NoWait => return Err(Error::lock_nowait()),
                     LockWait::SkipLocked => found.push(Found::Skipped),
                     LockWait::Wait => {
-                        if waiting.as_ref().is_none_or(|(id, _)| *id != row_id) {
-                            waiting = Some((row_id, RowWait::new(self.txns(), txn)));
+                        if waiting.as_ref().is_none_or(|w| w.0 != row_id) {
+                            waiting = Some((row_id, RowWait::new(self.txns(), txn), Wanting::new(self, txn, row_id)));
                         }
-                        let (_, on) = waiting.as_mut().expect("set above");
+                        let (_, on, wanting) = waiting.as_mut().expect("set above");
+                        wanting.is_noted |= mode == RowLockMode::Exclusive;
                         on.on(&holders, || self.row_wanted(mode.name(), row_id))?;
                     }
                 }
@@ -148,9 +216,11 @@ impl Table {
         txn: &Arc<Txn>,
         row_ids: &[u64],
         mode: RowLockMode,
+        wait: LockWait,
         snapshot: &Snapshot,
         found: &mut Vec<Found>,
     ) -> Option<Vec<Arc<Txn>>> {
+        let waits = wait == LockWait::Wait;
         let (leaf_no, _) = self.split(*row_ids.first()?);
         let Some(leaf_slot) = self.heap.slot(leaf_no) else {
             found.extend(row_ids.iter().map(|_| Found::Gone));
@@ -164,7 +234,7 @@ impl Table {
         };
         let mut holders = None;
         for &row_id in row_ids {
-            match leaf.try_lock(txn, self.split(row_id).1, mode, snapshot, &mut locked) {
+            match leaf.try_lock(txn, self.split(row_id).1, mode, snapshot, waits, &mut locked) {
                 Attempt::Done(f) => found.push(f),
                 Attempt::Held(by) => {
                     holders = Some(by);

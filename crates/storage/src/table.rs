@@ -14,6 +14,7 @@ use crate::index::set::{IndexCell, IndexSet};
 use crate::index::{ROW_IDS_MAX, Rows};
 use crate::leaf::Leaf;
 use crate::log::segment::Images;
+use crate::reuse::Reuse;
 use crate::stats::StatsState;
 use crate::sync::{AtomicU64, Mutex, Ordering, Rank};
 use crate::txn::{Change, Txn, TxnManager, Versioned};
@@ -30,6 +31,10 @@ pub(crate) struct Tail {
     pub leaf_no: Option<u64>,
     /// Vacant slots whose leaves died.
     pub free: Vec<u64>,
+    /// Leaves with free slots: see [`crate::reuse`].
+    pub listed: Vec<u64>,
+    /// The leaf whose free slots are being filled, and the slot to look at next.
+    pub open: Option<(u64, usize)>,
 }
 
 #[derive(Debug)]
@@ -39,6 +44,7 @@ pub struct Table {
     shift: u32,
     pub(crate) heap: Heap,
     pub(crate) tail: Mutex<Tail>,
+    pub(crate) reuse: Reuse,
     pub(crate) indexes: IndexCell,
     pub(crate) txns: Arc<TxnManager>,
     /// One for each string column.
@@ -86,6 +92,7 @@ impl Table {
             shift: leaf_shift(&def, leaf_rows),
             heap: Heap::default(),
             tail: Mutex::new(Rank::Tail, Tail::default()),
+            reuse: Reuse::default(),
             indexes: IndexCell::new(IndexSet::new(def.clone())),
             txns,
             dicts: types.iter().map(|t| (*t == PhysType::Str).then(SharedDict::new)).collect(),
@@ -222,14 +229,16 @@ impl Table {
     /// Gives back a leaf in which nobody can see a row any more.
     fn release_if_dead(&self, leaf_no: u64) {
         let mut tail = self.tail.lock();
+        self.end_tail_if_full(&mut tail, leaf_no);
         if tail.leaf_no == Some(leaf_no) {
             return;
         }
         // The slot may have been given back, or have a new leaf, since the caller looked. While the tail latch is held
-        // nobody takes a free slot, and only the tail leaf can come to life again.
+        // nobody takes a vacant slot, and no row comes into a leaf.
         if !self.slot(leaf_no).read().leaf().is_some_and(Leaf::is_dead) {
             return;
         }
+        self.unlist(&mut tail, leaf_no);
         for index in self.indexes().unique.iter() {
             index.remove_run(leaf_no);
         }
@@ -419,7 +428,7 @@ impl Versioned for Table {
     fn collect(&self, leaf_no: u64, oldest: u64) {
         let mut pruned: Vec<Pruned> = Vec::new();
         let mut keys: Vec<(u16, RowKeys)> = Vec::new();
-        let (dead, set) = {
+        let (dead, sparse, set) = {
             let mut state = self.slot(leaf_no).write();
             let set = self.indexes();
             let Some(leaf) = state.leaf_mut() else { return };
@@ -437,7 +446,7 @@ impl Versioned for Table {
                     keys.push((p.slot, of_row));
                 }
             }
-            (leaf.is_dead(), set)
+            (leaf.is_dead(), leaf.is_sparse(), set)
         };
         for (slot, of_row) in keys {
             self.remove_unused(&set, &of_row, self.row_id(leaf_no, slot as usize));
@@ -445,6 +454,8 @@ impl Versioned for Table {
         self.look_at_orphans(&set, leaf_no);
         if dead {
             self.release_if_dead(leaf_no);
+        } else if sparse {
+            self.list_sparse(leaf_no);
         }
     }
 }

@@ -244,6 +244,13 @@ impl Txn {
         out.finish()
     }
 
+    /// Others need not wait for its end any more to get what they wait for.
+    pub(crate) fn lets_go(&self) {
+        self.partly_undone.store(true, Ordering::Relaxed);
+        drop(self.ended.lock());
+        self.wake.notify_all();
+    }
+
     pub(crate) fn end(&self) {
         let shared = std::mem::take(&mut self.log.lock().shared);
         for (table, leaf_no) in shared {
@@ -505,31 +512,43 @@ impl TxnManager {
     /// Takes back all changes of `txn` and ends it.
     pub fn rollback(&self, txn: &Txn) {
         assert!(txn.is_active(), "a transaction ends once");
-        self.undo_from(txn, Savepoint(0));
+        let touched = self.undo_from(txn, Savepoint(0));
         txn.end();
+        self.collect_in(&touched);
     }
 
     /// Takes back what `txn` changed after `savepoint`; rows locked since are let go too.
     pub fn rollback_to(&self, txn: &Txn, savepoint: Savepoint) {
-        if self.undo_from(txn, savepoint) {
-            txn.partly_undone.store(true, Ordering::Relaxed);
-            drop(txn.ended.lock());
-            txn.wake.notify_all();
+        let touched = self.undo_from(txn, savepoint);
+        if !touched.is_empty() {
+            txn.lets_go();
+            self.collect_in(&touched);
         }
     }
 
-    /// Says whether there was anything.
-    fn undo_from(&self, txn: &Txn, savepoint: Savepoint) -> bool {
+    /// Rows that came and went leave free slots, or whole dead leaves.
+    fn collect_in(&self, leaves: &[(Arc<dyn Versioned>, u64)]) {
+        let oldest = self.oldest();
+        leaves.iter().for_each(|(table, leaf_no)| table.collect(*leaf_no, oldest));
+    }
+
+    /// Returns the leaves in which there was anything.
+    fn undo_from(&self, txn: &Txn, savepoint: Savepoint) -> Vec<(Arc<dyn Versioned>, u64)> {
         let (tables, undone) = {
             let mut log = txn.log.lock();
             let at = savepoint.0.min(log.changes.len());
             (log.tables.clone(), log.changes.split_off(at))
         };
-        let any = !undone.is_empty();
+        let mut leaves: Vec<(u32, u64)> = Vec::new();
         for (table, change) in undone.into_iter().rev() {
             tables[table as usize].undo(change);
+            if leaves.last() != Some(&(table, change.leaf_no())) {
+                leaves.push((table, change.leaf_no()));
+            }
         }
-        any
+        leaves.sort_unstable();
+        leaves.dedup();
+        leaves.into_iter().map(|(table, leaf_no)| (tables[table as usize].clone(), leaf_no)).collect()
     }
 
     fn add_garbage(&self, commit_ts: u64, log: TxnLog) -> usize {

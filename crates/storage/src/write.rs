@@ -14,7 +14,9 @@ use crate::index::ordered::OrderedIndex;
 use crate::index::set::IndexSet;
 use crate::index::{Conflict, ShardGuard, UniqueIndex};
 use crate::leaf::{Leaf, RowState};
+use crate::reuse::Filled;
 use crate::row_wait::RowWait;
+use crate::shared::Wanting;
 use crate::table::Table;
 use crate::txn::{Change, LockWait, Txn, Versioned};
 use crate::waits::RowLockName;
@@ -69,7 +71,8 @@ impl Table {
         while ids.len() < rows {
             let (set, first) = (self.indexes(), ids.len());
             if set.unique.is_empty() {
-                if let Some((leaf_no, slots)) = self.append(txn, &set, columns, first..rows, |_, _| 0)? {
+                self.open_if_many(&set);
+                if let Some((leaf_no, slots)) = self.append(txn, &set, columns, first..rows, |_, _, _| 0)? {
                     ids.extend(slots.map(|s| self.row_id(leaf_no, s)));
                 }
                 continue;
@@ -139,16 +142,21 @@ impl Table {
         row: usize,
         hash: impl Fn(usize) -> Option<u64>,
     ) -> Result<Option<std::result::Result<u64, Duplicate>>> {
+        self.open_if_many(set);
         let chunks: Vec<Vec<&Chunk>> = set.unique.iter().map(|i| Self::part_chunks(i, columns)).collect();
         let key = |i: usize| Key { chunks: &chunks[i], row };
         let mut guards = match self.reserve_keys(txn, set, |i| hash(i).map(|h| (h, key(i))), None)? {
             Ok(guards) => guards,
             Err(duplicate) => return Ok(Some(Err(duplicate))),
         };
-        let appended = self.append(txn, set, columns, row..row + 1, |leaf_no, slot| {
+        let appended = self.append(txn, set, columns, row..row + 1, |leaf_no, slot, filled| {
             let mut in_runs = 0;
             for (i, guard) in guards.iter_mut().enumerate() {
                 if let (Some(guard), Some(hash)) = (guard, hash(i)) {
+                    if filled {
+                        set.unique[i].enter(guard, hash, self.row_id(leaf_no, slot));
+                        continue;
+                    }
                     let in_run = set.unique[i].enter_appended(guard, hash, key(i), self.rows(), leaf_no, slot);
                     in_runs |= (in_run as u64) << i;
                 }
@@ -194,18 +202,26 @@ impl Table {
         }
     }
 
-    /// Appends as many of `rows` as the tail leaf takes; returns the leaf and the slots, or `None` if the table's indexes
-    /// are not `set` any more. `appended` is called under the tail latch with the leaf and the first slot, once the rows
-    /// are in it; it answers in which indexes they joined a run (one bit an index).
+    /// Puts the first of `rows` into a free slot of the open leaf, or appends as many as the tail leaf takes; returns the
+    /// leaf and the slots, or `None` if the table's indexes are not `set` any more. `appended` is called under the tail
+    /// latch with the leaf, the first slot and whether that was a free one, once the rows are in it; it answers in which
+    /// indexes they joined a run (one bit an index).
     fn append(
         self: &Arc<Self>,
         txn: &Arc<Txn>,
         set: &IndexSet,
         columns: Columns<'_>,
         rows: Range<usize>,
-        appended: impl FnOnce(u64, usize) -> u64,
+        appended: impl FnOnce(u64, usize, bool) -> u64,
     ) -> Result<Option<(u64, Range<usize>)>> {
         let mut tail = self.tail.lock();
+        if let Some(Filled { leaf_no, slot, keys }) = self.fill(&mut tail, txn, set, columns, rows.start) {
+            appended(leaf_no, slot, true);
+            drop(tail);
+            self.entered(txn, set, columns, rows.start, leaf_no, slot..slot + 1, 0);
+            drop(keys);
+            return Ok(Some((leaf_no, slot..slot + 1)));
+        }
         let capacity = self.leaf_rows();
         let room = |leaf_no: u64| self.slot(leaf_no).read().leaf().map_or(0, |l| capacity - l.rows());
         let leaf_no = match tail.leaf_no.filter(|&n| room(n) > 0) {
@@ -228,17 +244,32 @@ impl Table {
             let first = leaf.append(txn, columns, rows.start..rows.start + n, capacity);
             first..first + n
         };
-        let in_runs = appended(leaf_no, slots.start);
+        let in_runs = appended(leaf_no, slots.start, false);
         drop(tail);
+        self.entered(txn, set, columns, rows.start, leaf_no, slots.clone(), in_runs);
+        drop(keys);
+        Ok(Some((leaf_no, slots)))
+    }
+
+    /// Rows are in their slots: ordered indexes, counters and the transaction learn of them. The key latch is held.
+    #[expect(clippy::too_many_arguments)]
+    fn entered(
+        self: &Arc<Self>,
+        txn: &Arc<Txn>,
+        set: &IndexSet,
+        columns: Columns<'_>,
+        first: usize,
+        leaf_no: u64,
+        slots: Range<usize>,
+        in_runs: u64,
+    ) {
         for (i, index) in set.maintained() {
             if !(index.leaves_out_runs && in_runs >> i & 1 == 1) {
-                self.enter_appended(index, columns, rows.start, leaf_no, slots.clone());
+                self.enter_appended(index, columns, first, leaf_no, slots.clone());
             }
         }
-        drop(keys);
         self.add_rows(slots.len() as u64);
-        self.note(txn, slots.clone().map(|s| Change::Row { leaf_no, slot: s as u16 }));
-        Ok(Some((leaf_no, slots)))
+        self.note(txn, slots.map(|s| Change::Row { leaf_no, slot: s as u16 }));
     }
 
     fn enter_appended(
@@ -292,6 +323,7 @@ impl Table {
         let (leaf_no, slot) = self.split(row_id);
         let Some(leaf_slot) = self.heap.slot(leaf_no) else { return Ok(Err(RowLock::Gone)) };
         let mut waiting = RowWait::new(&self.txns, txn);
+        let mut wanting = Wanting::new(self, txn, row_id);
         loop {
             let owners = {
                 let mut state = leaf_slot.write();
@@ -307,6 +339,10 @@ impl Table {
                                 self.note(txn, [Change::Row { leaf_no, slot: slot as u16 }]);
                             }
                             return Ok(Ok(result));
+                        }
+                        if wait == LockWait::Wait {
+                            leaf.want(slot, txn);
+                            wanting.is_noted = true;
                         }
                         sharing
                     }

@@ -401,9 +401,14 @@ impl UniqueIndex {
         if let Some(chunks) = chunks {
             let chunks: Vec<&Chunk> = chunks.iter().map(|c| &**c).collect();
             for (slot, hash) in self.spec.hash_rows(&chunks, 0..n).into_iter().enumerate() {
+                let row_id = rows.row_id(leaf_no, slot);
+                // Nobody would take the entry of a row away that has ended for everybody.
+                let exists = || rows.with(row_id, |leaf, slot| leaf.each_version(slot, |_, _| true)) == Some(true);
                 if let Some(hash) = hash {
                     let mut shard = self.lock(hash);
-                    self.enter(&mut shard, hash, rows.row_id(leaf_no, slot));
+                    if exists() {
+                        self.enter(&mut shard, hash, row_id);
+                    }
                 }
             }
         }
