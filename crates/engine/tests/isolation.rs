@@ -297,6 +297,8 @@ fn consistent_snapshots_and_read_only_transactions() {
     t1.ok("START TRANSACTION READ ONLY");
     assert_eq!(t1.run("INSERT INTO test VALUES (5, 5)"), Err(1792));
     assert_eq!(t1.run("DROP TABLE test"), Err(1792));
+    assert_eq!(t1.run("SELECT * FROM test WHERE id = 1 FOR UPDATE"), Err(1792));
+    assert_eq!(t1.run("SELECT id FROM test WHERE id = 1 FOR SHARE"), rows(&["1"]));
     assert_eq!(t1.run("SET TRANSACTION READ WRITE"), Err(1568));
     t1.ok("COMMIT AND CHAIN");
     assert_eq!(t1.run("DELETE FROM test"), Err(1792), "the chained one is read-only too");

@@ -108,7 +108,8 @@ impl Session {
             bound.targets.into_iter().map(|t| Ok((t.clone(), store.expect_table(&t.table)?))).collect::<Result<_>>()?;
         let (plan, rows) = (self.optimize(bound.query)?, bound.rows.map(|q| self.optimize(q)).transpose()?);
         let plan = LockingPlan { plan, width: bound.width, targets, rows };
-        let txn = self.locking()?;
+        let exclusive = plan.targets.iter().any(|(target, _)| mode(target) == RowLockMode::Exclusive);
+        let txn = if exclusive { self.writing()? } else { self.locking()? };
         let savepoint = txn.savepoint();
         let result = self.lock_until_stable(&plan, &txn);
         self.end_change(savepoint, result)
