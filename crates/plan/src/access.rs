@@ -83,13 +83,7 @@ pub fn fit(v: Value, to: &SqlType) -> Fitted {
         (Value::Double(x), SqlType::Int { .. }) => {
             // Larger ones are compared as doubles, to which several integers round.
             const EXACT: f64 = (1u64 << 53) as f64;
-            if x.is_nan() {
-                Fitted::Unfit
-            } else if *x >= EXACT || *x <= -EXACT {
-                Fitted::Unfit
-            } else {
-                fit_integer(x.floor() as i128, x.fract() != 0.0, to)
-            }
+            if x.abs() < EXACT { fit_integer(x.floor() as i128, x.fract() != 0.0, to) } else { Fitted::Unfit }
         }
         (Value::Int(x), SqlType::Decimal { precision, scale }) => {
             fit_decimal(Decimal::from_i64(*x), *precision, *scale)

@@ -141,7 +141,7 @@ fn part_len(ty: &SqlType, prefix: Option<u32>) -> u32 {
             let per_char = if *collation == Collation::Binary { 1 } else { collation.charset().max_len() };
             let chars = prefix.unwrap_or(*len);
             let length = if *kind == StringKind::Char { 0 } else { 2 };
-            chars.saturating_mul(per_char as u32).saturating_add(length)
+            chars.saturating_mul(per_char).saturating_add(length)
         }
     }
 }

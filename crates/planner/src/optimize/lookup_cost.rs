@@ -16,6 +16,9 @@ use plan::logical::{IndexHintKind, Logical};
 pub const MARGIN: f64 = 2.0;
 /// The same where it decides a join order, on estimates of estimates.
 pub const ORDER_MARGIN: f64 = 4.0;
+/// Outer rows beyond which an order is not chosen for an index's sake: scans that hash joins narrow cost less than a
+/// join order's figures say.
+const OUTER_ROWS_MAX: f64 = 100.0;
 /// Columns that a row read by index is taken to have.
 const COLUMNS: f64 = 4.0;
 
@@ -96,6 +99,9 @@ impl Lookups {
 
     /// What joining `rows` rows costs whose join condition gives a value to the columns for which `given` says so.
     pub fn join_cost(&self, rows: f64, given: impl Fn(ColumnId) -> bool, cost: &CostParams) -> Option<f64> {
+        if rows > OUTER_ROWS_MAX {
+            return None;
+        }
         self.indexes
             .iter()
             .filter_map(|x| {

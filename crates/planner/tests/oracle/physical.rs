@@ -119,7 +119,7 @@ impl Machine<'_> {
                     let Some(end) = end else { continue };
                     let Some(e) = self.value(&end.expr, &[])? else { return Ok(false) };
                     let inside = if is_low { v > e } else { v < e };
-                    if !inside && !(end.inclusive && v == e) {
+                    if !(inside || end.inclusive && v == e) {
                         return Ok(false);
                     }
                 }

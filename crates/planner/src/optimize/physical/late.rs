@@ -53,7 +53,7 @@ impl Physical<'_, '_> {
         }
         let mut used = ColumnSet::new();
         keys.iter().for_each(|k| collect_columns(&k.0, &mut used));
-        let mut tables: Vec<(Box<str>, Arc<TableDef>, Vec<(ColumnId, usize)>)> = vec![];
+        let mut tables: Tables = vec![];
         look(input, &mut used, &mut tables);
         let mut late = vec![];
         for (alias, table, columns) in tables {
