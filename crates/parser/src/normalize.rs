@@ -139,24 +139,14 @@ impl Pass<'_, '_> {
                 Tok::Eof => return self.finish(token),
                 Tok::Semicolon => return self.lexer.next().tok == Tok::Eof && self.finish(token),
                 Tok::Bad | Tok::Hint | Tok::Question | Tok::At | Tok::AtAt | Tok::AtName | Tok::Assign => return false,
-                Tok::Kw(kw) => {
-                    if !self.keyword(kw) {
-                        return false;
-                    }
-                }
-                Tok::LParen => {
-                    if !self.open(prev) {
-                        return false;
-                    }
-                }
+                Tok::Kw(kw) if !self.keyword(kw) => return false,
+                Tok::LParen if !self.open(prev) => return false,
                 Tok::RParen => {
                     let Some(depth) = self.depth.checked_sub(1) else { return false };
                     self.depth = depth;
                 }
-                Tok::Int | Tok::Str | Tok::Decimal if self.is_value(prev) => {
-                    if !self.take(token, before, prev) {
-                        return false;
-                    }
+                Tok::Int | Tok::Str | Tok::Decimal if self.is_value(prev) && !self.take(token, before, prev) => {
+                    return false;
                 }
                 // adjacent strings are one
                 Tok::Str if prev == Tok::Str => return false,

@@ -13,7 +13,7 @@ use catalog::{TableDef, TableEngine};
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use plan::logical::{Logical, LogicalQuery};
 use std::sync::Arc;
-use types::{IntSize, SqlType, Value};
+use types::{SqlType, Value};
 use vector::Chunk;
 
 /// Longest list of keys.
@@ -207,11 +207,7 @@ fn key_sources(
         ExprKind::Column(id) => position(id),
         _ => None,
     };
-    let suits = |ty: &SqlType| match ty {
-        SqlType::Int { size: IntSize::I8 | IntSize::I16 | IntSize::I24 | IntSize::I32 | IntSize::I64, .. } => true,
-        SqlType::String { .. } | SqlType::Date => true,
-        _ => false,
-    };
+    let suits = |ty: &SqlType| matches!(ty, SqlType::Int { .. } | SqlType::String { .. } | SqlType::Date);
     if predicates.len() != parts.len() || !parts.iter().all(|&p| suits(&table.columns[p].ty)) {
         return None;
     }

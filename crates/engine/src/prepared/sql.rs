@@ -20,7 +20,7 @@ impl Session {
         let text = match source {
             PrepareSource::Text(text) => text.clone(),
             PrepareSource::UserVar(var) => match self.user_vars().get(var.as_str()) {
-                Some((value, _)) if !value.is_null() => value.to_text().unwrap_or_default().into(),
+                Some((value, _)) if !value.is_null() => value.to_text().unwrap_or_default(),
                 _ => b"NULL".as_slice().into(),
             },
         };
