@@ -12,6 +12,7 @@
 use crate::filter::{fill, scatter};
 use crate::local::Local;
 use crate::machine::{Hash, Times, repeat};
+use crate::servers::Usage;
 use crate::{Failure, table};
 use storage::{KeyRange, Keys, Table};
 use types::Value;
@@ -41,6 +42,8 @@ struct Line {
     what: &'static str,
     rows: u64,
     times: Times,
+    /// Processor time of all runs, in nanoseconds a lookup: what a busy machine does not change much.
+    cpu_ns: f64,
     sum: u64,
     /// Lookups a second that are wanted.
     goal: f64,
@@ -121,17 +124,23 @@ pub fn run(args: &PointArgs) -> Result<u64, Failure> {
     let mut local = Local::open(1)?;
     let columns = "k BIGINT NOT NULL, other BIGINT NOT NULL, v BIGINT NOT NULL";
     let mut lines = Vec::new();
-    let mut line = |what, rows, goal, (sum, times): (u64, Times)| {
-        lines.push(Line { what, rows, times, sum, goal });
+    let mut line = |what, rows, goal, (sum, times, cpu_ns): (u64, Times, f64)| {
+        lines.push(Line { what, rows, times, cpu_ns, sum, goal });
+    };
+    let repeat = |runs, f: &mut dyn FnMut() -> u64| {
+        let used = || Usage::of(std::process::id()).unwrap_or_default();
+        let before = used();
+        let (sum, times) = repeat(runs, f);
+        (sum, times, used().since(before).cpu_us_per(args.lookups * runs.max(1) as u64) * 1e3)
     };
 
     local.run(&format!("CREATE TABLE dense ({columns}, PRIMARY KEY (k))"))?;
     fill(&local, "dense", args.rows, |row, column| if column == VALUE { value(row) } else { row } as i64)?;
     let dense = local.table("dense");
     let all: Vec<u64> = keys(args, args.rows).collect();
-    let one = repeat(args.runs, || one_by_one(&local, &dense, 0, all.iter().copied()));
+    let one = repeat(args.runs, &mut || one_by_one(&local, &dense, 0, all.iter().copied()));
     line("primary key, one by one", args.rows, 3e6, one);
-    line("primary key, batches", args.rows, 6e6, repeat(args.runs, || batches(&local, &dense, 0, &all)));
+    line("primary key, batches", args.rows, 6e6, repeat(args.runs, &mut || batches(&local, &dense, 0, &all)));
 
     local.run(&format!("CREATE TABLE scattered ({columns}, PRIMARY KEY (k))"))?;
     fill(&local, "scattered", args.rows, |row, column| {
@@ -139,9 +148,9 @@ pub fn run(args: &PointArgs) -> Result<u64, Failure> {
         if column == VALUE { value(k) as i64 } else { k as i64 }
     })?;
     let scattered = local.table("scattered");
-    let one = repeat(args.runs, || one_by_one(&local, &scattered, 0, all.iter().copied()));
+    let one = repeat(args.runs, &mut || one_by_one(&local, &scattered, 0, all.iter().copied()));
     line("hash, one by one", args.rows, 3e6, one);
-    line("hash, batches", args.rows, 6e6, repeat(args.runs, || batches(&local, &scattered, 0, &all)));
+    line("hash, batches", args.rows, 6e6, repeat(args.runs, &mut || batches(&local, &scattered, 0, &all)));
 
     local.run(&format!("CREATE TABLE large ({columns}, KEY (k))"))?;
     fill(&local, "large", args.ordered_rows, |row, column| {
@@ -151,7 +160,7 @@ pub fn run(args: &PointArgs) -> Result<u64, Failure> {
     let large = local.table("large");
     large.build_index(0);
     let all: Vec<u64> = keys(args, args.ordered_rows).collect();
-    let one = repeat(args.runs, || ordered(&local, &large, 0, all.iter().copied()));
+    let one = repeat(args.runs, &mut || ordered(&local, &large, 0, all.iter().copied()));
     line("ordered index, one by one", args.ordered_rows, 1e6, one);
 
     let mut hash = Hash::default();
@@ -166,9 +175,19 @@ pub fn run(args: &PointArgs) -> Result<u64, Failure> {
         let [least, median, most] = l.times.ms().map(|ms| format!("{ms:.1}"));
         let rate = format!("{:.2}M", 1e3 / ns);
         let verdict = if 1e9 / ns >= l.goal { "ok".to_owned() } else { format!("below {}M", l.goal / 1e6) };
-        rows.push(vec![l.what.into(), l.rows.to_string(), rate, format!("{ns:.0}"), least, median, most, verdict]);
+        rows.push(vec![
+            l.what.into(),
+            l.rows.to_string(),
+            rate,
+            format!("{ns:.0}"),
+            format!("{:.0}", l.cpu_ns),
+            least,
+            median,
+            most,
+            verdict,
+        ]);
     }
-    let head = ["lookup", "rows", "per s and core", "ns each", "least ms", "median", "most", "goal"];
+    let head = ["lookup", "rows", "per s and core", "ns each", "cpu ns", "least ms", "median", "most", "goal"];
     print!("{}", table::render(&head, &rows));
     println!("answers: {hash}");
     Ok(hash.0)
