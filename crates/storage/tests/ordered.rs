@@ -146,7 +146,7 @@ fn range_of(table: &Table, index: usize, kind: usize, lo: Option<i64>, hi: Optio
     let encoder = table.index_encoder(index).expect("an ordered index");
     let encode = |v: i64| match index {
         3 if v < 0 => encoder.encode(&[Value::Null]),
-        3 => encoder.encode_text_prefix(&[], &[b"a", &b"b"[..], b"be", b"z", b"", b"ab", b"zz", b"zzz"][v as usize]),
+        3 => encoder.encode_text_prefix(&[], [b"a", &b"b"[..], b"be", b"z", b"", b"ab", b"zz", b"zzz"][v as usize]),
         0 => encoder.encode(&[Value::Int(v * 4)]),
         _ if v < -2 => encoder.encode(&[Value::Null]),
         _ => encoder.encode(&[Value::Int(v)]),
