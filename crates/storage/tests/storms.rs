@@ -31,7 +31,7 @@ fn increment(store: &Store, table: &Arc<Table>, txn: &Arc<Txn>, id: u64) -> type
     if table.lock_row(txn, id, LockWait::Wait)? == RowLock::Locked {
         let now = table.fetch(&[id], &[1], &store.txns().current(txn));
         let v = now.columns[0].values.int_at(0).expect("BIGINT");
-        table.update(txn, id, &[1], &[&chunk(table, 1, &[Value::Int(v as i64 + 1)])], 0)?;
+        table.update(txn, id, &[1], &[&chunk(table, 1, &[Value::Int(v + 1)])], 0)?;
     }
     Ok(())
 }

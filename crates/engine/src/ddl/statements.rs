@@ -362,6 +362,11 @@ impl Session {
         // An empty table of a new id takes the name, in one step; the old one goes with its last reader.
         let new = Arc::new(TableDef { id: self.db().catalog().new_table_id(), ..(*def).clone() });
         self.db().store().create_table(new.clone());
+        if def.temporary {
+            self.drop_temporary(&def.schema, &def.name);
+            self.add_temporary(new);
+            return Ok(0);
+        }
         let replaced = self.db().catalog().write(|schemas| {
             let relation = schemas.get_mut(&def.schema).and_then(|s| s.relations.get_mut(&def.name));
             match relation {

@@ -15,7 +15,7 @@ pub(crate) enum OnDuplicate {
     /// The row that has the key goes.
     Replace,
     /// The row that has the key is updated.
-    Update(DuplicateUpdate),
+    Update(Box<DuplicateUpdate>),
 }
 
 /// The assignments of ON DUPLICATE KEY UPDATE, over the existing row's columns followed by the new row's.
@@ -27,7 +27,7 @@ pub(crate) struct DuplicateUpdate {
 }
 
 enum AssignedValue {
-    Expr(Compiled, SqlType),
+    Expr(Box<Compiled>, SqlType),
     Default,
 }
 
@@ -50,7 +50,7 @@ impl OnDuplicate {
             let value = match value {
                 Some(e) => {
                     let ctx = session.eval_context(&update.info, &update.params);
-                    AssignedValue::Expr(Compiled::new(&e, &ctx)?, e.ty)
+                    AssignedValue::Expr(Box::new(Compiled::new(&e, &ctx)?), e.ty)
                 }
                 None => AssignedValue::Default,
             };
@@ -63,7 +63,7 @@ impl OnDuplicate {
                 }
             }
         }
-        Ok(OnDuplicate::Update(update))
+        Ok(OnDuplicate::Update(Box::new(update)))
     }
 }
 

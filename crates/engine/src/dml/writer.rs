@@ -298,7 +298,7 @@ impl<'s> RowWriter<'s> {
         let mut done = |row: usize, outcome: Outcome| {
             inserted += matches!(outcome, Outcome::Inserted { .. }) as u64;
             match outcome {
-                Outcome::Skipped => return,
+                Outcome::Skipped => {}
                 Outcome::Inserted { id, replaced } => {
                     written.copied += 1;
                     written.deleted += replaced;

@@ -65,7 +65,7 @@ fn engine_options(config: &ServerConfig) -> std::result::Result<engine::Options,
             return Err(StartError::new(setting.error("there is no such option").to_string()));
         }
     }
-    let notices = engine::Notices(Some(Arc::new(|line| log::system(line))));
+    let notices = engine::Notices(Some(Arc::new(log::system)));
     Ok(engine::Options { dir: Some(config.datadir.clone()), variables, notices, ..engine::Options::default() })
 }
 
