@@ -2,15 +2,22 @@
 
 use crate::leaf::Leaf;
 use crate::table::Table;
+use types::Result;
 use vector::Chunk;
 
 impl Table {
     /// Looks at every row, and answers with what is wrong. No transaction may be changing the table meanwhile.
     pub fn check(&self) -> Vec<String> {
+        self.check_while(&|| Ok(())).expect("nobody ends it")
+    }
+
+    /// Like [`Table::check`]; asks `go_on` at every leaf, and ends with the error that it answers.
+    pub fn check_while(&self, go_on: &dyn Fn() -> Result<()>) -> Result<Vec<String>> {
         let mut faults = Vec::new();
         let snapshot = self.txns().snapshot();
         let mut live = 0;
         for leaf_no in 0..self.leaf_count() {
+            go_on()?;
             let Some(slot) = self.heap.slot(leaf_no) else {
                 faults.push(format!("leaf {leaf_no} has no slot"));
                 continue;
@@ -32,11 +39,11 @@ impl Table {
                 });
             }
         }
-        self.check_ordered(&mut faults);
+        self.check_ordered(go_on, &mut faults)?;
         if live != self.row_count() {
             faults.push(format!("{live} rows live, {} counted", self.row_count()));
         }
-        faults
+        Ok(faults)
     }
 
     fn check_leaf(&self, leaf_no: u64, leaf: &Leaf, faults: &mut Vec<String>) {
@@ -66,5 +73,80 @@ impl Table {
             .filter_map(|n| self.heap.slot(n))
             .filter(|s| s.read().leaf().is_some_and(Leaf::has_versions))
             .count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Store;
+    use catalog::{ColumnDef, DefaultValue, IndexDef, IndexKind, IndexPart, TableDef, TableEngine, TableId};
+    use std::sync::Arc;
+    use types::{Collation, SqlType, Value};
+    use vector::Chunk;
+
+    fn definition() -> TableDef {
+        let column = ColumnDef {
+            name: "a".into(),
+            ty: SqlType::INT,
+            nullable: true,
+            default: DefaultValue::None,
+            auto_increment: false,
+            on_update_current_timestamp: false,
+            comment: "".into(),
+            unsigned: false,
+            zerofill: false,
+            display_width: None,
+            float_digits: None,
+            invisible: false,
+            generated: None,
+        };
+        let index = IndexDef {
+            name: "by_a".into(),
+            kind: IndexKind::Plain,
+            parts: vec![IndexPart { column_idx: 0, prefix_len: None, descending: false }],
+            algorithm: None,
+            comment: "".into(),
+            invisible: false,
+        };
+        TableDef {
+            id: TableId(1),
+            schema: "test".into(),
+            name: "t".into(),
+            columns: vec![column],
+            indexes: vec![index],
+            checks: vec![],
+            foreign_keys: vec![],
+            engine: TableEngine::Memory,
+            collation: Collation::default(),
+            comment: "".into(),
+            options: vec![],
+            created_at: 0,
+            temporary: false,
+        }
+    }
+
+    #[test]
+    fn entries_missing_and_entries_too_many_are_found() {
+        let store = Store::default();
+        let table = store.create_table(Arc::new(definition()));
+        let txn = store.txns().begin();
+        let mut ids = Vec::new();
+        for i in 0..10 {
+            let row = Chunk::single(table.types()[0], &Value::Int(i));
+            ids.extend(table.insert_rows(&txn, &[&row], 1).expect("no duplicates"));
+        }
+        store.txns().commit(&txn);
+        table.build_index(0);
+        assert_eq!(table.check(), Vec::<String>::new());
+
+        let encoder = table.index_encoder(0).expect("an ordered index");
+        let ordered = table.indexes().ordered[0].clone().expect("an ordered index");
+        let tree = ordered.tree().expect("it was built");
+        let (there, not_there) = (encoder.encode(&[Value::Int(3)]), encoder.encode(&[Value::Int(77)]));
+        tree.remove(&there, ids[3]);
+        assert_eq!(table.check(), ["by_a: 1 entries of versions are missing"]);
+        tree.insert(&there, ids[3]);
+        tree.insert(&not_there, ids[5]);
+        assert_eq!(table.check(), [format!("by_a: no version of row {} has the key of its entry", ids[5])]);
     }
 }

@@ -15,6 +15,7 @@ use crate::sync::{AtomicU64, Ordering};
 use crate::table::Table;
 use crate::txn::Snapshot;
 use std::sync::Arc;
+use types::Result;
 use vector::Chunk;
 
 /// Rows found by an ordered index, in its order.
@@ -341,7 +342,7 @@ impl Table {
     }
 
     /// Compares live ordered indexes with the heap, both ways.
-    pub(crate) fn check_ordered(&self, faults: &mut Vec<String>) {
+    pub(crate) fn check_ordered(&self, go_on: &dyn Fn() -> Result<()>, faults: &mut Vec<String>) -> Result<()> {
         let set = self.indexes();
         for (i, ordered) in set.ordered.iter().enumerate() {
             let Some(ordered) = ordered.as_ref().filter(|o| o.state() == State::Live) else { continue };
@@ -350,6 +351,7 @@ impl Table {
             let Some(tree) = ordered.tree() else { continue };
             let mut wanted: Vec<KeyedRow> = Vec::new();
             for leaf_no in 0..self.leaf_count() {
+                go_on()?;
                 let _keys = self.slot(leaf_no).lock_keys();
                 let mut push = |key: &[u8], row_id| wanted.push((key.to_vec(), row_id));
                 self.leaf_entries(&set, i, ordered, leaf_no, &mut push, &mut Vec::new());
@@ -361,6 +363,7 @@ impl Table {
             let mut n = 0;
             let mut more = true;
             while more {
+                go_on()?;
                 there.clear();
                 more = tree.forward((&from.0, from.1), None, 4096, &mut there);
                 for (at, &row_id) in there.row_ids().iter().enumerate() {
@@ -380,6 +383,7 @@ impl Table {
                 faults.push(format!("{name}: {} entries of versions are missing", wanted.len() - n));
             }
         }
+        Ok(())
     }
 }
 

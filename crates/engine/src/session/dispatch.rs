@@ -4,7 +4,7 @@ use super::Session;
 use crate::process::Kill;
 use crate::sink::ResultSink;
 use crate::status::add;
-use parser::ast::{MaintenanceOp, QueryBody, ShowWhat, Statement};
+use parser::ast::{QueryBody, ShowWhat, Statement};
 use std::time::Duration;
 use types::{Error, ErrorCode, Result};
 
@@ -130,14 +130,7 @@ impl Session {
             ReleaseSavepoint(name) => self.simple(more, sink, |s| s.release_savepoint(name)),
             Kill(k) => self.kill(k, more, sink),
             Flush(f) => self.simple(more, sink, |s| s.flush(&f.what)),
-            TableMaintenance(t) => match t.op {
-                MaintenanceOp::Analyze if t.histogram.is_none() => self.analyze(&t.tables, more, sink),
-                MaintenanceOp::Analyze => Err(Error::not_supported("histograms")),
-                MaintenanceOp::Check => Err(Error::not_supported("CHECK TABLE")),
-                MaintenanceOp::Checksum => Err(Error::not_supported("CHECKSUM TABLE")),
-                MaintenanceOp::Optimize => Err(Error::not_supported("OPTIMIZE TABLE")),
-                MaintenanceOp::Repair => Err(Error::not_supported("REPAIR TABLE")),
-            },
+            TableMaintenance(t) => self.maintain(t, more, sink),
             CreateUser(_)
             | AlterUser(_)
             | DropUser { .. }

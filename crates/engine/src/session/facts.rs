@@ -3,8 +3,6 @@
 use super::Session;
 use crate::database::Database;
 use crate::information_schema;
-use crate::rows::{RowSet, long_text, s, text};
-use crate::sink::ResultSink;
 use crate::variables::{self, Scope, VarDef};
 use catalog::{CatalogReader, ColumnDef, Relation, TableDef, TableEngine, ViewDef};
 use executor::VirtualTables;
@@ -251,27 +249,6 @@ impl Session {
         };
         let source = self.bind_source(&query)?;
         source.columns()
-    }
-
-    /// ANALYZE TABLE: makes the statistics anew.
-    pub(super) fn analyze(&mut self, tables: &[ObjectName], more: bool, sink: &mut dyn ResultSink) -> Result<()> {
-        let mut rows =
-            RowSet::new(&[("Table", text(128)), ("Op", text(10)), ("Msg_type", text(10)), ("Msg_text", long_text())]);
-        for name in tables {
-            let (schema, table) = self.resolve_name(name)?;
-            let shown = format!("{schema}.{table}");
-            match self.base_table(name) {
-                Ok(def) => {
-                    self.db.store().expect_table(&def)?.refresh_statistics();
-                    rows.push(vec![s(&shown), s("analyze"), s("status"), s("OK")]);
-                }
-                Err(e) => {
-                    rows.push(vec![s(&shown), s("analyze"), s("Error"), s(e.message())]);
-                    rows.push(vec![s(&shown), s("analyze"), s("status"), s("Operation failed")]);
-                }
-            }
-        }
-        rows.send(sink, &self.end_info(more))
     }
 }
 

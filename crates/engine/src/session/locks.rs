@@ -269,7 +269,9 @@ impl Session {
         let serializable = self.reads_are_locked(changes);
         // INSERT ... VALUES reads nothing.
         let plain_insert = matches!(statement, Insert(_) | LoadData(_)) && !mentions_select(text);
-        self.locks.reading = if serializable && !plain_insert { Mode::SharedReadOnly } else { Mode::SharedRead };
+        let checks = matches!(statement, TableMaintenance(t) if t.op == ast::MaintenanceOp::Check);
+        let keeps_writers_out = serializable && !plain_insert || checks;
+        self.locks.reading = if keeps_writers_out { Mode::SharedReadOnly } else { Mode::SharedRead };
         self.locks.writing = match statement {
             Query(q) => q.locking.iter().any(|l| l.strength == LockStrength::Update),
             _ => false,
@@ -297,6 +299,9 @@ impl Session {
                     true => self.lock_names_for_ddl(to.chain([&a.name])),
                     false => self.lock_for_alter(&a.name, lock),
                 }
+            }
+            TableMaintenance(t) if t.op == ast::MaintenanceOp::Optimize => {
+                t.tables.iter().try_for_each(|name| self.lock_for_alter(name, None))
             }
             CreateIndex(c) => self.lock_for_alter(&c.table, c.lock),
             DropIndex(d) => self.lock_for_alter(&d.table, d.lock),

@@ -19,6 +19,7 @@
 mod dispatch;
 mod facts;
 mod locks;
+mod maintenance;
 mod set;
 mod temporary;
 mod txn;

@@ -53,6 +53,18 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
+        let copied = self.change_table(name, specs)?;
+        let info = format!("Records: {copied}  Duplicates: 0  Warnings: {}", self.warnings().count());
+        self.send_ok(copied, info, more, sink)
+    }
+
+    /// Copies the table's rows into new leaves, in which no space is free (ALTER TABLE ... FORCE).
+    pub(crate) fn rebuild_table(&mut self, name: &ast::ObjectName) -> Result<()> {
+        self.change_table(name, &[AlterSpec::Force]).map(|_| ())
+    }
+
+    /// Does what the clauses say; the answer is the number of rows copied.
+    fn change_table(&mut self, name: &ast::ObjectName, specs: &[AlterSpec]) -> Result<u64> {
         let old = self.base_table(name)?;
         self.check_user_schema(&old.schema)?;
         if old.engine == TableEngine::Virtual || old.temporary {
@@ -83,8 +95,7 @@ impl Session {
             };
             self.restart_auto_increment(&new, n)?;
         }
-        let info = format!("Records: {copied}  Duplicates: 0  Warnings: {}", self.warnings().count());
-        self.send_ok(copied, info, more, sink)
+        Ok(copied)
     }
 
     /// The name that RENAME TO gives; `None`: it is the present one. 1050 if it is taken.
