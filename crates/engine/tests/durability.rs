@@ -103,3 +103,19 @@ fn two_cannot_open_one_folder() {
     let e = Database::open(options).expect_err("it is open");
     assert!(e.message().contains("is open in another process"), "{e}");
 }
+
+/// Root without a password is there in a new database only: dropping every account does not bring it back.
+#[test]
+fn dropped_accounts_stay_dropped() {
+    let dir = Dir::new("dropped-accounts");
+    {
+        let db = open(&dir.0);
+        assert!(db.accounts().find("root", "localhost").is_some());
+        let mut c = Client::of(&db);
+        c.ok("CREATE USER app@'%' IDENTIFIED BY 'secret'");
+        c.ok("DROP USER app@'%'");
+        c.ok("DROP USER root@localhost");
+    }
+    let db = open(&dir.0);
+    assert_eq!(db.accounts().all(), []);
+}

@@ -22,6 +22,12 @@ fn key(kind: ObjectKind, schema: &str, name: &str) -> ObjectKey {
     ObjectKey { kind, schema: schema.into(), name: name.into() }
 }
 
+/// There once its first account has been made: a database without accounts is then one whose accounts were all dropped,
+/// not a new one.
+pub fn accounts_begun() -> ObjectKey {
+    key(ObjectKind::Variable, "accounts", "begun")
+}
+
 fn relation_key(schema: &str, name: &str, relation: &Relation) -> ObjectKey {
     let kind = match relation {
         Relation::Table(_) => ObjectKind::Table,
@@ -81,8 +87,19 @@ impl Journal {
         }
     }
 
+    /// The accounts that a new database begins with, and in the same record that it has begun.
+    pub fn first_accounts(&self, accounts: &[Account]) {
+        let mut changes = Self::account_changes(&[], accounts);
+        changes.push(DefinitionChange::Put(accounts_begun(), Object::new(0, Box::default())));
+        self.log(changes);
+    }
+
     /// Account changes: those that `after` has anew or otherwise, those that it has no more.
     pub fn accounts(&self, before: &[Account], after: &[Account]) {
+        self.log(Self::account_changes(before, after));
+    }
+
+    fn account_changes(before: &[Account], after: &[Account]) -> Vec<DefinitionChange> {
         let of = |a: &Account| key(ObjectKind::Account, &a.user, &a.host);
         let gone = before.iter().filter(|b| !after.iter().any(|a| of(a) == of(b)));
         let mut changes: Vec<DefinitionChange> = gone.map(|b| DefinitionChange::Remove(of(b))).collect();
@@ -90,7 +107,7 @@ impl Journal {
             let object = Object::new(0, texts::of_account(a));
             DefinitionChange::Put(of(a), object)
         }));
-        self.log(changes);
+        changes
     }
 }
 

@@ -1,6 +1,6 @@
 //! A database from its folder.
 
-use super::journal::Journal;
+use super::journal::{self, Journal};
 use super::texts;
 use crate::accounts::{Account, Accounts};
 use crate::database::{Database, Options};
@@ -126,12 +126,13 @@ fn accounts(definitions: &Definitions, store: &Store) -> Result<Accounts> {
     let known: Vec<Account> =
         of_kind.map(|(k, o)| texts::account(&k.schema, &k.name, &o.text)).collect::<Result<_>>()?;
     let journal = Journal::new(store.clone());
-    if known.is_empty() {
-        let first = Accounts::default();
-        journal.accounts(&[], &first.all());
-        return Ok(first.with_journal(journal));
+    if definitions.objects.contains_key(&journal::accounts_begun()) {
+        return Ok(Accounts::new(known).with_journal(journal));
     }
-    Ok(Accounts::new(known).with_journal(journal))
+    // Folders from before the mark was kept have accounts and no mark.
+    let first = if known.is_empty() { Accounts::default() } else { Accounts::new(known) };
+    journal.first_accounts(&first.all());
+    Ok(first.with_journal(journal))
 }
 
 /// Puts what was found into a new catalog, and has it log its changes from now on.
