@@ -198,7 +198,7 @@ fn random(seed: u64) -> impl FnMut(u64) -> u64 {
     }
 }
 
-/// Locks three of the four rows of `t`, shared or exclusive.
+/// Locks three of the four rows of `t`, shared or exclusive, and lets others run in between.
 fn three_locks(c: &mut Client, random: &mut impl FnMut(u64) -> u64) -> Result<(), u16> {
     for _ in 0..3 {
         let id = random(4) + 1;
@@ -207,6 +207,7 @@ fn three_locks(c: &mut Client, random: &mut impl FnMut(u64) -> u64) -> Result<()
             1 => c.run(&format!("SELECT v FROM t WHERE id = {id} FOR UPDATE"))?,
             _ => c.run(&format!("UPDATE t SET v = v + 1 WHERE id = {id}"))?,
         };
+        std::thread::sleep(std::time::Duration::from_micros(100));
     }
     Ok(())
 }
