@@ -212,6 +212,31 @@ fn three_locks(c: &mut Client, random: &mut impl FnMut(u64) -> u64) -> Result<()
     Ok(())
 }
 
+/// Statements outside of transactions hold nothing while they wait for their only row: no deadlock has them in it.
+#[test]
+fn waits_that_are_over_close_no_circle() {
+    let (db, ..) = world();
+    std::thread::scope(|s| {
+        for thread in 0..5 {
+            let db = &db;
+            s.spawn(move || {
+                let mut c = Client::new(db);
+                for i in 0..150 {
+                    if thread == 0 {
+                        c.ok("BEGIN");
+                        c.ok("UPDATE t SET v = v + 1 WHERE id = 1");
+                        c.ok("UPDATE t SET v = v + 1 WHERE id = 2");
+                        c.ok("COMMIT");
+                    } else {
+                        c.ok(&format!("UPDATE t SET v = v + 1 WHERE id = {}", (i + thread) % 2 + 1));
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(Client::new(&db).ok("SELECT SUM(v) FROM t WHERE id < 3"), ["930"]);
+}
+
 /// Money moves between accounts under every level; none is made or lost.
 #[test]
 fn transfers_keep_the_sum() {

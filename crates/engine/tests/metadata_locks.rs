@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Client, Remote, database};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
 fn ddl_waits_for_transactions_that_use_the_table() {
@@ -238,4 +239,49 @@ fn statements_have_time_limits() {
     a.ok("DO SLEEP(0.1)");
     a.ok("SET max_execution_time = 0");
     a.ok("SELECT SLEEP(0.1)");
+}
+
+/// Sets the flag when its thread ends, however it does.
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A session that holds nothing waits for DDL; it is in nobody's way and so never the victim of a deadlock.
+#[test]
+fn single_statements_are_no_victims_of_ddl() {
+    let db = database();
+    let mut c = Client::new(&db);
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY, v INT)");
+    c.ok("INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|s| {
+        for thread in 0..4 {
+            let (db, stop) = (&db, &stop);
+            s.spawn(move || {
+                let _stop = StopAtEnd(stop);
+                let mut c = Client::new(db);
+                let statements = [
+                    "SELECT v FROM t WHERE id = 2".to_owned(),
+                    format!("UPDATE t SET v = v + 1 WHERE id = {}", thread % 3 + 1),
+                    format!("REPLACE INTO t VALUES ({}, 5)", thread + 10),
+                    "SELECT COUNT(*) FROM t a JOIN t b ON a.id = b.v FOR UPDATE".to_owned(),
+                    format!("DELETE FROM t WHERE id = {}", thread + 10),
+                ];
+                while !stop.load(Ordering::Relaxed) {
+                    for sql in &statements {
+                        c.ok(sql);
+                    }
+                }
+            });
+        }
+        let _stop = StopAtEnd(&stop);
+        for _ in 0..150 {
+            c.ok("ALTER TABLE t ADD KEY kv (v)");
+            c.ok("ALTER TABLE t DROP KEY kv");
+        }
+    });
 }

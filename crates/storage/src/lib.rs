@@ -97,6 +97,7 @@ pub use store::{StorageOptions, Store};
 pub use table::Table;
 pub use txn::{ACTIVE, Change, LockWait, Savepoint, Snapshot, Txn, TxnManager, Versioned};
 pub use waits::{
-    Deadlock, DeadlockMember, DeadlockReport, OwnerId, RowLockName, Sleeper, WaitGraph, WaitInfo, Waiting, Wanted,
+    Deadlock, DeadlockMember, DeadlockReport, LockId, OwnerId, RowLockName, Sleeper, WaitGraph, WaitInfo, Waiting,
+    Wanted,
 };
 pub use write::{Duplicate, RowLock};

@@ -6,7 +6,7 @@
 
 use crate::sync::{self, Ordering};
 use crate::txn::{Txn, TxnManager};
-use crate::waits::{RowLockName, Sleeper, Waiting, Wanted};
+use crate::waits::{LockId, RowLockName, Sleeper, Waiting, Wanted};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use types::{Error, Result};
@@ -37,6 +37,10 @@ impl Sleeper for AtRow {
     fn wanted(&self) -> Wanted {
         Wanted::Row(self.wanted.clone())
     }
+
+    fn lock(&self) -> LockId {
+        LockId::Rows
+    }
 }
 
 /// Takes the wait out of the graph, whichever way it ends.
@@ -63,8 +67,10 @@ impl<'a> RowWait<'a> {
         let at_row = Arc::new(AtRow { holder: holder.clone(), wanted: wanted() });
         let graph = self.txns.waits();
         let waiting = InGraph(self.txns, graph.enter(self.txn.owner(), self.txn.weight(), at_row));
-        let owners: Vec<_> = holders.iter().map(|h| h.owner()).collect();
-        let victims = graph.wait_for(&waiting.1, &owners).map_err(|_| Error::lock_deadlock())?;
+        // Either a holder that ends sees that it is waited for, or it is seen here to have ended.
+        holders.iter().for_each(|h| h.waited_for.store(true, Ordering::SeqCst));
+        let owners = || holders.iter().filter(|h| h.holds_rows()).map(|h| h.owner()).collect();
+        let victims = graph.wait_for_those(&waiting.1, owners).map_err(|_| Error::lock_deadlock())?;
         victims.iter().for_each(|v| v.wake());
         self.sleep_on(holder, &waiting.1, begun)
     }

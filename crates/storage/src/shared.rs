@@ -168,7 +168,7 @@ impl Drop for Wanting<'_> {
             leaf.is_held_by(slot, self.txn)
         });
         if !has_row {
-            self.txn.lets_go();
+            self.txn.lets_go(self.table.txns().waits());
         }
     }
 }

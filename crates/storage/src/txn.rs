@@ -19,7 +19,7 @@ use crate::log::group::Redo;
 use crate::log::segment::{Body, Images};
 use crate::shared::RowLockMode;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
-use crate::waits::{OwnerId, RowLockName, WaitGraph};
+use crate::waits::{LockId, OwnerId, RowLockName, WaitGraph};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
@@ -85,6 +85,8 @@ pub struct Txn {
     pub(crate) wake: Condvar,
     /// Rows may have been let go before the end: by a rollback of a part.
     pub(crate) partly_undone: AtomicBool,
+    /// Somebody has waited for it.
+    pub(crate) waited_for: AtomicBool,
     owner: OwnerId,
     /// Its rows are let go: it has ended, and what it committed is published.
     let_go: AtomicBool,
@@ -225,7 +227,7 @@ impl Txn {
     /// reached its commit: a snapshot taken then for a current read sees what it changed.
     #[inline]
     pub fn holds_rows(&self) -> bool {
-        !self.let_go.load(Ordering::Acquire)
+        !self.let_go.load(Ordering::SeqCst)
     }
 
     pub(crate) fn set_commit_ts(&self, ts: u64) {
@@ -245,18 +247,26 @@ impl Txn {
     }
 
     /// Others need not wait for its end any more to get what they wait for.
-    pub(crate) fn lets_go(&self) {
+    pub(crate) fn lets_go(&self, waits: &WaitGraph) {
         self.partly_undone.store(true, Ordering::Relaxed);
+        self.forget_waits(waits);
         drop(self.ended.lock());
         self.wake.notify_all();
     }
 
-    pub(crate) fn end(&self) {
+    fn forget_waits(&self, waits: &WaitGraph) {
+        if self.waited_for.load(Ordering::SeqCst) {
+            waits.forget(self.owner, LockId::Rows);
+        }
+    }
+
+    pub(crate) fn end(&self, waits: &WaitGraph) {
         let shared = std::mem::take(&mut self.log.lock().shared);
         for (table, leaf_no) in shared {
             table.unshare(leaf_no, self.id);
         }
-        self.let_go.store(true, Ordering::Release);
+        self.let_go.store(true, Ordering::SeqCst);
+        self.forget_waits(waits);
         *self.ended.lock() = true;
         self.wake.notify_all();
     }
@@ -401,6 +411,7 @@ impl TxnManager {
             ended: Mutex::new(Rank::TxnEnd, false),
             wake: Condvar::new(),
             partly_undone: AtomicBool::new(false),
+            waited_for: AtomicBool::new(false),
             owner,
             let_go: AtomicBool::new(false),
             interrupted: AtomicBool::new(false),
@@ -501,7 +512,7 @@ impl TxnManager {
             self.last_published.store(ts, Ordering::Release);
             ts
         };
-        txn.end();
+        txn.end(&self.waits);
         if !log.changes.is_empty() {
             let touched = self.add_garbage(ts, log);
             self.collect_garbage(touched + GARBAGE_LEAVES_PER_COMMIT);
@@ -513,7 +524,7 @@ impl TxnManager {
     pub fn rollback(&self, txn: &Txn) {
         assert!(txn.is_active(), "a transaction ends once");
         let touched = self.undo_from(txn, Savepoint(0));
-        txn.end();
+        txn.end(&self.waits);
         self.collect_in(&touched);
     }
 
@@ -521,7 +532,7 @@ impl TxnManager {
     pub fn rollback_to(&self, txn: &Txn, savepoint: Savepoint) {
         let touched = self.undo_from(txn, savepoint);
         if !touched.is_empty() {
-            txn.lets_go();
+            txn.lets_go(&self.waits);
             self.collect_in(&touched);
         }
     }

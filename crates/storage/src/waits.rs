@@ -10,7 +10,9 @@
 //!
 //! Invariants
 //! 1. Between two calls the graph has no cycle, unless detection is off: a victim's edges go when it is chosen.
-//! 2. Nobody is woken while the graph is latched; callers wake victims after letting go of their own latches.
+//! 2. An edge leads to an owner that is in the way. Who lets go says so ([`WaitGraph::forget`]) before it waits for anything
+//!    itself: those whom it has freed may not have woken up yet, and their old edges would make its next wait a deadlock.
+//! 3. Nobody is woken while the graph is latched; callers wake victims after letting go of their own latches.
 
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, Rank};
 use std::collections::HashMap;
@@ -27,6 +29,17 @@ pub trait Sleeper: Send + Sync + Debug {
     fn wake(&self);
     /// What it wants, for reports.
     fn wanted(&self) -> Wanted;
+    /// What it wants, as far as the graph tells locks apart.
+    fn lock(&self) -> LockId;
+}
+
+/// Which lock is wanted: see [`WaitGraph::forget`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockId {
+    /// Rows and keys: an owner has one transaction, which lets them all go at once.
+    Rows,
+    /// Something else, known by its address.
+    Object(usize),
 }
 
 /// What a waiter wants.
@@ -201,12 +214,22 @@ impl WaitGraph {
     /// From now on the wait is for `owners`. Returns victims that the caller has to wake, once it holds no latch; an
     /// error if the caller itself is the victim.
     pub fn wait_for(&self, waiting: &Waiting, owners: &[OwnerId]) -> Result<Vec<Arc<dyn Sleeper>>, Deadlock> {
+        self.wait_for_those(waiting, || owners.to_vec())
+    }
+
+    /// Like [`WaitGraph::wait_for`], for owners that `owners` names under the graph's latch: so it can leave out those who
+    /// let go of what they held before, and will not call [`WaitGraph::forget`] later.
+    pub fn wait_for_those(
+        &self,
+        waiting: &Waiting,
+        owners: impl FnOnce() -> Vec<OwnerId>,
+    ) -> Result<Vec<Arc<dyn Sleeper>>, Deadlock> {
         let mut victims: Vec<Arc<dyn Sleeper>> = Vec::new();
         let mut waits = self.waits.lock();
         if waiting.is_doomed() {
             return Err(Deadlock);
         }
-        if !set_edges(&mut waits, waiting, owners) || !self.detect.load(Ordering::Relaxed) {
+        if !set_edges(&mut waits, waiting, &owners()) || !self.detect.load(Ordering::Relaxed) {
             return Ok(victims);
         }
         while let Some(cycle) = find_cycle(&waits, waiting) {
@@ -225,6 +248,14 @@ impl WaitGraph {
             victims.push(victim.sleeper.clone());
         }
         Ok(victims)
+    }
+
+    /// `owner` has let go of what others wait for there: until they wake up and look again, they wait for it no more.
+    pub fn forget(&self, owner: OwnerId, lock: LockId) {
+        let mut waits = self.waits.lock();
+        for edges in waits.values_mut().flatten().filter(|e| e.waiting.sleeper.lock() == lock) {
+            edges.owners.retain(|o| *o != owner);
+        }
     }
 
     /// The wait is over.
@@ -305,6 +336,23 @@ mod tests {
         fn wanted(&self) -> Wanted {
             Wanted::Other("something".into())
         }
+        fn lock(&self) -> LockId {
+            LockId::Rows
+        }
+    }
+
+    #[test]
+    fn whoever_let_go_is_not_waited_for() {
+        let graph = WaitGraph::default();
+        let (a, b) = (graph.enter(1, 0, Arc::new(Nowhere)), graph.enter(2, 0, Arc::new(Nowhere)));
+        assert!(graph.wait_for(&a, &[2]).is_ok());
+        graph.forget(2, LockId::Object(1));
+        assert_eq!(graph.wait_for(&b, &[1]).err(), Some(Deadlock), "it let go of something else");
+        graph.leave(&b);
+        graph.forget(2, LockId::Rows);
+        let b = graph.enter(2, 0, Arc::new(Nowhere));
+        assert!(graph.wait_for(&b, &[1]).is_ok());
+        assert_eq!(graph.wait_for(&a, &[2]).err(), Some(Deadlock), "it looked again, and is not free");
     }
 
     #[test]

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 use storage::sync::{Condvar, Mutex, MutexGuard, Rank, RwLock};
-use storage::{OwnerId, Sleeper, Txn, TxnManager, Waiting, Wanted};
+use storage::{LockId, OwnerId, Sleeper, Txn, TxnManager, Waiting, Wanted};
 use types::{Error, Result};
 
 const SHARDS: usize = 16;
@@ -93,6 +93,12 @@ pub struct OpenTxn {
     pub read_only: bool,
 }
 
+impl Object {
+    fn lock_id(&self) -> LockId {
+        LockId::Object(std::ptr::from_ref(self) as usize)
+    }
+}
+
 impl Owner {
     /// A transaction begins.
     pub fn begin(&self, txn: &Arc<Txn>, isolation: &'static str, read_only: bool) {
@@ -123,6 +129,10 @@ impl Sleeper for AtObject {
     fn wanted(&self) -> Wanted {
         let Key { space, schema, name } = &self.0.key;
         Wanted::Other(format!("{} metadata lock on {} {schema}.{name}", self.1.name(), space.name()))
+    }
+
+    fn lock(&self) -> LockId {
+        self.0.lock_id()
     }
 }
 
@@ -306,8 +316,11 @@ impl Mdl {
         queue.wishes.retain(|w| w.number != number);
         if result.is_ok() {
             owner.held.lock().push(Held { object: object.clone(), mode, until, times: 1 });
-        } else if !mode.is_weak() {
-            object.strong.fetch_sub(1, Ordering::SeqCst);
+        } else {
+            self.txns.waits().forget(owner.id, object.lock_id());
+            if !mode.is_weak() {
+                object.strong.fetch_sub(1, Ordering::SeqCst);
+            }
         }
         if !queue.wishes.is_empty() {
             // Those behind may go on, or have somebody else to wait for.
@@ -358,7 +371,9 @@ impl Mdl {
             false => object.strong.fetch_sub(1, Ordering::SeqCst),
         };
         if others > 0 {
-            drop(object.queue.lock());
+            let queue = object.queue.lock();
+            self.txns.waits().forget(owner.id, object.lock_id());
+            drop(queue);
             object.changed.notify_all();
         }
         true

@@ -273,7 +273,7 @@ impl Redo {
         }
         for entry in &group {
             if let Some(txn) = &entry.txn {
-                txn.end();
+                txn.end(manager.waits());
             }
             entry.ticket.give(Turn::Done);
         }
