@@ -371,13 +371,27 @@ impl Table {
         values: Columns<'_>,
         at: usize,
     ) -> Result<bool> {
+        self.try_update(txn, row_id, columns, values, at)?.map_err(|duplicate| duplicate.error())
+    }
+
+    /// Like [`Table::update`], but tells of the first unique key of the new row that another row has, before anything
+    /// is changed.
+    pub fn try_update(
+        self: &Arc<Self>,
+        txn: &Arc<Txn>,
+        row_id: u64,
+        columns: &[usize],
+        values: Columns<'_>,
+        at: usize,
+    ) -> Result<std::result::Result<bool, Duplicate>> {
         assert_eq!(columns.len(), values.len());
         loop {
             let set = self.indexes();
             if set.has_keys_on(columns) {
                 match self.update_keys(txn, &set, row_id, columns, values, at)? {
-                    Some(done) => return self.updated(row_id, columns, values, at, done),
-                    None => continue,
+                    Ok(Some(done)) => return self.updated(row_id, columns, values, at, done).map(Ok),
+                    Ok(None) => continue,
+                    Err(duplicate) => return Ok(Err(duplicate)),
                 }
             }
             let updated = self.with_held(txn, row_id, LockWait::Wait, |leaf, slot| {
@@ -388,7 +402,7 @@ impl Table {
                 (current, current)
             })?;
             if updated != Ok(false) {
-                return self.updated(row_id, columns, values, at, updated.is_ok());
+                return self.updated(row_id, columns, values, at, updated.is_ok()).map(Ok);
             }
         }
     }
@@ -414,9 +428,9 @@ impl Table {
         columns: &[usize],
         values: Columns<'_>,
         at: usize,
-    ) -> Result<Option<bool>> {
+    ) -> Result<std::result::Result<Option<bool>, Duplicate>> {
         if self.lock_row(txn, row_id, LockWait::Wait)? != RowLock::Locked {
-            return Ok(Some(false));
+            return Ok(Ok(Some(false)));
         }
         let (leaf_no, slot) = self.split(row_id);
         let NewKeys { unique: new_keys, ordered } = {
@@ -436,11 +450,11 @@ impl Table {
         let key = |i: usize| Some((hashes[i]?, Key { chunks: refs[i].as_ref()?, row: 0 }));
         let mut guards = match self.reserve_keys(txn, set, key, Some(row_id))? {
             Ok(guards) => guards,
-            Err(duplicate) => return Err(duplicate.error()),
+            Err(duplicate) => return Ok(Err(duplicate)),
         };
         let latch = self.slot(leaf_no).lock_keys();
         if !self.indexes.is_current(set) {
-            return Ok(None);
+            return Ok(Ok(None));
         }
         for (i, guard) in guards.iter_mut().enumerate() {
             if let (Some(guard), Some(hash)) = (guard, hashes[i]) {
@@ -457,7 +471,7 @@ impl Table {
             set.ordered[*i].as_ref().expect("it was maintained").enter(key, row_id);
         }
         drop((latch, guards));
-        Ok(Some(true))
+        Ok(Ok(Some(true)))
     }
 
     /// Deletes the row. False: it is gone already.

@@ -7,7 +7,7 @@ use crate::session::Session;
 use catalog::TableDef;
 use std::sync::Arc;
 use types::temporal::{TemporalMode, TimeZone};
-use types::value::{ConvertMode, convert_for_column};
+use types::value::{ConvertMode, convert_for_column, zero_of};
 use types::{Date, Error, Result, SqlType, Value, WarningLevel};
 use vector::{Chunk, ChunkBuilder, Vector};
 
@@ -109,25 +109,6 @@ pub(crate) fn now(session: &Session, ty: &SqlType) -> Value {
             Value::DateTime(session.local_datetime(us / unit * unit))
         }
         _ => Value::Null,
-    }
-}
-
-/// The implicit default of a type: what a NOT NULL column without DEFAULT gets outside strict mode.
-pub(crate) fn zero_of(ty: &SqlType) -> Value {
-    match ty {
-        SqlType::Null => Value::Null,
-        SqlType::Int { unsigned: true, .. } => Value::UInt(0),
-        SqlType::Int { .. } | SqlType::Bool | SqlType::Year => Value::Int(0),
-        SqlType::Decimal { scale, .. } => {
-            Value::Decimal(types::Decimal { unscaled: Default::default(), scale: *scale })
-        }
-        SqlType::Float => Value::Float(0.0),
-        SqlType::Double => Value::Double(0.0),
-        SqlType::String { .. } => Value::Bytes(Box::default()),
-        SqlType::Date => Value::Date(Default::default()),
-        SqlType::Time { .. } => Value::Time(Default::default()),
-        SqlType::DateTime { .. } => Value::DateTime(Default::default()),
-        SqlType::Timestamp { .. } => Value::Timestamp(Default::default()),
     }
 }
 

@@ -149,6 +149,49 @@ impl TableWriter<'_> {
         Ok(())
     }
 
+    /// Why an update of a row that others refer to is to be refused, if it is, and the unique index that the references
+    /// are to: InnoDB changes one index after the other, and looks for references to the old key before it looks for a
+    /// duplicate of the new one. Arguments as [`Table::update`] has them; `old`: all columns, the row at position `at`.
+    pub(super) fn find_restriction(
+        &self,
+        old: &[Chunk],
+        at: usize,
+        columns: &[usize],
+        values: &[&Chunk],
+    ) -> Result<Option<(usize, Error)>> {
+        let mut first: Option<(usize, Error)> = None;
+        for incoming in &self.keys.incoming {
+            let stays = |r: &usize| match columns.iter().position(|c| c == r) {
+                Some(i) => equal(&self.def.columns[*r].ty, &old[*r], at, values[i], at),
+                None => true,
+            };
+            if self.action(incoming, true) != FkAction::Restrict || incoming.columns.iter().all(stays) {
+                continue;
+            }
+            let key: Vec<Chunk> = incoming.columns.iter().map(|&c| old[c].gather(&[at as u16])).collect();
+            if key.iter().any(|c| !c.is_valid(0)) || self.find_children(incoming, &key)?.is_empty() {
+                continue;
+            }
+            let index = referenced_index(&self.def, &incoming.key().parent_columns).unwrap_or(0);
+            if first.as_ref().is_none_or(|(before, _)| index < *before) {
+                first = Some((index, Error::row_is_referenced_2(describe(&incoming.child, incoming.key()))));
+            }
+        }
+        Ok(first)
+    }
+
+    /// What a change of a referenced row does to those that refer to it.
+    fn action(&self, incoming: &Incoming, is_update: bool) -> FkAction {
+        let fk = incoming.key();
+        // An update that comes back to a table it has been in is refused (InnoDB).
+        let comes_back = incoming.child.id == self.def.id || self.cascade.updated.contains(&incoming.child.id);
+        match if is_update { fk.on_update } else { fk.on_delete } {
+            FkAction::Cascade | FkAction::SetNull if is_update && comes_back => FkAction::Restrict,
+            FkAction::NoAction => FkAction::Restrict,
+            action => action,
+        }
+    }
+
     /// Takes the actions of all references to a row that was deleted, or of which `changed` columns were updated. `old`:
     /// all columns of the table as they were, the row at position `at`.
     pub(super) fn referenced_row_changed(
@@ -187,21 +230,14 @@ impl TableWriter<'_> {
     /// `new_key`: what the key became; `None`: the row is gone.
     fn act(&mut self, incoming: &Incoming, old_key: &[Chunk], new_key: Option<Vec<Chunk>>) -> Result<()> {
         let fk = incoming.key();
-        let mut action = if new_key.is_some() { fk.on_update } else { fk.on_delete };
+        let action = self.action(incoming, new_key.is_some());
         let refused = || Error::row_is_referenced_2(describe(&incoming.child, fk));
-        if new_key.is_some()
-            && (incoming.child.id == self.def.id || self.cascade.updated.contains(&incoming.child.id))
-            && matches!(action, FkAction::Cascade | FkAction::SetNull)
-        {
-            // An update that comes back to a table it has been in is refused (InnoDB).
-            action = FkAction::Restrict;
-        }
         let children = self.find_children(incoming, old_key)?;
         if children.is_empty() {
             return Ok(());
         }
         let depth = self.cascade.depth + 1;
-        if !matches!(action, FkAction::NoAction | FkAction::Restrict) && depth > CASCADE_DEPTH_MAX {
+        if action != FkAction::Restrict && depth > CASCADE_DEPTH_MAX {
             return Err(Error::fk_depth_exceeded(CASCADE_DEPTH_MAX));
         }
         let mut updated = self.cascade.updated.clone();

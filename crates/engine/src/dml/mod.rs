@@ -22,9 +22,10 @@ pub(crate) mod targets;
 mod update;
 mod writer;
 
-pub(crate) use convert::{Converter, now, stored_form, zero_of};
+pub(crate) use convert::{Converter, now, stored_form};
 pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_key::referenced_index;
 pub(crate) use on_duplicate::OnDuplicate;
+pub(crate) use types::value::zero_of;
 pub(crate) use update::UpdatePlan;
 pub(crate) use writer::{RowWriter, WriteMode, Written};

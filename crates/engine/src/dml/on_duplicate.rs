@@ -22,6 +22,8 @@ pub(crate) enum OnDuplicate {
 pub(crate) struct DuplicateUpdate {
     columns: Vec<usize>,
     values: Vec<AssignedValue>,
+    /// Assignments that later ones to the same columns hide. Their values have to fit all the same.
+    hidden: Vec<(usize, AssignedValue)>,
     info: SessionInfo,
     params: Params,
 }
@@ -42,7 +44,7 @@ impl OnDuplicate {
         let info = session.info();
         let bound = session.binder(&info).bind_on_duplicate(insert, def)?;
         let params = Params::default();
-        let mut update = DuplicateUpdate { columns: vec![], values: vec![], info, params };
+        let mut update = DuplicateUpdate { columns: vec![], values: vec![], hidden: vec![], info, params };
         for (column, value) in bound {
             if def.columns[column].generated.is_some() && value.is_some() {
                 return Err(super::table_writer::generated_takes_no_value(def, column));
@@ -56,7 +58,7 @@ impl OnDuplicate {
             };
             // The last assignment to a column holds; those after it have read it already.
             match update.columns.iter().position(|c| *c == column) {
-                Some(i) => update.values[i] = value,
+                Some(i) => update.hidden.push((column, std::mem::replace(&mut update.values[i], value))),
                 None => {
                     update.columns.push(column);
                     update.values.push(value);
@@ -81,6 +83,15 @@ impl TableWriter<'_> {
         let mut columns: Vec<Vector> = old.columns.into_iter().map(Vector::flat).collect();
         columns.extend(new.iter().map(|c| Vector::flat(c.gather(&[row as u16]))));
         let batch = Batch::new(1, columns);
+        let assigned = |column: usize, compiled: &Compiled, ty: &SqlType| {
+            let ctx = self.session.eval_context(&update.info, &update.params);
+            self.converter().column(column, &compiled.eval(&batch, &ctx)?, ty, 1, 1)
+        };
+        for (column, value) in &update.hidden {
+            if let AssignedValue::Expr(compiled, ty) = value {
+                assigned(*column, compiled, ty)?;
+            }
+        }
         let mut chunks: Vec<Arc<Chunk>> = Vec::with_capacity(update.columns.len());
         for (&column, value) in update.columns.iter().zip(&update.values) {
             if self.def.columns[column].generated.is_some() {
@@ -88,11 +99,7 @@ impl TableWriter<'_> {
                 continue;
             }
             chunks.push(match value {
-                AssignedValue::Expr(compiled, ty) => {
-                    let ctx = self.session.eval_context(&update.info, &update.params);
-                    let value = compiled.eval(&batch, &ctx)?;
-                    self.converter().column(column, &value, ty, 1, 1)?
-                }
+                AssignedValue::Expr(compiled, ty) => assigned(column, compiled, ty)?,
                 AssignedValue::Default => Arc::new(self.session.default_chunk(&self.def, column, self.converter())?),
             });
         }

@@ -270,8 +270,13 @@ impl<'s> TableWriter<'s> {
         }
         for &i in changed {
             let done = self.or_ignore(false, |w| {
-                if !w.table.update(&w.txn, ids[i], columns, &refs, i)? {
-                    return Ok(false);
+                let restricted = w.find_restriction(old, i, columns, &refs)?;
+                match (w.table.try_update(&w.txn, ids[i], columns, &refs, i)?, restricted) {
+                    (Ok(false), _) => return Ok(false),
+                    (Ok(true), None) => {}
+                    (Err(duplicate), Some((index, e))) if index <= duplicate.index => return Err(e),
+                    (Err(duplicate), _) => return Err(duplicate.error()),
+                    (Ok(true), Some((_, e))) => return Err(e),
                 }
                 w.check_parents(ids[i], Some(columns))?;
                 w.referenced_row_changed(ids[i], old, i, Some(columns))?;

@@ -108,6 +108,8 @@ struct TargetUpdate<'s, 'u> {
     /// Columns assigned, each once, with their last assignment.
     columns: Vec<usize>,
     values: Vec<NewValue>,
+    /// Assignments that later ones to the same columns hide. Their values have to fit all the same.
+    hidden: Vec<(usize, NewValue)>,
     defaults: Vec<Option<Chunk>>,
 }
 
@@ -121,9 +123,10 @@ impl<'s, 'u> TargetUpdate<'s, 'u> {
     ) -> Result<TargetUpdate<'s, 'u>> {
         let def = &plan.targets[target].table;
         let (mut columns, mut values): (Vec<usize>, Vec<NewValue>) = Default::default();
+        let mut hidden = Vec::new();
         for a in plan.assignments.iter().filter(|a| a.target == target) {
             match columns.iter().position(|c| *c == a.column_idx) {
-                Some(i) => values[i] = a.value,
+                Some(i) => hidden.push((a.column_idx, std::mem::replace(&mut values[i], a.value))),
                 None => {
                     columns.push(a.column_idx);
                     values.push(a.value);
@@ -139,7 +142,7 @@ impl<'s, 'u> TargetUpdate<'s, 'u> {
                 NewValue::Output(_) => Ok(None),
             })
             .collect::<Result<_>>()?;
-        Ok(TargetUpdate { writer, plan, columns, values, defaults })
+        Ok(TargetUpdate { writer, plan, columns, values, hidden, defaults })
     }
 
     /// Updates the rows at `positions` of the batch, whose ids are `ids`.
@@ -163,15 +166,20 @@ impl<'s, 'u> TargetUpdate<'s, 'u> {
 
     /// The new values of the columns assigned, for the rows at `positions`.
     fn converted(&self, batch: &Batch, positions: &[u16], rows: usize, first_row: u64) -> Result<Vec<Arc<Chunk>>> {
+        let given = |column: usize, p: usize| {
+            let given = &batch.columns[p];
+            let given: Vector = if positions.len() == batch.rows { given.clone() } else { given.gather(positions) };
+            self.writer.converter().column(column, &given, &self.plan.types[p], rows, first_row)
+        };
+        for &(column, value) in &self.hidden {
+            if let NewValue::Output(p) = value {
+                given(column, p)?;
+            }
+        }
         let mut chunks = Vec::with_capacity(self.columns.len());
         for ((&column, value), default) in self.columns.iter().zip(&self.values).zip(&self.defaults) {
             chunks.push(match (value, default) {
-                (NewValue::Output(p), _) => {
-                    let all = positions.len() == batch.rows;
-                    let given = &batch.columns[*p];
-                    let given: Vector = if all { given.clone() } else { given.gather(positions) };
-                    self.writer.converter().column(column, &given, &self.plan.types[*p], rows, first_row)?
-                }
+                (NewValue::Output(p), _) => given(column, *p)?,
                 (NewValue::Default, Some(one)) => Arc::new(one.gather(&vec![0; rows])),
                 (NewValue::Default, None) => return Err(Error::internal("defaults are made beforehand")),
             });

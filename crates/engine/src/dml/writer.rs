@@ -10,7 +10,7 @@
 //! that knows how many rows it brings takes that many consecutive ones when it needs the first, others take one at a
 //! time. What is taken is not given back.
 
-use super::convert::{now, zero_of};
+use super::convert::now;
 use super::on_duplicate::OnDuplicate;
 use super::table_writer::{Outcome, TableWriter, generated_takes_no_value};
 use crate::session::Session;
@@ -18,6 +18,7 @@ use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::Params;
 use std::sync::Arc;
 use storage::Txn;
+use types::value::zero_of;
 use types::{Error, Result, SqlType, Value};
 use vector::{BATCH_ROWS_MAX, Chunk, ChunkBuilder};
 

@@ -16,6 +16,7 @@ use expr::{ColumnId, Expr, ExprKind, build};
 use parser::ast;
 use plan::logical::{Logical, LogicalQuery};
 use std::sync::Arc;
+use types::value::zero_of;
 use types::{Error, Result, SqlType};
 
 /// A table that the statement changes.
@@ -102,9 +103,10 @@ impl<'e> Binder<'e> {
             }
             let mut value = b.expr(&a.value)?;
             substitute(&mut value, &assigned);
-            let ty = b.shared.columns.get(id).ty;
+            let column = b.shared.columns.get(id);
+            let stored = stored(&value, column.ty, column.nullable)?;
             assigned.retain(|(c, _)| *c != id);
-            assigned.push((id, build::implicit_cast(value.clone(), ty)));
+            assigned.push((id, stored));
             values.push(Some(value));
         }
         b.set_clause(Clause::OrderBy);
@@ -212,13 +214,14 @@ impl<'e> Binder<'e> {
                 rename_new_row(&mut block, insert, row_alias, table)?;
             }
             let mut value = self.bind_lone(&a.value, block)?;
-            let assigned: Vec<(ColumnId, Expr)> = out
-                .iter()
-                .filter_map(|(c, e): &(usize, Option<Expr>)| {
-                    let e = e.clone()?;
-                    Some((*c as ColumnId, build::implicit_cast(e, table.columns[*c].ty)))
-                })
-                .collect();
+            let mut assigned: Vec<(ColumnId, Expr)> = vec![];
+            for (c, e) in &out {
+                let (c, column): (&usize, _) = (c, &table.columns[*c]);
+                if let Some(e) = e {
+                    assigned.retain(|(id, _)| *id != *c as ColumnId);
+                    assigned.push((*c as ColumnId, stored(e, column.ty, column.nullable)?));
+                }
+            }
             substitute(&mut value, &assigned);
             debug_assert!(max_column(&value).is_none_or(|c| (c as usize) < 2 * n));
             out.push((column_idx, Some(value)));
@@ -264,6 +267,16 @@ fn max_column(e: &Expr) -> Option<ColumnId> {
         }
     });
     max
+}
+
+/// What a column holds once `value` was assigned to it. NULL in a NOT NULL column has become the type's zero, if the
+/// statement did not fail.
+fn stored(value: &Expr, ty: SqlType, nullable: bool) -> Result<Expr> {
+    let cast = build::implicit_cast(value.clone(), ty);
+    match nullable || !value.nullable {
+        true => Ok(cast),
+        false => Ok(build::implicit_cast(build::ifnull(cast, Expr::constant(zero_of(&ty), ty))?, ty)),
+    }
 }
 
 /// Replaces columns by the values just assigned to them.

@@ -372,3 +372,20 @@ fn escaped(bytes: &[u8]) -> String {
     }
     out
 }
+
+/// The implicit default of a type: what a NOT NULL column without DEFAULT gets outside strict mode.
+pub fn zero_of(ty: &SqlType) -> Value {
+    match ty {
+        SqlType::Null => Value::Null,
+        SqlType::Int { unsigned: true, .. } => Value::UInt(0),
+        SqlType::Int { .. } | SqlType::Bool | SqlType::Year => Value::Int(0),
+        SqlType::Decimal { scale, .. } => Value::Decimal(Decimal { unscaled: Default::default(), scale: *scale }),
+        SqlType::Float => Value::Float(0.0),
+        SqlType::Double => Value::Double(0.0),
+        SqlType::String { .. } => Value::Bytes(Box::default()),
+        SqlType::Date => Value::Date(Default::default()),
+        SqlType::Time { .. } => Value::Time(Default::default()),
+        SqlType::DateTime { .. } => Value::DateTime(Default::default()),
+        SqlType::Timestamp { .. } => Value::Timestamp(Default::default()),
+    }
+}

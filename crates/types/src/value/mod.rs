@@ -16,7 +16,7 @@ use crate::temporal::parse::{datetime_from_number, parse_datetime, parse_time, t
 use crate::temporal::{TemporalFault, TemporalMode};
 use crate::{Date, DateTime, Decimal, Time, Timestamp};
 
-pub use column::{ConvertMode, convert_for_column};
+pub use column::{ConvertMode, convert_for_column, zero_of};
 pub use number::{Read, Truncation, fmt_double, fmt_float};
 pub use render::render_text;
 
