@@ -2,6 +2,7 @@
 
 use crate::constraint::{CheckConstraint, ForeignKey, Generated};
 use expr::Expr;
+use std::borrow::Cow;
 use types::{Collation, SqlType, Value};
 
 /// Identifies a table for as long as it exists; never reused.
@@ -39,6 +40,40 @@ pub struct ColumnDef {
     pub float_digits: Option<(u8, u8)>,
     pub invisible: bool,
     pub generated: Option<Generated>,
+}
+
+/// What the names of hidden columns begin with.
+const HIDDEN: &str = "!hidden!";
+
+impl ColumnDef {
+    /// The name of the column behind a key part that is an expression: the index's name and the part's position.
+    pub fn hidden_name(index: &str, part: usize) -> Box<str> {
+        format!("{HIDDEN}{index}!{part}!0").into()
+    }
+
+    /// Whether it is the column behind a key part: a virtual generated column that no statement can name. Hidden columns
+    /// come last in the table, in the order of the indexes.
+    pub fn is_hidden(&self) -> bool {
+        ColumnDef::is_hidden_name(&self.name)
+    }
+
+    /// Names that users may not give.
+    pub fn is_hidden_name(name: &str) -> bool {
+        name.starts_with(HIDDEN)
+    }
+
+    /// How plans call it: by its name, or by what a hidden column stands for.
+    pub fn shown_name(&self) -> Cow<'_, str> {
+        match self.key_expr() {
+            Some(g) => Cow::Owned(format!("({})", g.text)),
+            None => Cow::Borrowed(&self.name),
+        }
+    }
+
+    /// The expression of a hidden column.
+    pub fn key_expr(&self) -> Option<&Generated> {
+        self.generated.as_ref().filter(|_| self.is_hidden())
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -117,11 +152,17 @@ impl TableDef {
         self.indexes.first().filter(|i| i.kind == IndexKind::Primary)
     }
 
-    /// Column names are case-insensitive.
+    /// Column names are case-insensitive. Hidden columns are not found.
     pub fn column_idx(&self, name: &str) -> Option<usize> {
-        self.columns
+        self.shown_columns()
             .iter()
             .position(|c| c.name.eq_ignore_ascii_case(name) || c.name.to_lowercase() == name.to_lowercase())
+    }
+
+    /// The columns without the hidden ones, which come last.
+    pub fn shown_columns(&self) -> &[ColumnDef] {
+        let hidden = self.columns.iter().rev().take_while(|c| c.is_hidden()).count();
+        &self.columns[..self.columns.len() - hidden]
     }
 }
 

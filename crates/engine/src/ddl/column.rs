@@ -29,7 +29,7 @@ pub struct Defined {
 /// Builds the definition of one column. The default is left to the caller, who can evaluate expressions.
 pub fn define(def: &ast::ColumnDef, table_collation: Collation) -> Result<Defined> {
     let name: Box<str> = def.name.as_str().into();
-    if name.is_empty() || name.ends_with(' ') {
+    if name.is_empty() || name.ends_with(' ') || ColumnDef::is_hidden_name(&name) {
         return Err(Error::wrong_column_name(&name));
     }
     if name.chars().count() > 64 {

@@ -56,17 +56,17 @@ pub fn generate(session: &Session, def: &mut TableDef, clauses: &[GeneratedClaus
 }
 
 /// The column that an error 1054 names.
-fn unknown_column(e: &Error) -> String {
+pub(super) fn unknown_column(e: &Error) -> String {
     e.message().split('\'').nth(1).unwrap_or_default().to_string()
 }
 
-enum Disallowed {
+pub(super) enum Disallowed {
     Function(String),
     Variable,
 }
 
 /// What an expression that is kept must not depend on: the session, time, chance.
-fn disallowed(e: &Expr) -> Option<Disallowed> {
+pub(super) fn disallowed(e: &Expr) -> Option<Disallowed> {
     let mut found = None;
     e.walk(&mut |e| match &e.kind {
         ExprKind::Call { function, .. } if function.is_volatile() || function.is_session() => {
@@ -81,7 +81,7 @@ fn disallowed(e: &Expr) -> Option<Disallowed> {
     found
 }
 
-fn columns_of(e: &Expr) -> Vec<usize> {
+pub(super) fn columns_of(e: &Expr) -> Vec<usize> {
     let mut out = Vec::new();
     e.walk(&mut |e| {
         if let ExprKind::Column(c) = e.kind {
@@ -336,7 +336,7 @@ fn add_index(def: &mut TableDef, key: &ast::ForeignKey, fk: &ForeignKey) {
 }
 
 impl Session {
-    fn bind_table_expr(&self, e: &ast::Expr, table: &TableDef) -> Result<Expr> {
+    pub(super) fn bind_table_expr(&self, e: &ast::Expr, table: &TableDef) -> Result<Expr> {
         let info = self.info();
         self.binder(&info).bind_table_expr(e, table)
     }

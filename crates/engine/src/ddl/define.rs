@@ -1,6 +1,6 @@
 //! CREATE TABLE's body to a definition.
 
-use super::{column, constraints, index};
+use super::{column, constraints, functional, index};
 use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef, TableEngine, TableId};
 use parser::ast;
@@ -139,7 +139,7 @@ pub fn table(
         columns[idx].default = default_value(session, &columns[idx], &expr, parens)?;
     }
     check_row_size(&columns)?;
-    let indexes = index::define_all(&mut columns, keys)?;
+    let (indexes, key_exprs) = index::define_all(&mut columns, keys)?;
     check_auto_column(&columns, &indexes)?;
     for c in &columns {
         if !c.nullable && matches!(&c.default, DefaultValue::Value(v) if v.is_null()) {
@@ -165,6 +165,7 @@ pub fn table(
         temporary,
     };
     constraints::generate(session, &mut def, &generated)?;
+    functional::add_columns(session, &mut def, &key_exprs)?;
     constraints::add_checks(session, &mut def, &checks)?;
     constraints::add_foreign_keys(session, &mut def, &references)?;
     Ok(def)

@@ -12,14 +12,21 @@ const KEY_PARTS_MAX: usize = 16;
 /// Most keys of a table.
 const KEYS_MAX: usize = 64;
 
+/// Key parts that are expressions. Until their columns exist, part n stands as column `FIRST_EXPR + n`.
+pub type KeyExprs = Vec<ast::Expr>;
+
+/// See [`KeyExprs`].
+pub const FIRST_EXPR: usize = usize::MAX / 2;
+
 /// Builds a table's keys in MySQL's order: primary, unique, others.
-pub fn define_all(columns: &mut [ColumnDef], keys: Vec<ast::IndexDef>) -> Result<Vec<IndexDef>> {
+pub fn define_all(columns: &mut [ColumnDef], keys: Vec<ast::IndexDef>) -> Result<(Vec<IndexDef>, KeyExprs)> {
     if keys.len() > KEYS_MAX {
         return Err(Error::too_many_keys(KEYS_MAX));
     }
     let mut out: Vec<IndexDef> = Vec::with_capacity(keys.len());
+    let mut exprs = Vec::new();
     for key in keys {
-        let def = define(columns, &key, &out)?;
+        let def = define(columns, &key, &out, &mut exprs)?;
         if def.kind == IndexKind::Primary && out.iter().any(|i| i.kind == IndexKind::Primary) {
             return Err(Error::multiple_pri_key());
         }
@@ -31,14 +38,19 @@ pub fn define_all(columns: &mut [ColumnDef], keys: Vec<ast::IndexDef>) -> Result
     out.sort_by_key(|i| match i.kind {
         IndexKind::Primary => 0,
         // unique keys without NULLs come first: they can stand in for a primary key
-        IndexKind::Unique if i.parts.iter().all(|p| !columns[p.column_idx].nullable) => 1,
+        IndexKind::Unique if i.parts.iter().all(|p| columns.get(p.column_idx).is_some_and(|c| !c.nullable)) => 1,
         IndexKind::Unique => 2,
         _ => 3,
     });
-    Ok(out)
+    Ok((out, exprs))
 }
 
-fn define(columns: &mut [ColumnDef], key: &ast::IndexDef, before: &[IndexDef]) -> Result<IndexDef> {
+fn define(
+    columns: &mut [ColumnDef],
+    key: &ast::IndexDef,
+    before: &[IndexDef],
+    exprs: &mut KeyExprs,
+) -> Result<IndexDef> {
     let kind = match key.kind {
         ast::IndexKind::Primary => IndexKind::Primary,
         ast::IndexKind::Unique => IndexKind::Unique,
@@ -51,6 +63,15 @@ fn define(columns: &mut [ColumnDef], key: &ast::IndexDef, before: &[IndexDef]) -
     }
     let mut parts = Vec::with_capacity(key.parts.len());
     for part in &key.parts {
+        if let ast::KeyPartKey::Expr { expr, .. } = &part.key {
+            if kind == IndexKind::Primary {
+                return Err(Error::functional_index_primary_key());
+            }
+            let column_idx = FIRST_EXPR + exprs.len();
+            exprs.push(expr.clone());
+            parts.push(IndexPart { column_idx, prefix_len: None, descending: part.desc });
+            continue;
+        }
         let p = define_part(columns, part)?;
         if parts.iter().any(|q: &IndexPart| q.column_idx == p.column_idx) {
             return Err(Error::dup_fieldname(&columns[p.column_idx].name));
@@ -73,7 +94,10 @@ fn define(columns: &mut [ColumnDef], key: &ast::IndexDef, before: &[IndexDef]) -
             }
             name.as_str().into()
         }
-        (_, None) => generated_name(&columns[parts[0].column_idx].name, before),
+        (_, None) => {
+            let first = columns.get(parts[0].column_idx).map_or("functional_index", |c| &*c.name);
+            generated_name(first, before)
+        }
     };
     Ok(IndexDef {
         name,
@@ -101,18 +125,18 @@ pub(super) fn generated_name(column: &str, before: &[IndexDef]) -> Box<str> {
 
 fn define_part(columns: &[ColumnDef], part: &ast::KeyPart) -> Result<IndexPart> {
     let ast::KeyPartKey::Column { name, prefix } = &part.key else {
-        return Err(Error::not_supported("functional key parts"));
+        return Err(Error::internal("an expression is no column"));
     };
     let column_idx = columns
         .iter()
-        .position(|c| c.name.to_lowercase() == name.to_lowercase())
+        .position(|c| c.name.to_lowercase() == name.to_lowercase() && !c.is_hidden())
         .ok_or_else(|| Error::key_column_does_not_exist(name.as_str()))?;
     let column = &columns[column_idx];
     let prefix_len = check_prefix(column, *prefix)?;
     Ok(IndexPart { column_idx, prefix_len, descending: part.desc })
 }
 
-fn check_prefix(column: &ColumnDef, prefix: Option<u32>) -> Result<Option<u32>> {
+pub(super) fn check_prefix(column: &ColumnDef, prefix: Option<u32>) -> Result<Option<u32>> {
     let SqlType::String { kind, len, collation } = column.ty else {
         return if prefix.is_some() { Err(Error::wrong_sub_key()) } else { Ok(None) };
     };

@@ -175,7 +175,12 @@ fn index_line(table: &TableDef, i: &IndexDef) -> String {
         .iter()
         .map(|p| {
             let prefix = p.prefix_len.map(|n| format!("({n})")).unwrap_or_default();
-            format!("{}{prefix}{}", quote(&table.columns[p.column_idx].name), if p.descending { " DESC" } else { "" })
+            let column = &table.columns[p.column_idx];
+            let key = match column.key_expr() {
+                Some(g) => format!("({})", parenthesized(&g.text)),
+                None => quote(&column.name),
+            };
+            format!("{key}{prefix}{}", if p.descending { " DESC" } else { "" })
         })
         .collect();
     let _ = write!(s, " ({})", parts.join(","));
@@ -260,7 +265,7 @@ pub fn engine_name(engine: TableEngine) -> &'static str {
 
 /// CREATE TABLE of a definition; `auto_increment` is the next value, if the table has such a column.
 pub fn table(t: &TableDef, auto_increment: Option<u64>) -> String {
-    let mut lines: Vec<String> = t.columns.iter().map(|c| column_line(c, t.collation)).collect();
+    let mut lines: Vec<String> = t.shown_columns().iter().map(|c| column_line(c, t.collation)).collect();
     lines.extend(t.indexes.iter().map(|i| index_line(t, i)));
     lines.extend(t.foreign_keys.iter().map(|f| format!("  {}", foreign_key(t, f))));
     lines.extend(t.checks.iter().map(|c| {

@@ -122,7 +122,8 @@ impl Session {
 
     /// CREATE TABLE ... SELECT: fills a table that nobody sees yet.
     pub(crate) fn fill_table(&mut self, def: &Arc<TableDef>, source: BoundSource) -> Result<u64> {
-        let extra = def.columns.len() - source.width().min(def.columns.len());
+        let shown = def.shown_columns().len();
+        let extra = shown - source.width().min(shown);
         let mut columns: Vec<usize> = Vec::with_capacity(source.width());
         for (name, ..) in &source.columns {
             let idx = def.column_idx(name).unwrap_or(extra + columns.len());

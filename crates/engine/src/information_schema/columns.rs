@@ -39,7 +39,7 @@ pub const COLUMNS: VirtualTable = VirtualTable {
 fn column_rows(session: &Session, out: &mut RowSet) {
     for relation in session.relations(None) {
         let (schema, table, columns, def) = match &relation {
-            Relation::Table(t) => (t.schema.clone(), t.name.clone(), t.columns.clone(), Some(t.clone())),
+            Relation::Table(t) => (t.schema.clone(), t.name.clone(), t.shown_columns().to_vec(), Some(t.clone())),
             Relation::View(v) => (v.schema.clone(), v.name.clone(), session.view_columns(v), None),
         };
         for (i, c) in columns.iter().enumerate() {

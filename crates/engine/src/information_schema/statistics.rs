@@ -64,7 +64,7 @@ pub fn index_rows(session: &Session, t: &TableDef) -> Vec<Vec<Value>> {
                 int(!i.is_unique() as i64),
                 s(&i.name),
                 uint(n as u64 + 1),
-                s(&c.name),
+                opt(c.key_expr().is_none().then_some(&c.name)),
                 s(if part.descending { "D" } else { "A" }),
                 int(session.distinct_estimate(t, &prefix, i.is_unique() && n + 1 == i.parts.len())),
                 part.prefix_len.map_or(Value::Null, int),
@@ -74,7 +74,7 @@ pub fn index_rows(session: &Session, t: &TableDef) -> Vec<Vec<Value>> {
                 s(""),
                 s(&i.comment),
                 s(if i.invisible { "NO" } else { "YES" }),
-                Value::Null,
+                opt(c.key_expr().map(|g| crate::ddl::show_create::parenthesized(&g.text))),
             ]);
         }
     }
@@ -100,7 +100,7 @@ pub const KEY_COLUMN_USAGE: VirtualTable = VirtualTable {
     rows: |session, out| {
         for t in base_tables(session) {
             for i in t.indexes.iter().filter(|i| i.is_unique()) {
-                for (n, part) in i.parts.iter().enumerate() {
+                for (n, part) in i.parts.iter().enumerate().filter(|(_, p)| !t.columns[p.column_idx].is_hidden()) {
                     let mut row = vec![s("def"), s(&t.schema), s(&i.name), s("def"), s(&t.schema), s(&t.name)];
                     row.extend([s(&t.columns[part.column_idx].name), uint(n as u64 + 1)]);
                     row.extend([Value::Null, Value::Null, Value::Null, Value::Null]);

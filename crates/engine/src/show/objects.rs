@@ -100,7 +100,7 @@ impl Session {
         let relation = catalog::CatalogReader::relation(self, &schema, &name)
             .ok_or_else(|| Error::no_such_table(&schema, &name))?;
         let columns = match &relation {
-            Relation::Table(t) => t.columns.clone(),
+            Relation::Table(t) => t.shown_columns().to_vec(),
             Relation::View(v) => self.describe_view(v)?,
         };
         Ok((relation, columns))

@@ -70,7 +70,7 @@ pub(super) fn lookup_key(
         .zip(key)
         .map(|(p, k)| {
             let sign = if k.null_safe && k.expr.as_const() != Some(&Value::Null) { "<=>" } else { "=" };
-            format!("{}{sign}{}", table.columns[p.column_idx].name, text(&k.expr))
+            format!("{}{sign}{}", table.columns[p.column_idx].shown_name(), text(&k.expr))
         })
         .collect();
     parts.join(", ")
@@ -81,21 +81,21 @@ fn range_words(table: &TableDef, index: &IndexDef, range: &IndexRange, text: &dy
         .parts
         .iter()
         .zip(&range.equal)
-        .map(|(p, k)| format!("{} = {}", table.columns[p.column_idx].name, text(&k.expr)))
+        .map(|(p, k)| format!("{} = {}", table.columns[p.column_idx].shown_name(), text(&k.expr)))
         .collect();
     if let Some(last) = &range.last {
         let column = &table.columns[index.parts[range.equal.len()].column_idx];
         words.push(match last {
             LastPart::StartsWith(prefix) => match prefix.as_const() {
-                Some(Value::Bytes(b)) => format!("{} LIKE '{}%'", column.name, String::from_utf8_lossy(b)),
-                _ => format!("{} LIKE {}%", column.name, text(prefix)),
+                Some(Value::Bytes(b)) => format!("{} LIKE '{}%'", column.shown_name(), String::from_utf8_lossy(b)),
+                _ => format!("{} LIKE {}%", column.shown_name(), text(prefix)),
             },
             LastPart::Between { low, high } => {
                 let sign = |inclusive| if inclusive { "<=" } else { "<" };
                 let mut s = match low {
-                    Some(e) => format!("{} {} {}", text(&e.expr), sign(e.inclusive), column.name),
-                    None if column.nullable => format!("NULL < {}", column.name),
-                    None => column.name.to_string(),
+                    Some(e) => format!("{} {} {}", text(&e.expr), sign(e.inclusive), column.shown_name()),
+                    None if column.nullable => format!("NULL < {}", column.shown_name()),
+                    None => column.shown_name().into_owned(),
                 };
                 if let Some(e) = high {
                     s += &format!(" {} {}", sign(e.inclusive), text(&e.expr));

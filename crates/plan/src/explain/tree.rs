@@ -4,6 +4,7 @@ use super::NodeStats;
 use super::expression::{Names, aggregate, expression, window};
 use crate::{InitKind, JoinKey, JoinKind, Plan, PlanNode, PlanOp, SetOpKind, SortKey};
 use expr::Expr;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Levels of the tree that are printed.
@@ -150,13 +151,13 @@ impl Printer<'_> {
             PlanOp::Values { rows } => self.line(depth, &format!("Values: {} row(s)", rows.len()), Some(n)),
             PlanOp::Scan { table, alias, columns, filters, sideways, .. } => {
                 let names =
-                    Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].name)).collect());
+                    Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect());
                 let mut scan = format!("Table scan on {alias}");
                 if !sideways.is_empty() {
                     let on: Vec<String> = sideways
                         .iter()
                         .filter_map(|s| columns.get(s.column))
-                        .map(|c| table.columns[*c].name.to_string())
+                        .map(|c| table.columns[*c].shown_name().into_owned())
                         .collect();
                     let _ = write!(scan, ", narrowed by hash joins on {}", on.join(", "));
                 }
@@ -169,7 +170,7 @@ impl Printer<'_> {
             }
             PlanOp::KeyLookup { table, alias, index, keys, columns, filters, .. } => {
                 let names =
-                    Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].name)).collect());
+                    Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect());
                 let key = &table.indexes[*index];
                 let lookup = match keys.as_slice() {
                     [one] => {
@@ -177,7 +178,7 @@ impl Printer<'_> {
                             .parts
                             .iter()
                             .zip(one)
-                            .map(|(p, e)| format!("{}={}", table.columns[p.column_idx].name, self.expr(e, &names)))
+                            .map(|(p, e)| format!("{}={}", table.columns[p.column_idx].shown_name(), self.expr(e, &names)))
                             .collect();
                         format!("Single-row index lookup on {alias} using {} ({})", key.name, parts.join(", "))
                     }
@@ -192,7 +193,7 @@ impl Printer<'_> {
             }
             PlanOp::IndexScan { table, alias, index, ranges, reverse, columns, filters, .. } => {
                 let names =
-                    Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].name)).collect());
+                    Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect());
                 let index = &table.indexes[*index];
                 let text = |e: &Expr| self.expr(e, &names);
                 let scan = super::index::scan_words(table, alias, index, ranges, *reverse, &text);
@@ -207,12 +208,12 @@ impl Printer<'_> {
                 self.line(depth, nested_words(*kind), Some(n));
                 self.node(input, d);
                 let outer = Names::of(&input.output);
-                let own = Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].name)).collect());
+                let own = Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect());
                 let both: Vec<String> = input
                     .output
                     .iter()
                     .map(|o| o.name.to_string())
-                    .chain(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].name)))
+                    .chain(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())))
                     .collect();
                 let both = Names::owned(both);
                 let def = &table.indexes[*index];
@@ -242,7 +243,7 @@ impl Printer<'_> {
                 }
             }
             PlanOp::Fetch { input, table, columns, .. } => {
-                let names: Vec<&str> = columns.iter().map(|c| &*table.columns[*c].name).collect();
+                let names: Vec<Cow<'_, str>> = columns.iter().map(|c| table.columns[*c].shown_name()).collect();
                 self.line(depth, &format!("Fetch columns of {} by row id: {}", table.name, names.join(", ")), Some(n));
                 self.node(input, d);
             }

@@ -185,6 +185,7 @@ impl Shared<'_> {
         };
         super::unshare::unshare_subqueries(&mut query, self.cte_count);
         super::tidy::fold_constants(&mut query, self.session);
+        super::generated::read_generated(&mut query, self.session);
         super::tidy::drop_unused_columns(&mut query);
         query
     }

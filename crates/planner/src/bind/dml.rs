@@ -240,7 +240,7 @@ fn rename_new_row(
         return Ok(());
     }
     let listed: Vec<usize> = match &insert.columns {
-        None => (0..table.columns.len()).collect(),
+        None => (0..table.columns.len()).filter(|&i| !table.columns[i].invisible).collect(),
         Some(c) => c
             .iter()
             .map(|c| table.column_idx(&c.name).ok_or_else(|| Error::bad_field(written(c), "field list")))

@@ -142,7 +142,7 @@ impl<'a> Bind<'a, '_, '_> {
         let first = self.shared.columns.len() as ColumnId;
         for (i, c) in table.columns.iter().enumerate() {
             self.shared.columns.add(ColumnInfo {
-                name: c.name.clone(),
+                name: c.shown_name().into(),
                 table_alias: alias.into(),
                 ty: c.ty,
                 nullable: c.nullable,
@@ -156,14 +156,14 @@ impl<'a> Bind<'a, '_, '_> {
             id
         });
         let columns: Vec<SourceColumn> = table
-            .columns
+            .shown_columns()
             .iter()
             .enumerate()
             .map(|(i, c)| SourceColumn { name: c.name.clone(), id: first + i as ColumnId, invisible: c.invisible })
             .collect();
         let plan = Logical::Get {
             alias: alias.into(),
-            columns: columns.iter().enumerate().map(|(i, c)| (c.id, i)).collect(),
+            columns: (0..table.columns.len()).map(|i| (first + i as ColumnId, i)).collect(),
             is_virtual: table.engine == TableEngine::Virtual,
             hints: index_hints(&table, alias, hints)?,
             row_id,

@@ -31,6 +31,7 @@ mod dependencies;
 mod dml;
 mod expression;
 mod from;
+mod generated;
 mod grouping;
 mod locking;
 mod names;

@@ -101,7 +101,7 @@ impl Scope {
     /// A table whose column ids are `first + position`.
     fn add_table_positions(&mut self, table: &TableDef, alias: &str, first: ColumnId) {
         let columns = table
-            .columns
+            .shown_columns()
             .iter()
             .enumerate()
             .map(|(i, c)| SourceColumn { name: c.name.clone(), id: first + i as ColumnId, invisible: c.invisible })

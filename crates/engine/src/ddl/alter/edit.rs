@@ -75,6 +75,16 @@ impl Edit {
         self.renamed_keys.iter().find(|(_, n)| **n == *new).map_or(new, |(old, _)| old)
     }
 
+    /// Whether a key of the old definition is still there.
+    pub fn keeps_key(&self, old: &str) -> bool {
+        !self.dropped_keys.iter().any(|k| same(k, old))
+    }
+
+    /// Whether a column of the old definition is still there, under its name.
+    pub fn keeps_column(&self, old: usize, name: &str) -> bool {
+        self.body.columns.iter().zip(&self.origins).any(|(c, origin)| *origin == Some(old) && same(&c.name, name))
+    }
+
     /// Whether a clause adds a key of this name.
     pub fn adds_key(&self, name: &str) -> bool {
         self.added_keys.iter().any(|k| same(k, name))

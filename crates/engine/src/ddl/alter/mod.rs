@@ -14,7 +14,7 @@
 mod edit;
 
 use super::statements::{QualifiedName, check_name, rename_relation};
-use super::{constraints, define, show_create};
+use super::{constraints, define, functional, show_create};
 use crate::mdl::Mode;
 use crate::session::Session;
 use crate::sink::ResultSink;
@@ -78,6 +78,8 @@ impl Session {
         if edit.keys_option {
             self.note(Error::illegal_ha(&old.name));
         }
+        let is_kept = |c: usize| edit.keeps_column(c, &old.columns[c].name);
+        functional::check_columns_kept(&old, |key| edit.keeps_key(key), is_kept)?;
         let (new, auto_increment) = self.define_altered(&old, &edit)?;
         check_key_of_foreign_keys(&old, &new, &edit)?;
         let in_place = !edit.force_copy && same_layout(&old, &new);

@@ -220,6 +220,10 @@ constructors! {
         "Failed to add the foreign key constraint. Missing column '{column}' for constraint '{constraint}' in the referenced table '{table}'";
     table_without_pk() = TABLE_WITHOUT_PK,
         "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
+    functional_index_ref_auto_increment(index) = FUNCTIONAL_INDEX_REF_AUTO_INCREMENT,
+        "Functional index '{index}' cannot refer to an auto-increment column.";
+    dependent_by_functional_index(column) = DEPENDENT_BY_FUNCTIONAL_INDEX,
+        "Column '{column}' has a functional index dependency and cannot be dropped or renamed.";
     functional_index_primary_key() = FUNCTIONAL_INDEX_PRIMARY_KEY,
         "The primary key cannot be a functional index";
     functional_index_on_lob() = FUNCTIONAL_INDEX_ON_LOB,
