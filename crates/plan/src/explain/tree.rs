@@ -150,8 +150,9 @@ impl Printer<'_> {
             PlanOp::Empty => self.line(depth, "Zero rows (Impossible WHERE)", Some(n)),
             PlanOp::Values { rows } => self.line(depth, &format!("Values: {} row(s)", rows.len()), Some(n)),
             PlanOp::Scan { table, alias, columns, filters, sideways, .. } => {
-                let names =
-                    Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect());
+                let names = Names::owned(
+                    columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect(),
+                );
                 let mut scan = format!("Table scan on {alias}");
                 if !sideways.is_empty() {
                     let on: Vec<String> = sideways
@@ -169,8 +170,9 @@ impl Printer<'_> {
                 }
             }
             PlanOp::KeyLookup { table, alias, index, keys, columns, filters, .. } => {
-                let names =
-                    Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect());
+                let names = Names::owned(
+                    columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect(),
+                );
                 let key = &table.indexes[*index];
                 let lookup = match keys.as_slice() {
                     [one] => {
@@ -178,7 +180,9 @@ impl Printer<'_> {
                             .parts
                             .iter()
                             .zip(one)
-                            .map(|(p, e)| format!("{}={}", table.columns[p.column_idx].shown_name(), self.expr(e, &names)))
+                            .map(|(p, e)| {
+                                format!("{}={}", table.columns[p.column_idx].shown_name(), self.expr(e, &names))
+                            })
                             .collect();
                         format!("Single-row index lookup on {alias} using {} ({})", key.name, parts.join(", "))
                     }
@@ -192,8 +196,9 @@ impl Printer<'_> {
                 }
             }
             PlanOp::IndexScan { table, alias, index, ranges, reverse, columns, filters, .. } => {
-                let names =
-                    Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect());
+                let names = Names::owned(
+                    columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect(),
+                );
                 let index = &table.indexes[*index];
                 let text = |e: &Expr| self.expr(e, &names);
                 let scan = super::index::scan_words(table, alias, index, ranges, *reverse, &text);
@@ -208,7 +213,9 @@ impl Printer<'_> {
                 self.line(depth, nested_words(*kind), Some(n));
                 self.node(input, d);
                 let outer = Names::of(&input.output);
-                let own = Names::owned(columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect());
+                let own = Names::owned(
+                    columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect(),
+                );
                 let both: Vec<String> = input
                     .output
                     .iter()

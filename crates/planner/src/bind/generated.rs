@@ -186,7 +186,9 @@ fn provide(node: &mut Logical, id: ColumnId) -> bool {
             }
             there
         }
-        Logical::Filter { input, .. } | Logical::Sort { input, .. } | Logical::Limit { input, .. } => provide(input, id),
+        Logical::Filter { input, .. } | Logical::Sort { input, .. } | Logical::Limit { input, .. } => {
+            provide(input, id)
+        }
         Logical::Join { left, right, .. } => provide(left, id) || provide(right, id),
         _ => false,
     }
