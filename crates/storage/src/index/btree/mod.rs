@@ -93,7 +93,7 @@ impl Tree {
     }
 
     /// A tree whose nodes hold few entries, so that small tests have many nodes.
-    #[cfg(any(test, feature = "shuttle"))]
+    #[cfg(test)]
     pub fn with_caps(width: Option<usize>, leaf_cap: usize, inner_cap: usize) -> Tree {
         let width = width.filter(|w| *w <= 8);
         let (mut leaf, mut inner) = (Shape::leaf(width.is_none()), Shape::inner(width.is_none()));
@@ -480,7 +480,7 @@ impl Tree {
     }
 
     /// Checks the tree against its invariants; nobody may be changing it.
-    #[cfg(any(test, feature = "shuttle"))]
+    #[cfg(test)]
     pub fn check(&self) {
         let mut nodes = 0;
         let mut entries = Vec::new();
@@ -491,7 +491,7 @@ impl Tree {
         assert_eq!(nodes + space.free.len() as u64, space.next, "every node is used or free");
     }
 
-    #[cfg(any(test, feature = "shuttle"))]
+    #[cfg(test)]
     fn check_node(
         &self,
         node: Node<'_>,
