@@ -12,13 +12,14 @@ use crate::session::Session;
 use crate::sink::{ResultShape, ResultSink};
 use crate::status::add;
 use catalog::TableId;
-use executor::{ExecContext, MemoryAccountant, NodeStatsSet, StoreTables, Tables};
+use executor::{ExecContext, Lookups, MemoryAccountant, NodeStatsSet, StoreTables, Tables};
 use expr::{EvalContext, Params};
 use parser::ast;
 use plan::Plan;
 use plan::logical::LogicalQuery;
 use planner::bind::Binder;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use storage::Snapshot;
 use types::{Error, Result, SqlType, Value};
@@ -131,7 +132,9 @@ impl Session {
         out: &mut dyn FnMut(&Batch) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let info = self.info();
-        let all = StoreTables::new(self.db().store(), &runner.snapshot).with_snapshots(&runner.skipping);
+        let all = StoreTables::new(self.db().store(), &runner.snapshot)
+            .with_snapshots(&runner.skipping)
+            .noting(runner.lookups.as_deref());
         let some = runner.only.as_ref().map(|(table, ids)| all.only(*table, ids));
         let tables: &dyn Tables = match &some {
             Some(some) => some,
@@ -242,16 +245,23 @@ pub(crate) struct Runner {
     /// Tables that are seen without the rows that others hold.
     skipping: Vec<(TableId, Snapshot)>,
     only: Option<(TableId, Vec<u64>)>,
+    /// Where lookups by unique keys are noted.
+    lookups: Option<Arc<Lookups>>,
 }
 
 impl Runner {
     pub fn at(snapshot: Snapshot) -> Runner {
-        Runner { snapshot, skipping: Vec::new(), only: None }
+        Runner { snapshot, skipping: Vec::new(), only: None, lookups: None }
     }
 
     /// Tables that are seen by other snapshots than the statement's.
     pub fn skipping(self, skipping: Vec<(TableId, Snapshot)>) -> Runner {
         Runner { skipping, ..self }
+    }
+
+    /// Has lookups by unique keys noted.
+    pub fn noting(self, lookups: &Arc<Lookups>) -> Runner {
+        Runner { lookups: Some(lookups.clone()), ..self }
     }
 
     /// Like [`Runner::at`], but of one table the statement sees these rows alone.

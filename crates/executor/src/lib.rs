@@ -32,4 +32,4 @@ pub use execute::{execute, no_params};
 pub use memory::{MemoryAccountant, Reservation};
 pub use pool::WorkerPool;
 pub use stats::{NodeStats, NodeStatsSet};
-pub use tables::StoreTables;
+pub use tables::{Lookup, Lookups, StoreTables};

@@ -2,6 +2,7 @@
 
 use crate::context::{Candidates, IndexCursor, KeyCut, KeySpan, OrderedLeaves, TableReader, Tables, ZoneMaps};
 use catalog::{KeyBounds, TableDef, TableId};
+use parking_lot::Mutex;
 use std::ops::Bound;
 use std::sync::Arc;
 use storage::{Fetched, KeyRange, Snapshot, Store, Table};
@@ -14,16 +15,52 @@ pub struct StoreTables<'a> {
     snapshot: &'a Snapshot,
     /// Tables that are seen by snapshots of their own.
     others: &'a [(TableId, Snapshot)],
+    lookups: Option<&'a Lookups>,
+}
+
+/// Keys that a statement looked for in unique indexes of some tables, and what it found: statements that lock rows lock
+/// these, whether they come out of the query or not.
+#[derive(Debug, Default)]
+pub struct Lookups {
+    tables: Vec<TableId>,
+    made: Mutex<Vec<Lookup>>,
+}
+
+#[derive(Debug)]
+pub struct Lookup {
+    pub table: TableId,
+    /// Position in the table's definition.
+    pub index: usize,
+    /// One chunk a part of the key.
+    pub keys: Vec<Chunk>,
+    /// Of each key the row that has it.
+    pub found: Vec<Option<u64>>,
+}
+
+impl Lookups {
+    /// Of these tables alone.
+    pub fn of(tables: Vec<TableId>) -> Lookups {
+        Lookups { tables, made: Mutex::default() }
+    }
+
+    pub fn take(&self) -> Vec<Lookup> {
+        std::mem::take(&mut self.made.lock())
+    }
 }
 
 impl<'a> StoreTables<'a> {
     pub fn new(store: &'a Store, snapshot: &'a Snapshot) -> StoreTables<'a> {
-        StoreTables { store, snapshot, others: &[] }
+        StoreTables { store, snapshot, others: &[], lookups: None }
     }
 
     /// Has some tables seen by other snapshots.
     pub fn with_snapshots(self, others: &'a [(TableId, Snapshot)]) -> StoreTables<'a> {
         StoreTables { others, ..self }
+    }
+
+    /// Has lookups by unique keys noted.
+    pub fn noting(self, lookups: Option<&'a Lookups>) -> StoreTables<'a> {
+        StoreTables { lookups, ..self }
     }
 
     /// The same, but of `table` only these rows are there to be scanned.
@@ -84,13 +121,15 @@ impl TableReader for SomeRowsReader<'_> {
 impl Tables for StoreTables<'_> {
     fn open(&self, table: &TableDef) -> Result<Arc<dyn TableReader + '_>> {
         let snapshot = self.others.iter().find(|(id, _)| *id == table.id).map_or(self.snapshot, |(_, s)| s);
-        Ok(Arc::new(StoreReader { table: self.store.expect_table(table)?, snapshot }))
+        let lookups = self.lookups.filter(|l| l.tables.contains(&table.id));
+        Ok(Arc::new(StoreReader { table: self.store.expect_table(table)?, snapshot, lookups }))
     }
 }
 
 struct StoreReader<'a> {
     table: Arc<Table>,
     snapshot: &'a Snapshot,
+    lookups: Option<&'a Lookups>,
 }
 
 impl TableReader for StoreReader<'_> {
@@ -128,7 +167,12 @@ impl TableReader for StoreReader<'_> {
             parts.iter_mut().zip(key).for_each(|(b, v)| b.push(v));
         }
         let chunks: Vec<Chunk> = parts.into_iter().map(ChunkBuilder::finish).collect();
-        Ok(self.table.get_many(index, &chunks.iter().collect::<Vec<_>>(), keys.len(), self.snapshot))
+        let found = self.table.get_many(index, &chunks.iter().collect::<Vec<_>>(), keys.len(), self.snapshot);
+        if let Some(lookups) = self.lookups {
+            let table = def.id;
+            lookups.made.lock().push(Lookup { table, index, keys: chunks, found: found.clone() });
+        }
+        Ok(found)
     }
 
     fn fetch(&self, row_ids: &[u64], columns: &[usize]) -> Result<Batch> {

@@ -15,6 +15,7 @@
 //! 4. The first updater holds a row until it ends. Whoever wants the row sleeps on that transaction
 //!    ([`crate::row_wait`]); of a cycle of waits one fails with 1213 at once, a wait that lasts too long with 1205.
 
+use crate::index::UniqueIndex;
 use crate::log::group::Redo;
 use crate::log::segment::{Body, Images};
 use crate::shared::RowLockMode;
@@ -72,6 +73,8 @@ struct TxnLog {
     changes: Vec<(u32, Change)>,
     /// Leaves where the transaction shares rows; each once in a row.
     shared: Vec<(Arc<dyn Versioned>, u64)>,
+    /// Keys whose absence it holds: the index, and the key's hash.
+    absent: Vec<(Arc<UniqueIndex>, u64)>,
 }
 
 /// A transaction.
@@ -223,6 +226,11 @@ impl Txn {
         }
     }
 
+    /// Notes that the transaction holds the absence of a key.
+    pub(crate) fn note_absent(&self, index: &Arc<UniqueIndex>, hash: u64) {
+        self.log.lock().absent.push((index.clone(), hash));
+    }
+
     /// Whether the rows that it changed or locked are its own still. Others may take them only when `last_published` has
     /// reached its commit: a snapshot taken then for a current read sees what it changed.
     #[inline]
@@ -261,9 +269,15 @@ impl Txn {
     }
 
     pub(crate) fn end(&self, waits: &WaitGraph) {
-        let shared = std::mem::take(&mut self.log.lock().shared);
+        let (shared, absent) = {
+            let mut log = self.log.lock();
+            (std::mem::take(&mut log.shared), std::mem::take(&mut log.absent))
+        };
         for (table, leaf_no) in shared {
             table.unshare(leaf_no, self.id);
+        }
+        for (index, hash) in absent {
+            index.let_absent_go(hash, self.id);
         }
         self.let_go.store(true, Ordering::SeqCst);
         self.forget_waits(waits);
@@ -494,9 +508,9 @@ impl TxnManager {
         assert!(txn.is_active(), "a transaction ends once");
         let log = {
             let mut log = txn.log.lock();
-            // What it shares is let go at its end.
-            let shared = std::mem::take(&mut log.shared);
-            std::mem::replace(&mut *log, TxnLog { shared, ..TxnLog::default() })
+            // What it shares, and the absence of keys, is let go at its end.
+            let (shared, absent) = (std::mem::take(&mut log.shared), std::mem::take(&mut log.absent));
+            std::mem::replace(&mut *log, TxnLog { shared, absent, ..TxnLog::default() })
         };
         let ts = if log.changes.is_empty() {
             // Nobody waits for or looks at a transaction without changes; it takes no timestamp of its own.

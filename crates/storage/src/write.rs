@@ -185,7 +185,15 @@ impl Table {
                 };
                 let guard = index.lock(hash);
                 match index.check(&guard, hash, key, txn, self.rows(), own) {
-                    Conflict::None => guards.push(Some(guard)),
+                    Conflict::None => {
+                        let holders = index.absence_held(&guard, hash, txn);
+                        if !holders.is_empty() {
+                            drop((guard, guards));
+                            wait.on(&holders, || self.lock_name("EXCLUSIVE", &index.name(), index.spec.text(key)))?;
+                            continue 'retry;
+                        }
+                        guards.push(Some(guard));
+                    }
                     Conflict::Duplicate(row_id) => {
                         let (key, key_name) = (index.spec.text(key), index.name());
                         return Ok(Err(Duplicate { row_id, index: i, key, key_name }));

@@ -6,13 +6,14 @@
 //! - [`rules`]: generated columns and CHECK constraints; [`foreign_key`]: references in both directions.
 //! - [`insert`]: INSERT and REPLACE; [`on_duplicate`]: what they do with duplicates; [`returning`]: RETURNING.
 //! - [`source`]: a query as the source of rows (also CREATE TABLE ... SELECT).
-//! - [`targets`]: finding and locking the rows that UPDATE and DELETE change.
+//! - [`targets`]: finding and locking the rows that UPDATE and DELETE change; [`key_locks`]: what was looked for by key.
 //! - [`update`], [`delete`]: the statements.
 
 mod convert;
 mod delete;
 mod foreign_key;
 mod insert;
+mod key_locks;
 mod on_duplicate;
 mod returning;
 mod rules;
@@ -25,6 +26,7 @@ mod writer;
 pub(crate) use convert::{Converter, now, stored_form};
 pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_key::referenced_index;
+pub(crate) use key_locks::KeyLocks;
 pub(crate) use on_duplicate::OnDuplicate;
 pub(crate) use types::value::zero_of;
 pub(crate) use update::UpdatePlan;

@@ -13,10 +13,11 @@
 //!
 //! All of it is kept before the first row is changed: a statement never meets its own changes.
 
+use super::key_locks::KeyLocks;
 use crate::query::Runner;
 use crate::session::Session;
 use catalog::TableEngine;
-use executor::Reservation;
+use executor::{Lookups, Reservation};
 use plan::{Plan, PlanNode, PlanOp};
 use planner::bind::DmlTarget;
 use std::ops::ControlFlow;
@@ -69,7 +70,8 @@ impl Session {
             let snapshot = store.txns().snapshot_of(txn);
             let (mut batches, mut bytes) = (Vec::new(), 0);
             let mut memory = Reservation::new(self.db().memory());
-            Runner::at(snapshot.clone()).run(self, plan, None, &mut |batch| {
+            let lookups = Arc::new(Lookups::of(targets.iter().map(|t| t.table.id).collect()));
+            Runner::at(snapshot.clone()).noting(&lookups).run(self, plan, None, &mut |batch| {
                 let batch = batch.compact();
                 bytes += batch.columns.iter().map(|c| c.chunk().0.bytes_allocated()).sum::<usize>();
                 // It cannot be made smaller, but others may, for it.
@@ -77,7 +79,15 @@ impl Session {
                 batches.push(batch);
                 Ok(ControlFlow::Continue(()))
             })?;
-            if lock_all(&batches, &tables, txn, &snapshot)? {
+            let locked = lock_all(&batches, &tables, txn, &snapshot)?;
+            let table = |id| {
+                tables.iter().find(|(_, t)| t.def().id == id).map(|(_, table)| KeyLocks {
+                    table,
+                    mode: RowLockMode::Exclusive,
+                    wait: LockWait::Wait,
+                })
+            };
+            if self.lock_looked_up(&lookups, table, txn, &snapshot)? && locked {
                 return Ok(FoundRows { batches, _memory: memory });
             }
         }

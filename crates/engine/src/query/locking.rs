@@ -6,14 +6,16 @@
 //!          └──────────────────── again, keeping the locks ◀──────────────────────────┘
 //! ```
 //! What is sent is the newest version of rows that the transaction holds. Only rows that the query returns are locked,
-//! after WHERE, ORDER BY and LIMIT; gaps between rows never are. With SKIP LOCKED the search itself passes over rows that
+//! after WHERE, ORDER BY and LIMIT, and what was looked for by a unique key; gaps between rows never are. With SKIP LOCKED the search itself passes over rows that
 //! others hold, so that LIMIT counts free rows only.
 
 use super::{Runner, first_rows, meta, timestamps};
+use crate::dml::KeyLocks;
 use crate::dml::targets::row_ids;
 use crate::session::Session;
 use crate::sink::ResultSink;
 use catalog::TableId;
+use executor::Lookups;
 use parser::ast::{self, LockStrength};
 use plan::Plan;
 use plan::logical::LogicalQuery;
@@ -122,25 +124,42 @@ impl Session {
             self.warnings().take();
             warned.iter().for_each(|w| self.warnings().push(w.clone()));
             let snapshot = self.db().store().txns().snapshot_of(txn);
-            let found = self.run_whole(plan.rows.as_ref().unwrap_or(&plan.plan), &snapshot, &plan.targets)?;
-            if !lock_all(&found, &plan.targets, txn, &snapshot)? {
+            let lookups = Arc::new(Lookups::of(plan.targets.iter().map(|(t, _)| t.table.id).collect()));
+            let found = self.run_whole(plan.rows.as_ref().unwrap_or(&plan.plan), &snapshot, plan, Some(&lookups))?;
+            let locked = lock_all(&found, &plan.targets, txn, &snapshot)?;
+            let table = |id| {
+                plan.targets.iter().find(|(t, _)| t.table.id == id).map(|(target, table)| KeyLocks {
+                    table,
+                    mode: mode(target),
+                    wait: wait(target),
+                })
+            };
+            if !self.lock_looked_up(&lookups, table, txn, &snapshot)? || !locked {
                 continue;
             }
             let mut output = match plan.rows {
                 None => found,
-                Some(_) => self.run_whole(&plan.plan, &snapshot, &plan.targets)?,
+                Some(_) => self.run_whole(&plan.plan, &snapshot, plan, None)?,
             };
             output.iter_mut().for_each(|b| b.columns.truncate(plan.width));
             return Ok(output);
         }
     }
 
-    fn run_whole(&self, plan: &Plan, snapshot: &Snapshot, targets: &[(LockTarget, Arc<Table>)]) -> Result<Vec<Batch>> {
-        let skipping = targets.iter().filter(|(t, _)| wait(t) == LockWait::SkipLocked);
+    fn run_whole(
+        &self,
+        plan: &Plan,
+        snapshot: &Snapshot,
+        locking: &LockingPlan,
+        lookups: Option<&Arc<Lookups>>,
+    ) -> Result<Vec<Batch>> {
+        let skipping = locking.targets.iter().filter(|(t, _)| wait(t) == LockWait::SkipLocked);
         let skipping: Vec<(TableId, Snapshot)> =
             skipping.map(|(t, _)| (t.table.id, snapshot.skipping_locked(mode(t)))).collect();
         let mut batches = Vec::new();
-        Runner::at(snapshot.clone()).skipping(skipping).run(self, plan, None, &mut |batch| {
+        let runner = Runner::at(snapshot.clone()).skipping(skipping);
+        let runner = lookups.into_iter().fold(runner, Runner::noting);
+        runner.run(self, plan, None, &mut |batch| {
             batches.push(batch.compact());
             Ok(ControlFlow::Continue(()))
         })?;

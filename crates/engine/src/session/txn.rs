@@ -142,6 +142,11 @@ impl Session {
         (several || changes) && self.isolation() == Isolation::Serializable
     }
 
+    /// Whether locks outlive the running statement.
+    pub(crate) fn keeps_locks(&self) -> bool {
+        self.txn.as_ref().is_some_and(|t| t.explicit)
+    }
+
     /// A statement begins: it sees what the transaction's earlier statements changed.
     pub(super) fn begin_statement(&self) {
         if let Some(t) = &self.txn {

@@ -15,6 +15,7 @@
 //!    (Leaves of a bulk load are the exception: first they are made findable, then checked.)
 //! 3. Readers search runs before hash: a row moves from a run to the hash (never back), and is in both meanwhile.
 
+mod absent;
 pub mod btree;
 pub mod cursor;
 pub mod encode;
@@ -88,7 +89,11 @@ fn table_hash(entry: u64) -> u64 {
     (entry >> ROW_ID_BITS).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-type Shard = HashTable<u64>;
+#[derive(Debug, Default)]
+struct Shard {
+    rows: HashTable<u64>,
+    absent: absent::AbsentKeys,
+}
 
 #[derive(Debug)]
 #[repr(align(64))]
@@ -142,7 +147,7 @@ impl UniqueIndex {
 
     /// An index that refuses nothing before it is published.
     pub fn being_built(spec: KeySpec) -> UniqueIndex {
-        let shards = (0..1 << SHARD_BITS).map(|_| ShardSlot(RwLock::new(Rank::IndexShard, HashTable::new()))).collect();
+        let shards = (0..1 << SHARD_BITS).map(|_| ShardSlot(RwLock::new(Rank::IndexShard, Shard::default()))).collect();
         UniqueIndex {
             spec,
             name: RwLock::new(Rank::IndexName, "".into()),
@@ -192,7 +197,7 @@ impl UniqueIndex {
 
     fn candidates(shard: &Shard, hash: u64) -> impl Iterator<Item = u64> {
         let wanted = entry(hash, 0);
-        shard.iter_hash(table_hash(wanted)).filter(move |e| **e & !ROW_ID_MASK == wanted).map(|e| e & ROW_ID_MASK)
+        shard.rows.iter_hash(table_hash(wanted)).filter(move |e| **e & !ROW_ID_MASK == wanted).map(|e| e & ROW_ID_MASK)
     }
 
     /// What stands against `txn` bringing in `key`; `own` is the row that will have it, where it exists already. Nothing
@@ -263,9 +268,9 @@ impl UniqueIndex {
     /// Makes the row findable by the key with this hash; nothing happens if it is already.
     pub fn enter(&self, shard: &mut ShardGuard<'_>, hash: u64, row_id: u64) {
         let e = entry(hash, row_id);
-        if shard.shard.find(table_hash(e), |x| *x == e).is_none() {
+        if shard.shard.rows.find(table_hash(e), |x| *x == e).is_none() {
             self.hashed.fetch_add(1, Ordering::SeqCst);
-            shard.shard.insert_unique(table_hash(e), e, |x| table_hash(*x));
+            shard.shard.rows.insert_unique(table_hash(e), e, |x| table_hash(*x));
         }
     }
 
@@ -448,7 +453,7 @@ impl UniqueIndex {
     pub fn remove_unused(&self, hash: u64, row_id: u64, rows: Rows<'_>) {
         let mut shard = self.shard(hash).write();
         let e = entry(hash, row_id);
-        let Ok(found) = shard.find_entry(table_hash(e), |x| *x == e) else { return };
+        let Ok(found) = shard.rows.find_entry(table_hash(e), |x| *x == e) else { return };
         let used = rows.with(row_id, |leaf, slot| {
             leaf.any_version(slot, &self.spec.columns, None, |at| self.spec.hash_one(at) == Some(hash))
         });
@@ -463,7 +468,7 @@ impl UniqueIndex {
     pub fn remove_unused_exactly(&self, hash: u64, row_id: u64, rows: Rows<'_>) {
         let mut shard = self.shard(hash).write();
         let e = entry(hash, row_id);
-        let Ok(found) = shard.find_entry(table_hash(e), |x| *x == e) else { return };
+        let Ok(found) = shard.rows.find_entry(table_hash(e), |x| *x == e) else { return };
         let used =
             rows.with(row_id, |leaf, slot| leaf.each_version(slot, |at, _| self.spec.hash_one(at) == Some(hash)));
         if used != Some(true) {
@@ -555,7 +560,8 @@ impl UniqueIndex {
     }
 
     pub fn bytes_allocated(&self) -> usize {
-        let shards: usize = self.shards.iter().map(|s| s.0.read().allocation_size() + size_of::<ShardSlot>()).sum();
+        let bytes = |s: &Shard| s.rows.allocation_size() + s.absent.bytes_allocated() + size_of::<ShardSlot>();
+        let shards: usize = self.shards.iter().map(|s| bytes(&s.0.read())).sum();
         shards + self.runs.bytes_allocated()
     }
 }
