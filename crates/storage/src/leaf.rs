@@ -427,7 +427,7 @@ impl Leaf {
         for slot in first..self.rows {
             self.live.set(slot, true);
         }
-        let undo = Arc::new(Undo { txn: txn.clone(), statement: txn.statement(), kind: UndoKind::Insert, next: None });
+        let undo = Arc::new(Undo::new(txn, UndoKind::Insert, None));
         let slots = first as u16..self.rows as u16;
         self.versions_mut().push_inserts(slots, &undo);
         if self.rows == capacity {
@@ -459,7 +459,7 @@ impl Leaf {
     }
 
     /// Overwrites `columns` of the row at `slot` with position `at` of `values`. `keep` names further columns whose
-    /// values the before-image has to carry.
+    /// values the before-image has to carry. False: the transaction has noted the row already.
     pub fn update(
         &mut self,
         txn: &Arc<Txn>,
@@ -468,21 +468,25 @@ impl Leaf {
         values: &[&Chunk],
         at: usize,
         keep: &[usize],
-    ) {
+    ) -> bool {
         let all = || columns.iter().chain(keep.iter().filter(|k| !columns.contains(k)));
         let before: Arc<[Chunk]> = all().map(|&c| self.columns[c].gather_owned(&[slot as u16])).collect();
         let changed: Arc<[u16]> = all().map(|&c| c as u16).collect();
-        self.versions_mut().push(slot as u16, txn, UndoKind::Update { columns: changed, before, at: 0 });
+        let kind = UndoKind::Update { columns: changed, before, at: 0 };
+        let is_news = self.versions_mut().push_change(slot as u16, txn, kind);
         for (&c, from) in columns.iter().zip(values) {
             set(&mut self.columns[c], slot, from, at);
         }
+        is_news
     }
 
-    pub fn delete(&mut self, txn: &Arc<Txn>, slot: usize) {
+    /// False: the transaction has noted the row already.
+    pub fn delete(&mut self, txn: &Arc<Txn>, slot: usize) -> bool {
         debug_assert!(self.live.get(slot));
-        self.versions_mut().push(slot as u16, txn, UndoKind::Delete);
+        let is_news = self.versions_mut().push_change(slot as u16, txn, UndoKind::Delete);
         self.live.set(slot, false);
         self.live_count -= 1;
+        is_news
     }
 
     /// Makes `txn` the holder of the row at `slot`, unless it is already.

@@ -83,6 +83,7 @@ pub struct Txn {
     id: u64,
     commit_ts: AtomicU64,
     statement: AtomicU32,
+    savepoints: AtomicU32,
     log: Mutex<TxnLog>,
     pub(crate) ended: Mutex<bool>,
     pub(crate) wake: Condvar,
@@ -178,7 +179,14 @@ impl Txn {
 
     /// Where the transaction stands now, for [`TxnManager::rollback_to`].
     pub fn savepoint(&self) -> Savepoint {
+        self.savepoints.fetch_add(1, Ordering::Relaxed);
         Savepoint(self.log.lock().changes.len())
+    }
+
+    /// How many savepoints have been taken.
+    #[inline]
+    pub(crate) fn savepoints(&self) -> u32 {
+        self.savepoints.load(Ordering::Relaxed)
     }
 
     /// Whether the transaction changed or locked anything.
@@ -421,6 +429,7 @@ impl TxnManager {
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
             commit_ts: AtomicU64::new(ACTIVE),
             statement: AtomicU32::new(1),
+            savepoints: AtomicU32::new(0),
             log: Mutex::new(Rank::TxnLog, TxnLog::default()),
             ended: Mutex::new(Rank::TxnEnd, false),
             wake: Condvar::new(),

@@ -17,6 +17,8 @@
 //!    most one transaction has uncommitted records in a chain, and they are its newest.
 //! 2. Records whose transaction committed at or before the oldest snapshot are of no use to anybody and are pruned.
 //! 3. An update that touches a column of a unique index carries before-images of all columns of that index.
+//! 4. A lock and the change for which it was taken are one record, as long as no savepoint lies between them: so there is
+//!    one record a row and savepoint, and one note of it in the transaction.
 //!
 //! Source: Neumann, Mühlbauer, Kemper, "Fast Serializable Multi-Version Concurrency Control for Main-Memory Database
 //! Systems", SIGMOD 2015.
@@ -44,11 +46,18 @@ pub struct Undo {
     pub txn: Arc<Txn>,
     /// The transaction's statement that made the newer version.
     pub statement: u32,
+    /// How many savepoints the transaction had taken by then.
+    pub savepoints: u32,
     pub kind: UndoKind,
     pub next: Option<Arc<Undo>>,
 }
 
 impl Undo {
+    /// A record of `txn`'s current statement.
+    pub fn new(txn: &Arc<Txn>, kind: UndoKind, next: Option<Arc<Undo>>) -> Undo {
+        Undo { txn: txn.clone(), statement: txn.statement(), savepoints: txn.savepoints(), kind, next }
+    }
+
     /// Whether `snapshot` sees the newer version, so that this record is not to be undone for it.
     #[inline]
     pub fn is_seen_by(&self, snapshot: &Snapshot) -> bool {
@@ -108,14 +117,38 @@ impl Versions {
 
     /// Makes `undo` the newest record of `slot`, in front of what is there.
     pub fn push(&mut self, slot: u16, txn: &Arc<Txn>, kind: UndoKind) {
-        let undo = |next| Arc::new(Undo { txn: txn.clone(), statement: txn.statement(), kind, next });
         match self.find(slot) {
             Ok(i) => {
                 let next = Some(self.heads[i].1.clone());
-                self.heads[i].1 = undo(next);
+                self.heads[i].1 = Arc::new(Undo::new(txn, kind, next));
             }
-            Err(i) => self.heads.insert(i, (slot, undo(None))),
+            Err(i) => self.heads.insert(i, (slot, Arc::new(Undo::new(txn, kind, None)))),
         }
+    }
+
+    /// Like [`Versions::push`], but a lock that the running statement has just put on the row becomes the change. False:
+    /// that was so, and the transaction has noted the row already.
+    pub fn push_change(&mut self, slot: u16, txn: &Arc<Txn>, kind: UndoKind) -> bool {
+        let Ok(i) = self.find(slot) else {
+            self.push(slot, txn, kind);
+            return true;
+        };
+        let head = &mut self.heads[i].1;
+        let is_own_lock = matches!(head.kind, UndoKind::Lock)
+            && head.txn.id() == txn.id()
+            && (head.statement, head.savepoints) == (txn.statement(), txn.savepoints());
+        if !is_own_lock {
+            self.push(slot, txn, kind);
+            return true;
+        }
+        match Arc::get_mut(head) {
+            Some(lock) => lock.kind = kind,
+            None => {
+                let next = head.next.clone();
+                *head = Arc::new(Undo::new(txn, kind, next));
+            }
+        }
+        false
     }
 
     /// `undo`, an insert without a predecessor, for each of `slots`, which have no chain.

@@ -320,7 +320,17 @@ impl Table {
         self.lock_name(mode, "", key.unwrap_or_else(|| format!("#{row_id}")))
     }
 
-    /// Runs `change` on the row once `txn` may change it. `Ok(None)`: the row is gone, or held by another and not waited for.
+    /// After a row was changed or locked, under its leaf's latch. `is_news`: the transaction has not noted the row yet.
+    pub(crate) fn note_row(self: &Arc<Self>, txn: &Txn, leaf_no: u64, slot: usize, is_news: bool) {
+        if is_news {
+            self.note(txn, [Change::Row { leaf_no, slot: slot as u16 }]);
+        } else {
+            self.slot(leaf_no).set_dirty();
+        }
+    }
+
+    /// Runs `change` on the row once `txn` may change it; it also says whether the transaction has to note the row.
+    /// `Ok(Err(..))`: the row is gone, or held by another and not waited for.
     pub(crate) fn with_held<R>(
         self: &Arc<Self>,
         txn: &Arc<Txn>,
@@ -342,10 +352,8 @@ impl Table {
                     RowState::Free => {
                         let sharing = leaf.shared_by_others(slot, txn);
                         if sharing.is_empty() {
-                            let (result, changed) = change(leaf, slot);
-                            if changed {
-                                self.note(txn, [Change::Row { leaf_no, slot: slot as u16 }]);
-                            }
+                            let (result, is_news) = change(leaf, slot);
+                            self.note_row(txn, leaf_no, slot, is_news);
                             return Ok(Ok(result));
                         }
                         if wait == LockWait::Wait {
@@ -404,10 +412,8 @@ impl Table {
             }
             let updated = self.with_held(txn, row_id, LockWait::Wait, |leaf, slot| {
                 let current = self.indexes.is_current(&set);
-                if current {
-                    leaf.update(txn, slot, columns, values, at, &[]);
-                }
-                (current, current)
+                let is_news = current && leaf.update(txn, slot, columns, values, at, &[]);
+                (current, is_news)
             })?;
             if updated != Ok(false) {
                 return self.updated(row_id, columns, values, at, updated.is_ok()).map(Ok);
@@ -415,7 +421,14 @@ impl Table {
         }
     }
 
-    fn updated(&self, row_id: u64, columns: &[usize], values: Columns<'_>, at: usize, done: bool) -> Result<bool> {
+    pub(crate) fn updated(
+        &self,
+        row_id: u64,
+        columns: &[usize],
+        values: Columns<'_>,
+        at: usize,
+        done: bool,
+    ) -> Result<bool> {
         if done {
             self.stats.changed(1);
             for (&c, chunk) in columns.iter().zip(values) {
@@ -472,8 +485,8 @@ impl Table {
         {
             let mut state = self.slot(leaf_no).write();
             let leaf = state.leaf_mut().expect("its row is held");
-            leaf.update(txn, slot, columns, values, at, &set.columns_kept(columns));
-            self.note(txn, [Change::Row { leaf_no, slot: slot as u16 }]);
+            let is_news = leaf.update(txn, slot, columns, values, at, &set.columns_kept(columns));
+            self.note_row(txn, leaf_no, slot, is_news);
         }
         for (i, key) in &ordered {
             set.ordered[*i].as_ref().expect("it was maintained").enter(key, row_id);
@@ -485,14 +498,18 @@ impl Table {
     /// Deletes the row. False: it is gone already.
     pub fn delete(self: &Arc<Self>, txn: &Arc<Txn>, row_id: u64) -> Result<bool> {
         let deleted = self.with_held(txn, row_id, LockWait::Wait, |leaf, slot| {
-            leaf.delete(txn, slot);
-            ((), true)
+            let is_news = leaf.delete(txn, slot);
+            ((), is_news)
         })?;
         if deleted.is_ok() {
-            self.remove_rows(1);
-            self.collect_if_many(self.split(row_id).0);
+            self.deleted(row_id);
         }
         Ok(deleted.is_ok())
+    }
+
+    pub(crate) fn deleted(&self, row_id: u64) {
+        self.remove_rows(1);
+        self.collect_if_many(self.split(row_id).0);
     }
 }
 

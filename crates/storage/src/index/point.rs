@@ -1,10 +1,10 @@
 //! One row by its unique key, handed out where it lies.
 
-use super::{Rows, UniqueIndex};
+use super::{Conflict, Rows, UniqueIndex};
 use crate::index::key::Key;
-use crate::leaf::Leaf;
+use crate::leaf::{Leaf, RowState};
 use crate::table::Table;
-use crate::txn::Snapshot;
+use crate::txn::{Snapshot, Txn};
 use vector::Chunk;
 
 /// Where the columns of a row lie: the chunk and the position in it, by position in the definition.
@@ -42,6 +42,40 @@ impl UniqueIndex {
             }
         }
         found
+    }
+}
+
+impl UniqueIndex {
+    /// The row whose newest version has the key, as a [`Conflict::Duplicate`]; or whose end decides which row that is.
+    pub(crate) fn newest(&self, key: Key<'_>, txn: &Txn, rows: Rows<'_>) -> Conflict {
+        let examine = |leaf: &Leaf, slot: usize, row_id: u64| match leaf.state(slot, txn) {
+            RowState::Gone => Conflict::None,
+            RowState::Free if self.spec.equals(&|c| (leaf.column(c), slot), key) => Conflict::Duplicate(row_id),
+            RowState::Free => Conflict::None,
+            RowState::Held(holder) => {
+                let may_have = |at: &dyn Fn(usize) -> _| self.spec.equals(at, key);
+                let depends = leaf.any_version(slot, &self.spec.columns, Some(&holder), may_have);
+                if depends { Conflict::Wait(holder) } else { Conflict::None }
+            }
+        };
+        let mut found = Conflict::None;
+        if let Some(run_key) = self.spec.run_key(key) {
+            self.runs.find_each(&self.spec, rows.heap, std::iter::once(Some(run_key)), |_, leaf_no, slot, leaf| {
+                found = examine(leaf, slot, rows.row_id(leaf_no, slot));
+            });
+        }
+        if !matches!(found, Conflict::None) || self.hashed.load(std::sync::atomic::Ordering::SeqCst) == 0 {
+            return found;
+        }
+        let Some(hash) = self.spec.hash_rows(key.chunks, key.row..key.row + 1)[0] else { return Conflict::None };
+        let shard = self.shard(hash).read();
+        for row_id in Self::candidates(&shard, hash) {
+            match rows.with(row_id, |leaf, slot| examine(leaf, slot, row_id)) {
+                None | Some(Conflict::None) => {}
+                Some(found) => return found,
+            }
+        }
+        Conflict::None
     }
 }
 
