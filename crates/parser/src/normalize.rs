@@ -8,12 +8,12 @@
 //!   text    SELECT c FROM t WHERE id = ? AND s = ? LIMIT 1
 //! ```
 //! Only constants whose place says that they are values are taken out: operands of comparisons behind WHERE, elements of
-//! IN lists there, what SET assigns, the row of INSERT ... VALUES. Everything else (names of result columns, positions in
+//! IN lists there, what SET assigns, the rows of INSERT ... VALUES. Everything else (names of result columns, positions in
 //! ORDER BY, LIMIT, arguments of functions, hints) stays in the key as it is written. The types of the constants belong
 //! to the key. Whether a parameter is as good as the constant in its place is for whoever binds the text to say.
 //!
 //! Refused are statements with subqueries, set operations, common table expressions, variables, markers and hints,
-//! INSERTs of several rows, and long texts: they are not what is sent a thousand times a second.
+//! INSERTs of anything but constants, and long texts: they are not what is sent a thousand times a second.
 
 use crate::keywords::Kw;
 use crate::lexer::{Lexer, Tok, Token};
@@ -133,6 +133,7 @@ impl Pass<'_, '_> {
     fn run(&mut self, first: Token) -> bool {
         let mut before = Tok::Eof;
         let mut prev = first.tok;
+        let mut prev_start = first.start as usize;
         loop {
             let token = self.lexer.next();
             match token.tok {
@@ -145,7 +146,9 @@ impl Pass<'_, '_> {
                     let Some(depth) = self.depth.checked_sub(1) else { return false };
                     self.depth = depth;
                 }
-                Tok::Int | Tok::Str | Tok::Decimal if self.is_value(prev) && !self.take(token, before, prev) => {
+                Tok::Int | Tok::Str | Tok::Decimal
+                    if self.is_value(prev) && !self.take(token, before, (prev, prev_start)) =>
+                {
                     return false;
                 }
                 // adjacent strings are one
@@ -154,6 +157,7 @@ impl Pass<'_, '_> {
             }
             before = prev;
             prev = token.tok;
+            prev_start = token.start as usize;
         }
     }
 
@@ -168,9 +172,12 @@ impl Pass<'_, '_> {
             Kw::WHERE => self.values_here = matches!(self.verb, Verb::Select | Verb::Update | Verb::Delete),
             Kw::SET if self.verb == Verb::Update => self.values_here = true,
             Kw::VALUES if self.verb == Verb::Insert && self.rows == 0 => self.values_here = true,
+            // what follows would stay in the key
+            Kw::ON | Kw::AS if self.verb == Verb::Insert => return false,
             Kw::GROUP | Kw::HAVING | Kw::ORDER | Kw::LIMIT | Kw::WINDOW | Kw::FOR | Kw::LOCK | Kw::ON | Kw::AS => {
                 self.values_here = false;
             }
+            Kw::IGNORE | Kw::SET if self.verb == Verb::Insert => return false,
             _ => {}
         }
         true
@@ -196,7 +203,7 @@ impl Pass<'_, '_> {
         if self.verb == Verb::Insert && self.values_here && self.depth == 1 {
             self.rows += 1;
         }
-        self.rows <= 1
+        true
     }
 
     /// Whether a constant behind `prev` is a value.
@@ -217,19 +224,24 @@ impl Pass<'_, '_> {
         self.values_here && operand && self.calls >> self.depth & 1 == 0
     }
 
-    fn take(&mut self, token: Token, before: Tok, prev: Tok) -> bool {
+    fn take(&mut self, token: Token, before: Tok, (prev, prev_start): (Tok, usize)) -> bool {
         if self.out.values.len() == VALUES_MAX {
             return false;
         }
-        let (start, end) = (token.start as usize, token.end as usize);
-        let text = &self.sql[start..end];
+        let (mut start, end) = (token.start as usize, token.end as usize);
+        let mut text = &self.sql[start..end];
         // a sign that nothing stands before belongs to the number
         let signed = prev == Tok::Minus
             && matches!(before, Tok::Eq | Tok::Ne | Tok::Lt | Tok::Le | Tok::Gt | Tok::Ge | Tok::LParen | Tok::Comma);
         if signed {
-            return true; // stays in the key
+            if self.verb != Verb::Insert || prev_start + 1 != start || token.tok == Tok::Str {
+                return true; // stays in the key
+            }
+            start = prev_start;
+            text = &self.sql[start..end];
         }
         let value = match token.tok {
+            Tok::Int if signed => negative(text),
             Tok::Int => int(text),
             Tok::Str => self.string(text),
             Tok::Decimal if self.verb == Verb::Insert => decimal(text),
@@ -276,6 +288,9 @@ impl Pass<'_, '_> {
     }
 
     fn finish(&mut self, end: Token) -> bool {
+        if self.verb == Verb::Insert && self.rows == 0 {
+            return false;
+        }
         self.out.end = end.start as usize;
         self.out.key.extend_from_slice(&self.sql[self.from..self.out.end]);
         true
@@ -288,6 +303,12 @@ fn int(digits: &[u8]) -> Option<(Value, SqlType)> {
         Ok(v) => (Value::Int(v), SqlType::BIGINT),
         Err(_) => (Value::UInt(value), SqlType::BIGINT_UNSIGNED),
     })
+}
+
+/// With its sign.
+fn negative(text: &[u8]) -> Option<(Value, SqlType)> {
+    let value: i64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    Some((Value::Int(value), SqlType::BIGINT))
 }
 
 fn decimal(text: &[u8]) -> Option<(Value, SqlType)> {
@@ -333,6 +354,11 @@ mod tests {
                 "INSERT INTO t (a, b) VALUES (?, ?, ?, f(2))",
                 "1 x 1.50",
             ),
+            (
+                "INSERT INTO t VALUES (-1, -2.50, - 3), (4, 5)",
+                "INSERT INTO t VALUES (?, ?, - 3), (?, ?)",
+                "-1 -2.50 4 5",
+            ),
             ("SELECT a FROM t WHERE a = -5", "SELECT a FROM t WHERE a = -5", ""),
             ("SELECT a FROM t WHERE (a = 5 OR (b > 6))", "SELECT a FROM t WHERE (a = ? OR (b > ?))", "5 6"),
         ];
@@ -357,7 +383,9 @@ mod tests {
             "SELECT a FROM t WHERE a = 'x",
             "SELECT a FROM t WHERE a = 'x' 'y'",
             "SELECT a FROM t WHERE a = 'x\\n'",
-            "INSERT INTO t VALUES (1), (2)",
+            "INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 2",
+            "INSERT IGNORE INTO t VALUES (1)",
+            "INSERT INTO t SET a = 1",
             "INSERT INTO t SELECT 1",
             "SELECT a INTO @x FROM t",
             "SELECT a FROM t WHERE a = 1)",

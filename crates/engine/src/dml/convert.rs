@@ -52,6 +52,26 @@ impl<'s> Converter<'s> {
         Ok(v)
     }
 
+    /// `value` as column `idx` stores it, if that takes neither an adjustment nor an error.
+    pub fn fit(&self, idx: usize, value: &Value) -> Option<Value> {
+        let c = &self.def.columns[idx];
+        if value.is_null() {
+            return c.nullable.then_some(Value::Null);
+        }
+        let moved;
+        let value = match value {
+            Value::Timestamp(t) => {
+                moved = Value::DateTime(self.zone.to_datetime(*t));
+                &moved
+            }
+            other => other,
+        };
+        match convert_for_column(value, &c.ty, &c.name, 1, &ConvertMode { strict: true, ..self.mode() }) {
+            Ok((v, None)) => (!c.unsigned || !is_negative(&v)).then_some(v),
+            _ => None,
+        }
+    }
+
     /// Like [`Converter::convert`], for a value that the server made and that has to fit.
     pub fn convert_exactly(&self, idx: usize, value: &Value, row: u64) -> Result<Value> {
         let c = &self.def.columns[idx];

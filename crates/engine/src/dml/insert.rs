@@ -85,7 +85,7 @@ impl Session {
     }
 
     /// Positions of the columns that values are given for: the list's, or all visible ones.
-    fn insert_columns(&self, def: &TableDef, list: Option<&[ast::ColumnRef]>) -> Result<Vec<usize>> {
+    pub(crate) fn insert_columns(&self, def: &TableDef, list: Option<&[ast::ColumnRef]>) -> Result<Vec<usize>> {
         let Some(list) = list else {
             return Ok((0..def.columns.len()).filter(|&i| !def.columns[i].invisible).collect());
         };

@@ -344,6 +344,17 @@ pub(crate) fn same(a: &Chunk, i: usize, b: &Chunk, j: usize) -> bool {
         (a @ (Values::Str(_) | Values::Dict(_)), b @ (Values::Str(_) | Values::Dict(_))) => {
             a.str_bytes(i) == b.str_bytes(j)
         }
-        _ => false,
+        // full leaves hold integers as narrow as they get
+        (a, b) => matches!((wide(a, i), wide(b, j)), (Some(a), Some(b)) if a == b),
+    }
+}
+
+fn wide(values: &Values, i: usize) -> Option<types::I256> {
+    match values {
+        Values::U64(v) => Some(types::I256::from(i128::from(v[i]))),
+        Values::I128(v) => Some(types::I256::from(v[i])),
+        Values::I256(v) => Some(v[i]),
+        Values::F32(_) | Values::F64(_) | Values::Str(_) | Values::Dict(_) => None,
+        other => other.int_at(i).map(|v| types::I256::from(i128::from(v))),
     }
 }

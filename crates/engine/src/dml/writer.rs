@@ -123,12 +123,12 @@ impl<'s> RowWriter<'s> {
                 None => Source::Default,
             })
             .collect();
-        let step = session.vars().uint("auto_increment_increment").max(1);
-        let offset = session.vars().uint("auto_increment_offset").max(1);
+        let hot = session.vars().hot();
+        let (step, offset) = (hot.auto_increment_step, hot.auto_increment_offset);
         let auto = def.columns.iter().position(|c| c.auto_increment).map(|column| AutoIncrement {
             column,
             step,
-            offset: if offset > step { 1 } else { offset },
+            offset,
             next: 0,
             left: 0,
             greatest_given: 0,

@@ -4,6 +4,8 @@
 //! (`cacheable`), if every parameter stands where a constant of its type would mean the same, and if the optimizer chose
 //! the same plan with the values as without.
 
+use super::change::{PointDelete, PointUpdate};
+use super::insert::PointInsert;
 use super::point::PointSelect;
 use super::{Body, CachedPlan, PlanEnv, QueryPlan};
 use crate::mdl::Object;
@@ -44,7 +46,7 @@ impl Session {
             Statement::Query(query) if query.into.is_none() && !has_locking(query) => {
                 self.build_query(query, params, &env.param_types).ok().flatten()
             }
-            Statement::Update(_) | Statement::Delete(_) => {
+            Statement::Update(_) | Statement::Delete(_) | Statement::Insert(_) => {
                 self.set_typed_params(params.into());
                 let made = self.build_change(statement).ok().flatten();
                 self.clear_params();
@@ -53,7 +55,7 @@ impl Session {
             _ => None,
         };
         let (body, tables) = made.unwrap_or((Body::None, Vec::new()));
-        let write = matches!(body, Body::Update(_) | Body::Delete(_));
+        let write = matches!(body, Body::Update(..) | Body::Delete(..) | Body::Insert(_));
         let mut locks: Vec<(Arc<Object>, bool)> = Vec::new();
         for table in tables {
             let object = self.db().mdl().table(&table.schema, &table.name);
@@ -64,23 +66,37 @@ impl Session {
         CachedPlan { env, made: Instant::now(), locks, body }
     }
 
-    /// UPDATE and DELETE of one table by a unique key.
+    /// UPDATE and DELETE of one table by a unique key, INSERT of constants.
     fn build_change(&self, statement: &Statement) -> Made {
         let wanted = |query: &LogicalQuery, targets: usize| {
             let one = plain_tables(query).is_some_and(|tables| tables.len() == 1);
             one && targets == 1 && query.cacheable && !query.serial && params_are_plain(query, true)
         };
         Ok(match statement {
-            Statement::Update(u) => self
-                .plan_update(u, |b| wanted(&b.query, b.targets.len()))?
-                .filter(|p| is_by_key(&p.plan))
-                .map(|p| (vec![p.targets[0].table.clone()], p))
-                .map(|(tables, p)| (Body::Update(p), tables)),
-            Statement::Delete(d) if d.returning.is_empty() => self
-                .plan_delete(d, |b| wanted(&b.query, b.targets.len()))?
-                .filter(|p| is_by_key(&p.plan))
-                .map(|p| (vec![p.targets[0].table.clone()], p))
-                .map(|(tables, p)| (Body::Delete(p), tables)),
+            Statement::Update(u) => {
+                let (mut flat, mut table) = (None, None);
+                let general = self.plan_update(u, |b| {
+                    flat = PointUpdate::of(self, b).filter(|_| !u.ignore);
+                    table = b.targets.first().map(|t| t.table.clone());
+                    wanted(&b.query, b.targets.len())
+                })?;
+                let general = general.filter(|p| is_by_key(&p.plan)).map(Box::new);
+                let flat = flat.filter(|f| general.is_some() || f.is_certain());
+                table.filter(|_| flat.is_some() || general.is_some()).map(|t| (Body::Update(flat, general), vec![t]))
+            }
+            Statement::Delete(d) if d.returning.is_empty() => {
+                let (mut flat, mut table) = (None, None);
+                let general = self.plan_delete(d, |b| {
+                    flat = PointDelete::of(self, b).filter(|_| !d.ignore);
+                    table = b.targets.first().map(|t| t.table.clone());
+                    wanted(&b.query, b.targets.len())
+                })?;
+                let general = general.filter(|p| is_by_key(&p.plan)).map(Box::new);
+                table.filter(|_| flat.is_some() || general.is_some()).map(|t| (Body::Delete(flat, general), vec![t]))
+            }
+            Statement::Insert(i) => {
+                PointInsert::of(self, i).map(|p| (vec![p.table.clone()], p)).map(|(t, p)| (Body::Insert(p), t))
+            }
             _ => None,
         })
     }

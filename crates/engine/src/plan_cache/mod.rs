@@ -8,7 +8,9 @@
 //! - [`store`]: the plans of all sessions, by normalized text and settings; bounded.
 //! - [`build`]: whether a statement's plan may be kept, and the making of it.
 //! - [`point`]: the flat plan of a SELECT by unique key: no executor, no batch.
-//! - [`run`]: the session's side.
+//! - [`change`], [`insert`]: the flat plans of UPDATE and DELETE by unique key, and of INSERT of constants.
+//! - [`key`]: unique keys that a statement gives.
+//! - [`run`], [`run_change`]: the session's side.
 //!
 //! Invariants
 //! 1. A plan is used only while the catalog's version, the settings it may depend on, the schema and the parameters' types
@@ -19,13 +21,19 @@
 //!    with and without knowledge of the values.
 
 mod build;
+mod change;
+mod insert;
+mod key;
 mod point;
 mod run;
+mod run_change;
 mod store;
 
 use crate::dml::{DeletePlan, UpdatePlan};
 use crate::mdl::Object;
 use crate::sink::ResultShape;
+use change::{PointDelete, PointUpdate};
+use insert::PointInsert;
 use plan::Plan;
 use point::PointSelect;
 use std::sync::Arc;
@@ -65,8 +73,10 @@ pub(crate) enum Body {
     None,
     Point(PointSelect),
     Query(QueryPlan),
-    Update(UpdatePlan),
-    Delete(DeletePlan),
+    /// The flat plan, and what does what that cannot do for some values.
+    Update(Option<PointUpdate>, Option<Box<UpdatePlan>>),
+    Delete(Option<PointDelete>, Option<Box<DeletePlan>>),
+    Insert(PointInsert),
 }
 
 /// A SELECT for the executor.

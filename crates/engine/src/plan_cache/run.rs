@@ -1,6 +1,7 @@
 //! Statements by kept plans.
 
-use super::point::{KeyChunks, PointSelect};
+use super::key::with_refs;
+use super::point::{PointKeys, PointSelect};
 use super::{Body, CachedPlan, Lookup, QueryPlan};
 use crate::prepared::Prepared;
 use crate::session::Session;
@@ -29,7 +30,7 @@ impl CachedPlan {
                 // what stood against a plan may be gone, such as a table that was nearly empty
                 Body::None => self.made.elapsed() < RETRY_AFTER,
                 Body::Query(query) => query.sizes_hold(session),
-                Body::Point(_) | Body::Update(_) | Body::Delete(_) => true,
+                Body::Point(_) | Body::Update(..) | Body::Delete(..) | Body::Insert(_) => true,
             }
     }
 }
@@ -47,8 +48,7 @@ impl QueryPlan {
 impl Session {
     /// Answers a text by a plan that was kept for its like. `None`: there is none, and the ordinary way is to be gone.
     pub(crate) fn execute_known_text(&mut self, text: &[u8], sink: &mut dyn ResultSink) -> Option<Result<()>> {
-        // INSERTs are as fast without
-        if !self.may_use_kept_plans() || matches!(text.first(), Some(b'i' | b'I')) {
+        if !self.may_use_kept_plans() {
             return None;
         }
         let options = self.parse_options();
@@ -177,7 +177,7 @@ impl Session {
             Body::None => None,
             Body::Point(point) => {
                 let keys = point.keys(params);
-                if matches!(keys, KeyChunks::Unsuited) {
+                if matches!(keys, PointKeys::Unsuited) {
                     return None;
                 }
                 self.begin_known_statement();
@@ -189,8 +189,25 @@ impl Session {
                 Some(self.end_known_statement(result))
             }
             Body::Query(query) => self.run_with_params(plan, params, |s| s.run_query_plan(query, sink)),
-            Body::Update(update) => self.run_with_params(plan, params, |s| s.execute_update(update, false, sink)),
-            Body::Delete(delete) => self.run_with_params(plan, params, |s| s.execute_delete(delete, None, false, sink)),
+            Body::Update(flat, general) => {
+                if let Some(flat) = flat
+                    && let Some(result) = self.run_flat(plan, |s| s.run_point_update(flat, params, sink))
+                {
+                    return Some(result);
+                }
+                let general = general.as_ref()?;
+                self.run_with_params(plan, params, |s| s.execute_update(general, false, sink))
+            }
+            Body::Delete(flat, general) => {
+                if let Some(flat) = flat
+                    && let Some(result) = self.run_flat(plan, |s| s.run_point_delete(flat, params, sink))
+                {
+                    return Some(result);
+                }
+                let general = general.as_ref()?;
+                self.run_with_params(plan, params, |s| s.execute_delete(general, None, false, sink))
+            }
+            Body::Insert(insert) => self.run_flat(plan, |s| s.run_point_insert(insert, params, sink)),
         }
     }
 
@@ -202,26 +219,19 @@ impl Session {
         Ok(plan.env.catalog_version == self.db().catalog().version())
     }
 
-    fn run_point(&mut self, point: &PointSelect, keys: KeyChunks, sink: &mut dyn ResultSink) -> Result<()> {
+    fn run_point(&mut self, point: &PointSelect, keys: PointKeys, sink: &mut dyn ResultSink) -> Result<()> {
         add(&self.db().status().com_select, 1);
         let table = self.db().store().expect_table(&point.table)?;
         let snapshot = self.read_snapshot();
         sink.shared_columns(&point.shape)?;
         let mut rows = 0;
         let mut lookups = 0;
+        let index = point.index();
         let mut find = |key: &[vector::Chunk], sink: &mut dyn ResultSink| -> Result<()> {
-            let mut parts: [&vector::Chunk; 4] = [&key[0]; 4];
-            let many: Vec<&vector::Chunk>;
-            let key: &[&vector::Chunk] = if key.len() <= parts.len() {
-                key.iter().enumerate().for_each(|(i, c)| parts[i] = c);
-                &parts[..key.len()]
-            } else {
-                many = key.iter().collect();
-                &many
-            };
             lookups += 1;
-            let found =
-                table.with_row(point.index, key, &snapshot, |at| sink.row_at(&point.shape, &|i| at(point.columns[i])));
+            let found = with_refs(key, |key| {
+                table.with_row(index, key, &snapshot, |at| sink.row_at(&point.shape, &|i| at(point.columns[i])))
+            });
             match found {
                 None => Ok(()),
                 Some(sent) => {
@@ -232,9 +242,9 @@ impl Session {
             }
         };
         match &keys {
-            KeyChunks::One(key) => find(key, sink)?,
-            KeyChunks::Keys(keys) => keys.iter().try_for_each(|key| find(key, sink))?,
-            KeyChunks::Nothing | KeyChunks::Unsuited => {}
+            PointKeys::One(key) => find(key, sink)?,
+            PointKeys::Many(keys) => keys.chunks(1).try_for_each(|key| find(key, sink))?,
+            PointKeys::Nothing | PointKeys::Unsuited => {}
         }
         drop(snapshot);
         let status = self.db().status();
@@ -242,6 +252,28 @@ impl Session {
         add(&status.innodb_rows_read, rows);
         self.set_found_rows(rows);
         sink.end_rows(&self.end_info(false))
+    }
+
+    /// Runs a flat plan under its locks. `None`: a definition has changed, or the values do not suit the plan.
+    fn run_flat(
+        &mut self,
+        plan: &CachedPlan,
+        run: impl FnOnce(&mut Session) -> Result<Option<()>>,
+    ) -> Option<Result<()>> {
+        self.begin_known_statement();
+        let result = match self.lock_plan(plan) {
+            Ok(true) => run(self),
+            Ok(false) => Ok(None),
+            Err(e) => Err(e),
+        };
+        match result {
+            Ok(None) => {
+                self.forget_known_statement();
+                None
+            }
+            Ok(Some(())) => Some(self.end_known_statement(Ok(()))),
+            Err(e) => Some(self.end_known_statement(Err(e))),
+        }
     }
 
     /// Runs a plan that holds parameters, under its locks. `None`: a definition has changed.

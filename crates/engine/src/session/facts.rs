@@ -111,7 +111,7 @@ impl Session {
     }
 
     pub(crate) fn time_zone(&self) -> TimeZone {
-        TimeZone::parse(self.vars.text("time_zone")).unwrap_or(TimeZone::Utc)
+        self.vars.hot().time_zone.clone().unwrap_or(TimeZone::Utc)
     }
 
     /// An instant as a DATETIME in the session's time zone.

@@ -4,6 +4,7 @@ use super::SessionVars;
 use crate::session::Isolation;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use types::Collation;
+use types::temporal::TimeZone;
 
 /// See the module head.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +19,11 @@ pub struct HotVars {
     pub read_only: bool,
     pub lock_wait_timeout_s: u64,
     pub innodb_lock_wait_timeout_s: u64,
+    /// auto_increment_increment, and auto_increment_offset as far as it counts.
+    pub auto_increment_step: u64,
+    pub auto_increment_offset: u64,
+    /// `None`: not one that is known.
+    pub time_zone: Option<TimeZone>,
     pub collation_connection: Collation,
     /// character_set_client and character_set_results are latin1.
     pub client_is_latin1: bool,
@@ -56,7 +62,12 @@ const PLAN_SETTINGS: &[&str] = &[
 impl HotVars {
     pub(super) fn of(vars: &SessionVars) -> HotVars {
         let fixed = vars.text("timestamp").parse::<f64>().unwrap_or(0.0);
+        let step = vars.uint("auto_increment_increment").max(1);
+        let offset = vars.uint("auto_increment_offset").max(1);
         HotVars {
+            auto_increment_step: step,
+            auto_increment_offset: if offset > step { 1 } else { offset },
+            time_zone: TimeZone::parse(vars.text("time_zone")),
             autocommit: vars.on("autocommit"),
             max_error_count: vars.uint("max_error_count") as usize,
             sql_select_limit: vars.uint("sql_select_limit"),

@@ -8,10 +8,10 @@ use types::{Error, Result, SqlType, render_text};
 use vector::Batch;
 
 #[derive(Default)]
-struct Sink {
+pub struct Sink {
     types: Vec<SqlType>,
-    rows: Vec<String>,
-    ok: OkInfo,
+    pub rows: Vec<String>,
+    pub ok: OkInfo,
 }
 
 impl ResultSink for Sink {

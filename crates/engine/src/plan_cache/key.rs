@@ -1,0 +1,156 @@
+//! Unique keys whose values a statement gives: where the values come from, and what they are as the index holds them.
+
+use catalog::TableDef;
+use expr::{CmpOp, ColumnId, Expr, ExprKind};
+use types::{SqlType, Value};
+use vector::Chunk;
+
+/// Where a key part's value comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    Param(usize),
+    Const(Value),
+}
+
+impl Source {
+    /// The operand of a comparison with a key column of type `key`.
+    pub fn of(e: &Expr, key: &SqlType) -> Option<Source> {
+        match &e.kind {
+            ExprKind::Const(value) => Some(Source::Const(value.clone())),
+            ExprKind::Param(n) => Some(Source::Param(*n as usize)),
+            // text under the column's collation is the same text
+            ExprKind::Cast { expr, explicit: false } if key.is_string() && e.ty.collation() == key.collation() => {
+                match (&expr.kind, expr.ty) {
+                    (ExprKind::Param(n), SqlType::String { .. }) => Some(Source::Param(*n as usize)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    pub fn value<'v>(&'v self, params: &'v [(Value, SqlType)]) -> Option<&'v Value> {
+        match self {
+            Source::Param(n) => params.get(*n).map(|(value, _)| value),
+            Source::Const(value) => Some(value),
+        }
+    }
+}
+
+/// See [`fit`].
+pub(crate) enum Fit {
+    Is(Value),
+    Nothing,
+    Unsuited,
+}
+
+/// A value as a key of type `key` holds it, if it can be equal to one.
+pub(crate) fn fit(value: &Value, key: &SqlType) -> Fit {
+    match (value, key) {
+        (Value::Null, _) => Fit::Nothing,
+        (Value::Int(_) | Value::UInt(_), SqlType::Int { size, unsigned }) => {
+            let v = match value {
+                Value::Int(v) => i128::from(*v),
+                Value::UInt(v) => i128::from(*v),
+                _ => return Fit::Unsuited,
+            };
+            let (min, max) = size.range(*unsigned);
+            match (v >= min && v <= max, unsigned) {
+                (false, _) => Fit::Nothing,
+                (true, true) => Fit::Is(Value::UInt(v as u64)),
+                (true, false) => Fit::Is(Value::Int(v as i64)),
+            }
+        }
+        (Value::Bytes(bytes), SqlType::String { .. }) => Fit::Is(Value::Bytes(bytes.clone())),
+        (Value::Date(date), SqlType::Date) => Fit::Is(Value::Date(*date)),
+        _ => Fit::Unsuited,
+    }
+}
+
+/// Values for every part of a unique key.
+#[derive(Debug)]
+pub(crate) struct UniqueKey {
+    /// Position in the definition.
+    pub index: usize,
+    parts: Vec<Source>,
+    /// Types of the parts.
+    types: Vec<SqlType>,
+}
+
+/// A key of one execution.
+pub(crate) enum KeyChunks {
+    /// The values are not of the key's types: leave it to the executor.
+    Unsuited,
+    /// One chunk a part.
+    Is(Vec<Chunk>),
+    /// No value can be in the index.
+    Nothing,
+}
+
+/// The columns of a key that values may be looked up in; `None` if the index is none such.
+pub(crate) fn key_columns(table: &TableDef, index: usize) -> Option<Vec<usize>> {
+    let index = &table.indexes[index];
+    let suits = |ty: &SqlType| matches!(ty, SqlType::Int { .. } | SqlType::String { .. } | SqlType::Date);
+    let fits = |p: &catalog::IndexPart| p.prefix_len.is_none() && suits(&table.columns[p.column_idx].ty);
+    let usable = index.is_unique() && !index.invisible && index.parts.iter().all(fits);
+    usable.then(|| index.parts.iter().map(|p| p.column_idx).collect())
+}
+
+impl UniqueKey {
+    /// The unique key of which every part is given by one of `predicates`, if they say nothing else.
+    pub fn of(
+        table: &TableDef,
+        predicates: &[Expr],
+        position: &dyn Fn(ColumnId) -> Option<usize>,
+    ) -> Option<UniqueKey> {
+        (0..table.indexes.len()).find_map(|index| {
+            let columns = key_columns(table, index)?;
+            if columns.len() != predicates.len() {
+                return None;
+            }
+            let part = |&c: &usize| source_of(table, c, predicates, position);
+            let parts: Vec<Source> = columns.iter().map(part).collect::<Option<_>>()?;
+            let types = columns.iter().map(|&c| table.columns[c].ty).collect();
+            Some(UniqueKey { index, parts, types })
+        })
+    }
+
+    /// The key for these values.
+    pub fn chunks(&self, params: &[(Value, SqlType)]) -> KeyChunks {
+        let mut chunks = Vec::with_capacity(self.parts.len());
+        for (source, ty) in self.parts.iter().zip(&self.types) {
+            match source.value(params).map_or(Fit::Unsuited, |v| fit(v, ty)) {
+                Fit::Is(value) => chunks.push(Chunk::single(ty.phys(), &value)),
+                Fit::Nothing => return KeyChunks::Nothing,
+                Fit::Unsuited => return KeyChunks::Unsuited,
+            }
+        }
+        KeyChunks::Is(chunks)
+    }
+}
+
+/// What the predicates say that the column is equal to.
+fn source_of(
+    table: &TableDef,
+    column: usize,
+    predicates: &[Expr],
+    position: &dyn Fn(ColumnId) -> Option<usize>,
+) -> Option<Source> {
+    let ty = &table.columns[column].ty;
+    let is_it = |e: &Expr| matches!(e.kind, ExprKind::Column(id) if position(id) == Some(column));
+    predicates.iter().find_map(|p| match &p.kind {
+        ExprKind::Compare { op: CmpOp::Eq, left, right } if is_it(left) => Source::of(right, ty),
+        ExprKind::Compare { op: CmpOp::Eq, left, right } if is_it(right) => Source::of(left, ty),
+        _ => None,
+    })
+}
+
+/// Key parts as the storage takes them.
+pub(crate) fn with_refs<R>(key: &[Chunk], f: impl FnOnce(&[&Chunk]) -> R) -> R {
+    match key {
+        [one] => f(&[one]),
+        [one, two] => f(&[one, two]),
+        [one, two, three] => f(&[one, two, three]),
+        many => f(&many.iter().collect::<Vec<_>>()),
+    }
+}

@@ -1,0 +1,192 @@
+//! Statements that change rows by flat plans.
+
+use super::change::{Decided, PointDelete, PointUpdate, Ready};
+use super::insert::{PointInsert, ReadyRows};
+use super::key::{KeyChunks, with_refs};
+use crate::session::Session;
+use crate::sink::ResultSink;
+use crate::status::add;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use storage::{Step, Table, Txn};
+use types::{Error, Result, SqlType, Value};
+use vector::Chunk;
+
+type Params<'a> = &'a [(Value, SqlType)];
+
+/// What became of the row that an UPDATE is about.
+enum Updated {
+    /// There is none.
+    Missing,
+    Same,
+    Changed,
+    /// Leave it to the ordinary way; nothing has happened.
+    Unsuited,
+}
+
+impl Session {
+    /// `None`: the values do not suit the plan, and nothing has happened.
+    pub(super) fn run_point_update(
+        &mut self,
+        update: &PointUpdate,
+        params: Params<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Option<()>> {
+        let key = update.key.chunks(params);
+        if matches!(key, KeyChunks::Unsuited) {
+            return Ok(None);
+        }
+        let Some(mut ready) = update.ready(self, params) else { return Ok(None) };
+        let counter = |s: &Session| add(&s.db().status().com_update, 1);
+        let (txn, savepoint) = self.begin_change().inspect_err(|_| counter(self))?;
+        let result = self.update_row(update, key, &mut ready, &txn);
+        if matches!(result, Ok(Updated::Unsuited)) {
+            return Ok(None);
+        }
+        counter(self);
+        let (matched, changed) = match self.end_change(savepoint, result)? {
+            Updated::Missing | Updated::Unsuited => (0, 0),
+            Updated::Same => (1, 0),
+            Updated::Changed => (1, 1),
+        };
+        self.count_lookup(matched);
+        let status = self.db().status();
+        add(&status.innodb_rows_updated, changed);
+        add(&status.handler_update, changed);
+        let affected = if self.reports_found_rows() { matched } else { changed };
+        let info = match (matched, changed) {
+            (0, _) => "Rows matched: 0  Changed: 0  Warnings: 0",
+            (_, 0) => "Rows matched: 1  Changed: 0  Warnings: 0",
+            _ => "Rows matched: 1  Changed: 1  Warnings: 0",
+        };
+        self.send_ok(affected, info.into(), false, sink)?;
+        Ok(Some(()))
+    }
+
+    fn count_lookup(&self, found: u64) {
+        let status = self.db().status();
+        add(&status.handler_read_key, 1);
+        add(&status.innodb_rows_read, found);
+    }
+
+    fn update_row(&self, update: &PointUpdate, key: KeyChunks, ready: &mut Ready, txn: &Arc<Txn>) -> Result<Updated> {
+        self.check_killed()?;
+        let KeyChunks::Is(key) = key else { return Ok(Updated::Missing) };
+        let table = self.db().store().expect_table(&update.table)?;
+        let mut unsuited = false;
+        let mut decide = |row: storage::RowAt<'_, '_>, out: &mut Vec<Chunk>| match update.decide(ready, row, out) {
+            Decided::Step(step) => step,
+            Decided::Unsuited => {
+                unsuited = true;
+                Step::Leave
+            }
+        };
+        let done =
+            with_refs(&key, |key| table.change_by_key(txn, update.key.index, key, &update.columns, &mut decide))?;
+        Ok(match done {
+            _ if unsuited => Updated::Unsuited,
+            None => Updated::Missing,
+            Some(Step::Update) => Updated::Changed,
+            Some(_) => Updated::Same,
+        })
+    }
+
+    /// `None`: the values do not suit the plan, and nothing has happened.
+    pub(super) fn run_point_delete(
+        &mut self,
+        delete: &PointDelete,
+        params: Params<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Option<()>> {
+        let key = delete.key.chunks(params);
+        if matches!(key, KeyChunks::Unsuited) {
+            return Ok(None);
+        }
+        add(&self.db().status().com_delete, 1);
+        let (txn, savepoint) = self.begin_change()?;
+        let result = self.delete_row(delete, key, &txn);
+        let deleted = self.end_change(savepoint, result)?;
+        self.count_lookup(deleted);
+        let status = self.db().status();
+        add(&status.innodb_rows_deleted, deleted);
+        add(&status.handler_delete, deleted);
+        self.send_ok(deleted, String::new(), false, sink)?;
+        Ok(Some(()))
+    }
+
+    fn delete_row(&self, delete: &PointDelete, key: KeyChunks, txn: &Arc<Txn>) -> Result<u64> {
+        self.check_killed()?;
+        let KeyChunks::Is(key) = key else { return Ok(0) };
+        let table = self.db().store().expect_table(&delete.table)?;
+        let mut decide = |_: storage::RowAt<'_, '_>, _: &mut Vec<Chunk>| Step::Delete;
+        let done = with_refs(&key, |key| table.change_by_key(txn, delete.key.index, key, &[], &mut decide))?;
+        Ok(u64::from(done.is_some()))
+    }
+
+    /// `None`: the values do not suit the plan, and nothing has happened.
+    pub(super) fn run_point_insert(
+        &mut self,
+        insert: &PointInsert,
+        params: Params<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Option<()>> {
+        let Some(mut ready) = insert.ready(self, params) else { return Ok(None) };
+        add(&self.db().status().com_insert, 1);
+        let (txn, savepoint) = self.begin_change()?;
+        let result = self.insert_ready(insert, &mut ready, &txn);
+        let generated = self.end_change(savepoint, result)?;
+        if let Some(id) = generated {
+            self.set_last_insert_id(id);
+        }
+        let rows = ready.rows as u64;
+        let status = self.db().status();
+        add(&status.innodb_rows_inserted, rows);
+        add(&status.handler_write, rows);
+        let info = match rows {
+            1 => String::new(),
+            _ => format!("Records: {rows}  Duplicates: 0  Warnings: 0"),
+        };
+        self.send_ok_with_id(rows, generated.unwrap_or(ready.last_given), info, false, sink)?;
+        Ok(Some(()))
+    }
+
+    /// Inserts the rows; the first value generated.
+    fn insert_ready(&self, insert: &PointInsert, ready: &mut ReadyRows, txn: &Arc<Txn>) -> Result<Option<u64>> {
+        self.check_killed()?;
+        let table = self.db().store().expect_table(&insert.table)?;
+        let generated = match insert.auto {
+            Some(column) if ready.generates => Some(self.generate(insert, column, ready, &table)?),
+            _ => None,
+        };
+        let refs: Vec<&Chunk> = ready.columns.iter().collect();
+        table.insert_rows(txn, &refs, ready.rows)?;
+        Ok(generated)
+    }
+
+    /// Puts the next AUTO_INCREMENT values into the column; returns the first.
+    fn generate(&self, insert: &PointInsert, column: usize, ready: &mut ReadyRows, table: &Table) -> Result<u64> {
+        let hot = self.vars().hot();
+        let (step, offset) = (hot.auto_increment_step, hot.auto_increment_offset);
+        let taken = table.reserve_auto_increment(step.saturating_mul(ready.rows as u64));
+        let first = taken.saturating_add((offset + step - taken % step) % step);
+        let ty = insert.table.columns[column].ty;
+        let SqlType::Int { size, unsigned } = ty else { return Err(Error::internal("AUTO_INCREMENT is an integer")) };
+        let max = size.range(unsigned).1;
+        let mut builder = vector::ChunkBuilder::new(ty.phys(), ready.rows);
+        for i in 0..ready.rows as u64 {
+            let n = first.saturating_add(step.saturating_mul(i));
+            if i128::from(n) > max {
+                return Err(Error::autoinc_read_failed());
+            }
+            builder.push(&if unsigned { Value::UInt(n) } else { Value::Int(n as i64) });
+        }
+        ready.columns[column] = builder.finish();
+        Ok(first)
+    }
+
+    /// What [`Session::begin_known_statement`] counted is counted again.
+    pub(super) fn forget_known_statement(&self) {
+        let questions: &AtomicU64 = &self.db().status().questions;
+        questions.fetch_sub(1, Ordering::Relaxed);
+    }
+}
