@@ -372,6 +372,13 @@ fn who_waits_sees_what_came_of_it() {
     let sql = "UPDATE n SET x = 99 WHERE k = 7";
     assert_eq!(affected(waits(&db, "DO 1", sql, || drop(must(&mut a, "COMMIT")))), Ok(1));
     assert_eq!(must(&mut a, "SELECT id FROM n WHERE x = 99").rows, ["8"]);
+    // inserted, and a key that is looked for in vain stays absent
+    must(&mut a, "BEGIN; INSERT INTO n VALUES (200, 200, 0)");
+    let sql = "UPDATE n SET x = 98 WHERE k = 200";
+    assert_eq!(affected(waits(&db, "DO 1", sql, || drop(must(&mut a, "COMMIT")))), Ok(1));
+    must(&mut a, "BEGIN; DELETE FROM n WHERE id = 201");
+    let sql = "INSERT INTO n VALUES (201, 201, 0)";
+    assert_eq!(affected(waits(&db, "DO 1", sql, || drop(must(&mut a, "COMMIT")))), Ok(1));
     // a wait that is too long leaves the transaction as it was
     must(&mut a, "BEGIN; DELETE FROM n WHERE id = 9");
     let setup = "SET innodb_lock_wait_timeout = 1; BEGIN; UPDATE n SET x = 1 WHERE id = 10";

@@ -7,11 +7,12 @@
 //! ```
 //! A current read and the change behind it, without a snapshot: what `decide` sees is the row's newest version, and nobody
 //! comes between its look and the change. So there is one record of the row's versions, and no lock before it. Whose
-//! change of a key decides which row has it (an uncommitted insert, delete or update) is waited for.
+//! change of a key decides which row has it (an uncommitted insert, delete or update) is waited for. If none has it, its
+//! absence may be held, as [`crate::index::absent`] tells.
 
-use crate::index::Conflict;
 use crate::index::key::Key;
 use crate::index::point::RowAt;
+use crate::index::{Conflict, UniqueIndex};
 use crate::leaf::{Leaf, RowState};
 use crate::row_wait::RowWait;
 use crate::table::Table;
@@ -45,16 +46,19 @@ impl Table {
     /// Finds the row that has a key of a unique index (`index`: its position in the definition) and does with it what
     /// `decide` says, who sees the row where it lies, under its leaf's latch: `decide` must be short and wait for
     /// nothing. For [`Step::Update`] it puts one chunk with one value for each of `columns` into the list that it gets,
-    /// which is empty. It may be asked more than once; the last answer holds. `None`: no row has the key.
+    /// which is empty. It is asked once at most. `None`: no row has the key; with `hold_absent`, nobody else brings it in
+    /// until `txn` ends.
     ///
     /// `key`: one chunk a part, of the column's physical type, whose position 0 is the key; it has no NULLs. Errors: 1062,
     /// 1205, 1213, 1317.
+    #[expect(clippy::too_many_arguments)]
     pub fn change_by_key(
         self: &Arc<Self>,
         txn: &Arc<Txn>,
         index: usize,
         key: &[&Chunk],
         columns: &[usize],
+        hold_absent: bool,
         decide: &mut dyn FnMut(RowAt<'_, '_>, &mut Vec<Chunk>) -> Step,
     ) -> Result<Option<Step>> {
         let mut wait = RowWait::new(self.txns(), txn);
@@ -64,7 +68,8 @@ impl Table {
             let set = self.indexes();
             let unique = &set.unique[index];
             let row_id = match unique.newest(key, txn, self.rows()) {
-                Conflict::None => return Ok(None),
+                Conflict::None if !hold_absent || self.hold_absent(txn, unique, key) => return Ok(None),
+                Conflict::None => continue,
                 Conflict::Duplicate(row_id) => row_id,
                 Conflict::Wait(holder) => {
                     // The first index is what row locks are named by.
@@ -95,6 +100,19 @@ impl Table {
                 Tried::Done(step) => return Ok(Some(step)),
             }
         }
+    }
+
+    /// False: somebody may have brought the key in meanwhile.
+    fn hold_absent(&self, txn: &Arc<Txn>, unique: &Arc<UniqueIndex>, key: Key<'_>) -> bool {
+        let Some(hash) = unique.spec.hash_rows(key.chunks, 0..1)[0] else { return true };
+        let mut guard = unique.lock(hash);
+        if !matches!(unique.check(&guard, hash, key, txn, self.rows(), None), Conflict::None) {
+            return false;
+        }
+        unique.hold_absent(&mut guard, hash, txn);
+        drop(guard);
+        txn.note_absent(unique, hash);
+        true
     }
 
     #[expect(clippy::too_many_arguments)]

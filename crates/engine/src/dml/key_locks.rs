@@ -42,6 +42,11 @@ impl Session {
         Ok(as_seen)
     }
 
+    /// Whether keys that the running statement looks for in vain stay absent.
+    pub(crate) fn holds_absent_keys(&self) -> bool {
+        matches!(self.isolation(), Isolation::RepeatableRead | Isolation::Serializable) && self.keeps_locks()
+    }
+
     fn lock_lookup(&self, lookup: &Lookup, locks: &KeyLocks<'_>, txn: &Arc<Txn>, snapshot: &Snapshot) -> Result<bool> {
         let KeyLocks { table, mode, wait } = locks;
         let repeatable = matches!(self.isolation(), Isolation::RepeatableRead | Isolation::Serializable);
@@ -55,7 +60,7 @@ impl Session {
                 as_seen &= matches!(table.await_row(txn, id, *wait, snapshot)?, Found::AsSeen | Found::Skipped);
             }
         }
-        let hold = repeatable && self.keeps_locks();
+        let hold = self.holds_absent_keys();
         for (row, _) in lookup.found.iter().enumerate().filter(|(_, id)| id.is_none()) {
             let key: Vec<Chunk> = lookup.keys.iter().map(|part| part.gather(&[row as u16])).collect();
             let key: Vec<&Chunk> = key.iter().collect();

@@ -28,7 +28,7 @@ pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_key::referenced_index;
 pub(crate) use key_locks::KeyLocks;
 pub(crate) use on_duplicate::OnDuplicate;
-pub(crate) use types::value::zero_of;
 pub(crate) use table_writer::same;
+pub(crate) use types::value::zero_of;
 pub(crate) use update::UpdatePlan;
 pub(crate) use writer::{RowWriter, WriteMode, Written};

@@ -73,6 +73,7 @@ impl Session {
         self.check_killed()?;
         let KeyChunks::Is(key) = key else { return Ok(Updated::Missing) };
         let table = self.db().store().expect_table(&update.table)?;
+        let hold = self.holds_absent_keys();
         let mut unsuited = false;
         let mut decide = |row: storage::RowAt<'_, '_>, out: &mut Vec<Chunk>| match update.decide(ready, row, out) {
             Decided::Step(step) => step,
@@ -82,7 +83,7 @@ impl Session {
             }
         };
         let done =
-            with_refs(&key, |key| table.change_by_key(txn, update.key.index, key, &update.columns, &mut decide))?;
+            with_refs(&key, |key| table.change_by_key(txn, update.key.index, key, &update.columns, hold, &mut decide))?;
         Ok(match done {
             _ if unsuited => Updated::Unsuited,
             None => Updated::Missing,
@@ -118,8 +119,9 @@ impl Session {
         self.check_killed()?;
         let KeyChunks::Is(key) = key else { return Ok(0) };
         let table = self.db().store().expect_table(&delete.table)?;
+        let hold = self.holds_absent_keys();
         let mut decide = |_: storage::RowAt<'_, '_>, _: &mut Vec<Chunk>| Step::Delete;
-        let done = with_refs(&key, |key| table.change_by_key(txn, delete.key.index, key, &[], &mut decide))?;
+        let done = with_refs(&key, |key| table.change_by_key(txn, delete.key.index, key, &[], hold, &mut decide))?;
         Ok(u64::from(done.is_some()))
     }
 
