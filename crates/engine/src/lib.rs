@@ -28,6 +28,7 @@ mod session;
 mod show;
 mod sink;
 mod status;
+mod stream;
 mod timer;
 mod variables;
 
@@ -38,6 +39,7 @@ pub use process::{Entry, Kill, Process, ProcessInfo, ProcessList};
 pub use session::Session;
 pub use sink::{ColumnMeta, EndInfo, OkInfo, ResultShape, ResultSink, RowAt, StatusFlags};
 pub use status::GlobalStatus;
+pub use storage::{Snapshot, TableStream};
 
 use std::path::Path;
 use types::{Error, ErrorCode};

@@ -7,6 +7,8 @@
 //! until a signal comes. [`commands`] are those of the binary.
 
 pub mod adapter;
+#[cfg(feature = "arrow")]
+pub mod arrow_scan;
 pub mod commands;
 pub mod config;
 mod library;

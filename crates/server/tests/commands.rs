@@ -111,3 +111,108 @@ fn check_names_the_damaged_file() {
     }
     assert!(ok(&["check", &one]).contains("4 rows"));
 }
+
+const EVERY_TYPE: &str = r"CREATE DATABASE shop; USE shop; SET cte_max_recursion_depth = 10000;
+    CREATE TABLE every (id INT PRIMARY KEY, ti TINYINT, tu TINYINT UNSIGNED, si SMALLINT, su SMALLINT UNSIGNED,
+        mi MEDIUMINT, mu MEDIUMINT UNSIGNED, iu INT UNSIGNED, bi BIGINT, bu BIGINT UNSIGNED, d9 DECIMAL(9,2),
+        d30 DECIMAL(30,10), d65 DECIMAL(65,30), f FLOAT, g DOUBLE, c CHAR(5), v VARCHAR(50), tx TEXT, lt LONGTEXT,
+        la VARCHAR(10) CHARACTER SET latin1, b BINARY(4), vb VARBINARY(20), lb LONGBLOB, d DATE, t TIME(3), dt DATETIME(6),
+        ts TIMESTAMP(6) NULL, y YEAR, gen BIGINT AS (id * 2), KEY ((id + 1)));
+    INSERT INTO every (id, ti, tu, si, su, mi, mu, iu, bi, bu, d9, d30, d65, f, g, c, v, tx, lt, la, b, vb, lb, d, t, dt, ts, y)
+        WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 3000)
+        SELECT n, n % 100 - 50, n % 256, n - 1500, n * 20, -n, n, 4294967295 - n, -9223372036854775807 + n,
+            18446744073709551615 - n, n / 4, n * -123456789.0123456789, n * 1.5, n / 4, -n / 8, 'abc', CONCAT('Größe ', n),
+            IF(n % 5 = 0, NULL, REPEAT('x', n % 50)), IF(n % 3 = 0, NULL, n), 'é', 0x00FF, UNHEX(HEX(n)), 0x0102,
+            '2000-02-29' + INTERVAL n DAY, MAKETIME(n % 24, n % 60, 7.125), '1999-12-31 23:59:59.000001' + INTERVAL n HOUR,
+            '2024-01-01' + INTERVAL n * 1000003 MICROSECOND, 1901 + n % 200 FROM s;
+    UPDATE every SET ti = NULL, bu = NULL, d9 = NULL, f = NULL, v = NULL, lb = NULL, d = NULL, dt = NULL, ts = NULL, y = NULL
+        WHERE id % 7 = 0;
+    DELETE FROM every WHERE id BETWEEN 100 AND 150;
+    CREATE TABLE odd (a INT, d DATE, t TIME, ts TIMESTAMP NULL);
+    SET sql_mode = '';
+    INSERT INTO odd VALUES (1, '0000-00-00', '-00:00:01', '0000-00-00'), (2, '2024-00-10', '24:00:00', '2024-05-05'), (3, '2024-01-01', '23:59:59', NULL)";
+
+const READ_IN_DUCKDB: &str = r#"
+import duckdb, sys
+rows = duckdb.execute("""SELECT id, ti, tu, si, su, mi, mu, iu, bi, bu, d9, d30, CAST(d65 * 2 AS BIGINT), CAST(f * 4 AS BIGINT),
+    CAST(g * 8 AS BIGINT), c, v, tx, lt, la, hex(b), hex(vb), hex(lb), strftime(d, '%Y-%m-%d'), CAST(t AS VARCHAR),
+    strftime(dt, '%Y-%m-%d %H:%M:%S.%f'), epoch_us(ts), y, gen FROM read_parquet(?) ORDER BY id""", [sys.argv[1]]).fetchall()
+for row in rows:
+    print("\t".join("NULL" if v is None else str(v) for v in row))
+for name, kind, *_ in duckdb.execute("DESCRIBE SELECT * FROM read_parquet(?)", [sys.argv[1]]).fetchall():
+    print(name, kind, file=sys.stderr)
+"#;
+
+/// What a python3 with duckdb prints; `None` where there is none.
+fn in_duckdb(script: &str, args: &[&str]) -> Option<Output> {
+    let has = Command::new("python3").args(["-c", "import duckdb"]).output().is_ok_and(|o| o.status.success());
+    if !has {
+        assert!(std::env::var_os("NEXTLEAF_REQUIRE_ORACLES").is_none(), "duckdb is required and not installed");
+        eprintln!("skipped: no duckdb");
+        return None;
+    }
+    let out = Command::new("python3").arg("-c").arg(script).args(args).output().expect("python3 starts");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    Some(out)
+}
+
+#[test]
+fn duckdb_reads_a_parquet_dump_of_every_type() {
+    let dir = Dir::new("parquet");
+    let one = dir.at("one");
+    ok(&["sql", &one, "-e", EVERY_TYPE]);
+    let file = dir.at("every.parquet");
+    ok(&["dump", &one, "--format", "parquet", "--table", "shop.every", "--output", &file]);
+    let Some(theirs) = in_duckdb(READ_IN_DUCKDB, &[&file]) else { return };
+    let select = "SELECT id, ti, tu, si, su, mi, mu, iu, bi, bu, d9, d30, CAST(d65 * 2 AS SIGNED), CAST(f * 4 AS SIGNED), \
+        CAST(g * 8 AS SIGNED), c, v, tx, lt, la, HEX(b), HEX(vb), HEX(lb), d, t, dt, \
+        CAST(UNIX_TIMESTAMP(ts) * 1000000 AS SIGNED), y, gen FROM shop.every ORDER BY id";
+    let ours = ok(&["sql", &one, "--batch", "-e", select]);
+    let theirs_text = String::from_utf8(theirs.stdout).expect("text");
+    let (ours, theirs_rows): (Vec<&str>, Vec<&str>) = (ours.lines().skip(1).collect(), theirs_text.lines().collect());
+    assert_eq!(ours.len(), 3000 - 51);
+    for (a, b) in ours.iter().zip(&theirs_rows) {
+        assert_eq!(a, b);
+    }
+    assert_eq!(ours.len(), theirs_rows.len());
+    let types = String::from_utf8(theirs.stderr).expect("text");
+    for wanted in [
+        "tu UTINYINT", "su USMALLINT", "mi INTEGER", "mu UINTEGER", "bi BIGINT", "bu UBIGINT", "d9 DECIMAL(9,2)",
+        "d30 DECIMAL(30,10)", "f FLOAT", "g DOUBLE", "la VARCHAR", "lt VARCHAR", "vb BLOB", "lb BLOB", "d DATE", "t TIME",
+        "dt TIMESTAMP", "ts TIMESTAMP WITH TIME ZONE", "y SMALLINT", "gen BIGINT",
+    ] {
+        assert!(types.lines().any(|l| l == wanted), "{wanted} in\n{types}");
+    }
+}
+
+#[test]
+fn parquet_of_some_columns_of_several_tables_and_of_odd_dates() {
+    let dir = Dir::new("parquet-odd");
+    let one = dir.at("one");
+    ok(&["sql", &one, "-e", EVERY_TYPE]);
+    let out = run(&["dump", &one, "--format", "parquet", "--output", &dir.at("all")]);
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success() && said.contains("shop.odd: 5 dates or times"), "{said}");
+    let script = "import duckdb, sys\nfor r in duckdb.execute('SELECT a, d, t, epoch_us(ts) FROM read_parquet(?) ORDER BY a', \
+        [sys.argv[1]]).fetchall(): print(*r)\nprint(duckdb.execute('SELECT COUNT(*), SUM(gen) FROM read_parquet(?)', [sys.argv[2]]).fetchone())";
+    if let Some(read) = in_duckdb(script, &[&dir.at("all/shop.odd.parquet"), &dir.at("all/shop.every.parquet")]) {
+        let ts = "1714867200000000";
+        assert_eq!(
+            String::from_utf8_lossy(&read.stdout),
+            format!("1 None None None\n2 None None {ts}\n3 2024-01-01 23:59:59 None\n(2949, 8990250)\n")
+        );
+    }
+    // Standard output, chosen columns.
+    let some = run(&["dump", &one, "--format", "parquet", "--table", "shop.every", "--columns", "y,id"]).stdout;
+    assert!(some.starts_with(b"PAR1") && some.ends_with(b"PAR1"));
+    let csv = ok(&["dump", &one, "--format", "csv", "--table", "shop.every", "--columns", "y,id"]);
+    assert!(csv.starts_with("y,id\n1902,1\n1903,2\n"), "{}", &csv[..60]);
+    for (args, message) in [
+        (&["--format", "parquet"][..], "one file a table"),
+        (&["--format", "parquet", "--table", "shop.every", "--columns", "nope"], "Unknown column 'nope'"),
+        (&["--format", "csv"], "one table"),
+    ] {
+        let out = run(&[&["dump", &one], args].concat());
+        assert!(!out.status.success() && String::from_utf8_lossy(&out.stderr).contains(message), "{args:?}");
+    }
+}

@@ -70,6 +70,7 @@ mod scan;
 mod shared;
 mod stats;
 mod store;
+mod stream;
 pub mod sync;
 mod table;
 mod txn;
@@ -97,6 +98,7 @@ pub use reindex::Reindex;
 pub use scan::{LeafView, Zone};
 pub use shared::RowLockMode;
 pub use store::{StorageOptions, Store};
+pub use stream::TableStream;
 pub use table::Table;
 pub use txn::{ACTIVE, Change, LockWait, Savepoint, Snapshot, Txn, TxnManager, Versioned};
 pub use waits::{

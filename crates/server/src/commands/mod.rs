@@ -6,6 +6,7 @@
 mod bench;
 mod check;
 mod dump;
+mod load;
 mod server;
 mod sql;
 
@@ -26,8 +27,8 @@ pub const COMMANDS: &[Command] = &[
     Command { name: "server", about: "Serve databases over MySQL's protocol (the default)", run: server::run },
     Command { name: "sql", about: "A shell on a database in this process, without a server", run: sql::run },
     Command { name: "check", about: "Reads a database and looks for damage", run: check::run },
-    Command { name: "dump", about: "Prints a database as statements, or a table as CSV", run: dump::run_dump },
-    Command { name: "load", about: "Brings statements, or rows of a table, into a database", run: dump::run_load },
+    Command { name: "dump", about: "Prints a database as statements, or tables as CSV or Parquet", run: dump::run },
+    Command { name: "load", about: "Brings statements, or rows of a table, into a database", run: load::run },
     Command { name: "bench", about: "Measures Nextleaf, alone or beside other systems", run: bench::run },
 ];
 
