@@ -52,7 +52,11 @@ impl std::fmt::Debug for ArrowScan {
 
 impl ArrowScan {
     /// Over the batches of a [`engine::Database::stream`] of these columns.
-    pub(crate) fn new(table: &TableDef, columns: &[usize], stream: impl Iterator<Item = Batch> + Send + 'static) -> ArrowScan {
+    pub(crate) fn new(
+        table: &TableDef,
+        columns: &[usize],
+        stream: impl Iterator<Item = Batch> + Send + 'static,
+    ) -> ArrowScan {
         let columns: Vec<ColumnDef> = columns.iter().map(|&c| table.columns[c].clone()).collect();
         let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
         ArrowScan { batches: Box::new(stream), columns, schema, lost: 0 }
@@ -186,9 +190,11 @@ fn array(ty: &SqlType, chunk: &Chunk, lost: &mut u64) -> Result<ArrayRef> {
         (Values::I32(v), SqlType::Date) => Arc::new(converted::<Date32Type, _>(v, chunk, lost, |v| {
             Some(Date(v)).filter(|d| d.is_real()).map(Date::to_epoch_days)
         })),
-        (Values::I64(v), SqlType::Time { .. }) => Arc::new(converted::<Time64MicrosecondType, _>(v, chunk, lost, |v| {
-            Some(v).filter(|v| (0..DAY_US).contains(v))
-        })),
+        (Values::I64(v), SqlType::Time { .. }) => {
+            Arc::new(converted::<Time64MicrosecondType, _>(v, chunk, lost, |v| {
+                Some(v).filter(|v| (0..DAY_US).contains(v))
+            }))
+        }
         (Values::I64(v), SqlType::DateTime { .. }) => {
             Arc::new(converted::<TimestampMicrosecondType, _>(v, chunk, lost, |v| {
                 let t = DateTime(v);

@@ -177,9 +177,26 @@ fn duckdb_reads_a_parquet_dump_of_every_type() {
     assert_eq!(ours.len(), theirs_rows.len());
     let types = String::from_utf8(theirs.stderr).expect("text");
     for wanted in [
-        "tu UTINYINT", "su USMALLINT", "mi INTEGER", "mu UINTEGER", "bi BIGINT", "bu UBIGINT", "d9 DECIMAL(9,2)",
-        "d30 DECIMAL(30,10)", "f FLOAT", "g DOUBLE", "la VARCHAR", "lt VARCHAR", "vb BLOB", "lb BLOB", "d DATE", "t TIME",
-        "dt TIMESTAMP", "ts TIMESTAMP WITH TIME ZONE", "y SMALLINT", "gen BIGINT",
+        "tu UTINYINT",
+        "su USMALLINT",
+        "mi INTEGER",
+        "mu UINTEGER",
+        "bi BIGINT",
+        "bu UBIGINT",
+        "d9 DECIMAL(9,2)",
+        "d30 DECIMAL(30,10)",
+        "f FLOAT",
+        "g DOUBLE",
+        "la VARCHAR",
+        "lt VARCHAR",
+        "vb BLOB",
+        "lb BLOB",
+        "d DATE",
+        "t TIME",
+        "dt TIMESTAMP",
+        "ts TIMESTAMP WITH TIME ZONE",
+        "y SMALLINT",
+        "gen BIGINT",
     ] {
         assert!(types.lines().any(|l| l == wanted), "{wanted} in\n{types}");
     }

@@ -150,9 +150,9 @@ fn chosen(source: &mut Source, table: &Relation, args: &DumpArgs, generated: boo
 
 fn output(path: Option<&Path>) -> Result<BufWriter<Box<dyn Write + Send>>> {
     let to: Box<dyn Write + Send> = match path {
-        Some(path) => Box::new(
-            File::create(path).map_err(|e| fault(format!("cannot make the file {}: {e}", path.display())))?,
-        ),
+        Some(path) => {
+            Box::new(File::create(path).map_err(|e| fault(format!("cannot make the file {}: {e}", path.display())))?)
+        }
         None => Box::new(io::stdout()),
     };
     Ok(BufWriter::with_capacity(1 << 20, to))
@@ -166,7 +166,9 @@ fn dump_parquet(source: &mut Source, relations: &[Relation], args: &DumpArgs) ->
         std::fs::create_dir_all(folder)
             .map_err(|e| fault(format!("cannot make the folder {}: {e}", folder.display())))?;
     } else if tables.len() != 1 {
-        return Err(fault("Parquet is one file a table: name it with --table database.name, or a folder with --output"));
+        return Err(fault(
+            "Parquet is one file a table: name it with --table database.name, or a folder with --output",
+        ));
     }
     for table in tables {
         let names = chosen(source, table, args, true)?;

@@ -16,13 +16,13 @@ pub fn dump_sql(source: &mut Source, relations: &[Relation], args: &DumpArgs, ou
     )?;
     let sql =
         format!("SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN {BUILT_IN} ORDER BY 1");
-    for schema in source.texts( &sql)?.into_iter().map(|r| r[0].clone()) {
+    for schema in source.texts(&sql)?.into_iter().map(|r| r[0].clone()) {
         if !args.database.is_empty() && !args.database.contains(&schema)
             || !args.table.is_empty() && !relations.iter().any(|r| r.schema == schema)
         {
             continue;
         }
-        let create = &source.texts( &format!("SHOW CREATE DATABASE {}", quoted(&schema)))?[0][1];
+        let create = &source.texts(&format!("SHOW CREATE DATABASE {}", quoted(&schema)))?[0][1];
         line(
             out,
             &format!(
@@ -32,14 +32,14 @@ pub fn dump_sql(source: &mut Source, relations: &[Relation], args: &DumpArgs, ou
             ),
         )?;
         for table in relations.iter().filter(|r| r.schema == schema && !r.is_view) {
-            let create = &source.texts( &format!("SHOW CREATE TABLE {}", table.full_name()))?[0][1];
+            let create = &source.texts(&format!("SHOW CREATE TABLE {}", table.full_name()))?[0][1];
             line(out, &format!("\nDROP TABLE IF EXISTS {};\n{create};\n", quoted(&table.name)))?;
             if !args.no_data {
                 dump_rows(source, table, out)?;
             }
         }
         for view in relations.iter().filter(|r| r.schema == schema && r.is_view) {
-            let create = &source.texts( &format!("SHOW CREATE VIEW {}", view.full_name()))?[0][1];
+            let create = &source.texts(&format!("SHOW CREATE VIEW {}", view.full_name()))?[0][1];
             line(out, &format!("\nDROP VIEW IF EXISTS {};\n{create};\n", quoted(&view.name)))?;
         }
     }
