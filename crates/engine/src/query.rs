@@ -4,7 +4,7 @@ mod explain;
 mod found_rows;
 mod into;
 mod locking;
-pub(crate) use locking::has_locking;
+pub(crate) use locking::{LockingPlan, has_locking};
 pub(crate) mod meta;
 pub(crate) mod timestamps;
 
@@ -36,9 +36,13 @@ impl Session {
             return self.query_into(query, into, more, sink);
         }
         if locking::has_locking(query) {
-            return self.locking_query(query, more, sink);
+            let bound = self.bind_locking(query)?;
+            return self.locking_query(bound, more, sink);
         }
         let logical = self.bind_query(query)?;
+        if !logical.locks.is_empty() {
+            return self.locking_query(logical.into(), more, sink);
+        }
         let shape = ResultShape::new(meta::columns(&logical));
         if logical.calc_found_rows {
             return self.query_counting(logical, &shape, more, sink);
@@ -104,6 +108,10 @@ impl Session {
     }
 
     pub(crate) fn optimize(&self, logical: LogicalQuery) -> Result<Plan> {
+        if !logical.locks.is_empty() {
+            // Who can lock rows has taken them out.
+            return Err(Error::not_supported("locking clauses in this statement"));
+        }
         let settings = self.optimizer_settings();
         planner::optimize::optimize(logical, self.db().store(), &settings)
     }
@@ -186,6 +194,10 @@ impl Session {
 
     /// Runs a query to its end and collects the rows, at most `max` of them (1172 beyond).
     pub(crate) fn collect(&mut self, logical: LogicalQuery, max: usize) -> Result<Vec<Vec<(Value, SqlType)>>> {
+        if !logical.locks.is_empty() {
+            let rows = self.locked_values(logical.into())?;
+            return if rows.len() > max { Err(Error::too_many_rows()) } else { Ok(rows) };
+        }
         let types: Vec<SqlType> = logical.output.iter().map(|(id, _)| logical.columns.get(*id).ty).collect();
         let plan = self.optimize(logical)?;
         let mut rows = Vec::new();

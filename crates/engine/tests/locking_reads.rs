@@ -121,7 +121,7 @@ fn only_what_is_returned_is_locked() {
     assert_eq!(a.ok("SELECT COUNT(*), SUM(v) FROM t WHERE v > 20 FOR UPDATE"), ["2,70"]);
     assert_eq!(free(&mut c, "t"), "1 2");
     assert_eq!(a.ok("SELECT DISTINCT v > 0 FROM t WHERE id = 1 FOR SHARE"), ["1"]);
-    assert_eq!(c.err("UPDATE t SET v = 0 WHERE id = 1 /* */ AND (SELECT 1 FROM t FOR UPDATE)"), 1235);
+    assert_eq!(c.err("UPDATE t SET v = 0 WHERE id = 1 /* */ AND (SELECT 1 FROM t FOR UPDATE)"), 1093);
     a.ok("SELECT v INTO @v FROM t WHERE id = 2 FOR UPDATE");
     assert_eq!(a.ok("SELECT @v"), ["20"]);
     assert_eq!(free(&mut c, "t"), "");
@@ -131,6 +131,60 @@ fn only_what_is_returned_is_locked() {
     a.ok("COMMIT");
     c.ok("SELECT * FROM t FOR UPDATE");
     assert_eq!(a.ok("SELECT COUNT(*) FROM t FOR UPDATE NOWAIT"), ["4"]);
+}
+
+/// Locking clauses within statements: the rows that the inner query reads are locked.
+#[test]
+fn inner_queries_lock_what_they_read() {
+    let (_db, a, b, mut c) = world();
+    c.ok("CREATE TABLE u (id INT PRIMARY KEY, v INT)");
+    c.ok("INSERT INTO u VALUES (1, 1), (2, 2), (3, 9)");
+    c.ok("CREATE TABLE w (id INT PRIMARY KEY, v INT)");
+    c.ok("CREATE VIEW vt AS SELECT id, v FROM t WHERE id = 3");
+    let free = |c: &mut Client, table: &str| {
+        c.ok(&format!("SELECT id FROM {table} ORDER BY id FOR UPDATE SKIP LOCKED")).join(" ")
+    };
+    let cases = [
+        ("SELECT id FROM u WHERE id = (SELECT id FROM t WHERE id = 2 FOR UPDATE)", "1 3 4", "1 2 3"),
+        ("SELECT * FROM (SELECT id FROM t WHERE id IN (1, 3) FOR UPDATE) d", "2 4", "1 2 3"),
+        ("SELECT u.id FROM u JOIN vt ON vt.id = u.id FOR UPDATE", "1 2 4", "1 2"),
+        ("SELECT id FROM u WHERE id = 1 UNION (SELECT id FROM t WHERE id = 4 FOR UPDATE)", "1 2 3", "1 2 3"),
+        ("WITH x AS (SELECT id FROM t WHERE id = 1 FOR UPDATE) SELECT * FROM x, x y", "2 3 4", "1 2 3"),
+        // What scans t reads all of it.
+        ("SELECT id, (SELECT v FROM t WHERE t.id = u.id FOR UPDATE) FROM u WHERE id > 1 FOR UPDATE", "", "1"),
+        ("INSERT INTO w SELECT id, v FROM t WHERE id IN (2, 3) FOR UPDATE", "1 4", "1 2 3"),
+        ("INSERT INTO w SELECT * FROM u WHERE EXISTS (SELECT 1 FROM t WHERE id = 1 FOR UPDATE)", "2 3 4", "1 2 3"),
+        ("INSERT INTO w VALUES (9, (SELECT v FROM t WHERE id = 1 FOR UPDATE))", "2 3 4", "1 2 3"),
+        ("REPLACE INTO w SELECT COUNT(*), 1 FROM t WHERE id = 3 FOR UPDATE", "1 2 4", "1 2 3"),
+        ("UPDATE u SET v = (SELECT v FROM t WHERE id = 4 FOR UPDATE) WHERE id = 2", "1 2 3", "1 3"),
+        ("DELETE FROM u WHERE v IN (SELECT id FROM t WHERE id = 1 FOR UPDATE)", "2 3 4", "2 3"),
+        ("SET @v = (SELECT v FROM t WHERE id = 2 FOR UPDATE)", "1 3 4", "1 2 3"),
+        ("SELECT (SELECT v FROM t WHERE id = 2 FOR UPDATE) INTO @w", "1 3 4", "1 2 3"),
+        ("SELECT * FROM u WHERE id = (SELECT MAX(id) FROM t WHERE v >= 30 FOR UPDATE OF t)", "", "1 2 3"),
+    ];
+    for (sql, t, u) in cases {
+        a.ok("ROLLBACK");
+        a.ok("BEGIN");
+        a.ok(sql);
+        assert_eq!((free(&mut c, "t"), free(&mut c, "u")), (t.into(), u.into()), "{sql}");
+    }
+    assert_eq!(c.err("SELECT * FROM u WHERE id IN (SELECT id FROM t WHERE id = 4 FOR UPDATE NOWAIT)"), 3572);
+    assert_eq!(c.ok("SELECT id FROM u WHERE id IN (SELECT id FROM t FOR UPDATE SKIP LOCKED)"), Vec::<String>::new());
+    assert_eq!(c.err("SELECT * FROM u WHERE id IN (SELECT id FROM t FOR UPDATE OF u)"), 3568);
+    // The newest version is read, once it is there.
+    a.ok("ROLLBACK");
+    a.ok("BEGIN");
+    a.ok("UPDATE t SET v = 11 WHERE id = 1");
+    assert_eq!(b.ok("SELECT v FROM t WHERE id = 1"), ["10"]);
+    b.start("INSERT INTO w SELECT id, v FROM t WHERE id = 1 FOR SHARE");
+    assert!(b.blocks());
+    a.ok("COMMIT");
+    assert_eq!(b.answer(), Ok(vec![]));
+    assert_eq!(b.ok("SELECT v FROM w"), ["11"]);
+    // Shared locks of inner queries are shared.
+    a.ok("BEGIN");
+    assert_eq!(a.ok("SELECT (SELECT v FROM t WHERE id = 1 LOCK IN SHARE MODE)"), ["11"]);
+    assert_eq!(c.err("SELECT v FROM t WHERE id = 1 FOR UPDATE NOWAIT"), 3572);
 }
 
 #[test]

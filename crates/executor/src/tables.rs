@@ -18,12 +18,14 @@ pub struct StoreTables<'a> {
     lookups: Option<&'a Lookups>,
 }
 
-/// Keys that a statement looked for in unique indexes of some tables, and what it found: statements that lock rows lock
-/// these, whether they come out of the query or not.
+/// What statements that lock rows lock whether it comes out of the query or not: keys looked for in unique indexes of
+/// some tables, and all rows read of others.
 #[derive(Debug, Default)]
 pub struct Lookups {
-    tables: Vec<TableId>,
+    keys_of: Vec<TableId>,
+    rows_of: Vec<TableId>,
     made: Mutex<Vec<Lookup>>,
+    read: Mutex<Vec<(TableId, Vec<u64>)>>,
 }
 
 #[derive(Debug)]
@@ -38,13 +40,34 @@ pub struct Lookup {
 }
 
 impl Lookups {
-    /// Of these tables alone.
-    pub fn of(tables: Vec<TableId>) -> Lookups {
-        Lookups { tables, made: Mutex::default() }
+    /// Notes lookups by key of these tables.
+    pub fn of(keys_of: Vec<TableId>) -> Lookups {
+        Lookups { keys_of, ..Lookups::default() }
+    }
+
+    /// Notes everything of these tables too.
+    pub fn with_rows_of(self, rows_of: Vec<TableId>) -> Lookups {
+        Lookups { rows_of, ..self }
     }
 
     pub fn take(&self) -> Vec<Lookup> {
         std::mem::take(&mut self.made.lock())
+    }
+
+    /// The rows read, each once, of each table.
+    pub fn take_read(&self) -> Vec<(TableId, Vec<u64>)> {
+        let read = std::mem::take(&mut *self.read.lock());
+        let of = |id: TableId| {
+            let of_table = read.iter().filter(move |(t, _)| *t == id);
+            let mut ids: Vec<u64> = of_table.flat_map(|(_, ids)| ids.iter().copied()).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            (id, ids)
+        };
+        let mut tables = self.rows_of.clone();
+        tables.sort_unstable();
+        tables.dedup();
+        tables.into_iter().map(of).collect()
     }
 }
 
@@ -121,15 +144,30 @@ impl TableReader for SomeRowsReader<'_> {
 impl Tables for StoreTables<'_> {
     fn open(&self, table: &TableDef) -> Result<Arc<dyn TableReader + '_>> {
         let snapshot = self.others.iter().find(|(id, _)| *id == table.id).map_or(self.snapshot, |(_, s)| s);
-        let lookups = self.lookups.filter(|l| l.tables.contains(&table.id));
-        Ok(Arc::new(StoreReader { table: self.store.expect_table(table)?, snapshot, lookups }))
+        let reads = self.lookups.filter(|l| l.rows_of.contains(&table.id));
+        let lookups = self.lookups.filter(|l| reads.is_some() || l.keys_of.contains(&table.id));
+        Ok(Arc::new(StoreReader { id: table.id, table: self.store.expect_table(table)?, snapshot, lookups, reads }))
     }
 }
 
 struct StoreReader<'a> {
+    id: TableId,
     table: Arc<Table>,
     snapshot: &'a Snapshot,
     lookups: Option<&'a Lookups>,
+    /// All rows read are noted.
+    reads: Option<&'a Lookups>,
+}
+
+impl StoreReader<'_> {
+    /// The rows at the selected positions are read.
+    fn note(&self, selection: &Selection, rows: usize, id: impl Fn(usize) -> u64) {
+        if let Some(reads) = self.reads {
+            let mut ids = Vec::new();
+            selection.for_each(rows, |i| ids.push(id(i)));
+            reads.read.lock().push((self.id, ids));
+        }
+    }
 }
 
 impl TableReader for StoreReader<'_> {
@@ -147,6 +185,7 @@ impl TableReader for StoreReader<'_> {
         let view =
             self.table.scan_leaf_if(leaf as u64, columns, self.snapshot, |zone| wanted(&|column| zone(column).bounds));
         Ok(view.map(|v| {
+            self.note(&v.selection, v.rows, |i| v.base_row_id + i as u64);
             let mut columns: Vec<Vector> = v.columns.into_iter().map(Vector::Flat).collect();
             if with_row_id {
                 let ids = (v.base_row_id..v.base_row_id + v.rows as u64).collect();
@@ -169,14 +208,15 @@ impl TableReader for StoreReader<'_> {
         let chunks: Vec<Chunk> = parts.into_iter().map(ChunkBuilder::finish).collect();
         let found = self.table.get_many(index, &chunks.iter().collect::<Vec<_>>(), keys.len(), self.snapshot);
         if let Some(lookups) = self.lookups {
-            let table = def.id;
-            lookups.made.lock().push(Lookup { table, index, keys: chunks, found: found.clone() });
+            lookups.made.lock().push(Lookup { table: self.id, index, keys: chunks, found: found.clone() });
         }
         Ok(found)
     }
 
     fn fetch(&self, row_ids: &[u64], columns: &[usize]) -> Result<Batch> {
-        Ok(batch(self.table.fetch(row_ids, columns, self.snapshot), row_ids.len()))
+        let batch = batch(self.table.fetch(row_ids, columns, self.snapshot), row_ids.len());
+        self.note(&batch.selection, batch.rows, |i| row_ids[i]);
+        Ok(batch)
     }
 
     fn index_span(&self, index: usize, bounds: &KeyBounds) -> Option<KeySpan> {
@@ -216,6 +256,7 @@ impl TableReader for StoreReader<'_> {
     ) -> Result<Batch> {
         let fetched = self.table.fetch_found(index, candidates, columns, self.snapshot).ok_or_else(no_order)?;
         let mut batch = batch(fetched, candidates.len());
+        self.note(&batch.selection, batch.rows, |i| candidates.row_ids()[i]);
         if with_row_id {
             batch.columns.push(Vector::flat(Chunk::new(Values::U64(candidates.row_ids().to_vec()), None)));
         }

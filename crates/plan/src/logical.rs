@@ -36,6 +36,25 @@ pub struct LogicalQuery {
     pub calc_found_rows: bool,
     /// Optimizer hints of the statement, as parsed text, for a later pass.
     pub hints: Vec<Box<str>>,
+    /// Tables of which the rows read are to be locked: locking clauses of inner queries. Whoever runs the query sees to it.
+    pub locks: Vec<TableLock>,
+}
+
+/// What a locking clause says of a table.
+#[derive(Clone, Debug)]
+pub struct TableLock {
+    pub table: Arc<TableDef>,
+    /// FOR UPDATE; else FOR SHARE.
+    pub exclusive: bool,
+    pub wait: LockWait,
+}
+
+/// What a locking clause does at rows that others hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockWait {
+    Wait,
+    NoWait,
+    SkipLocked,
 }
 
 /// All columns of a statement.

@@ -1,5 +1,6 @@
 //! DELETE from one table or from tables of a join.
 
+use super::key_locks::StatementLocks;
 use super::returning::{ReturnedRows, Returning};
 use super::table_writer::TableWriter;
 use super::targets::{may_repeat_rows, row_ids};
@@ -20,6 +21,7 @@ pub(crate) struct DeletePlan {
     pub plan: Plan,
     pub targets: Vec<DmlTarget>,
     ignore: bool,
+    locks: StatementLocks,
 }
 
 impl Session {
@@ -43,7 +45,7 @@ impl Session {
         add(&self.db().status().com_delete, 1);
         self.warnings().set_raise(self.sql_mode().strict && !plan.ignore);
         let (txn, savepoint) = self.begin_change()?;
-        let result = self.run_delete(&plan.plan, &plan.targets, plan.ignore, &txn, returning);
+        let result = self.run_delete(plan, &txn, returning);
         let (deleted, rows) = self.end_change(savepoint, result)?;
         add(&self.db().status().innodb_rows_deleted, deleted);
         add(&self.db().status().handler_delete, deleted);
@@ -59,7 +61,7 @@ impl Session {
         d: &ast::Delete,
         wanted: impl FnOnce(&BoundDelete) -> bool,
     ) -> Result<Option<DeletePlan>> {
-        let bound = {
+        let mut bound = {
             let info = self.info();
             self.binder(&info).bind_delete(d)?
         };
@@ -67,20 +69,20 @@ impl Session {
             return Ok(None);
         }
         self.check_changeable(&bound.targets)?;
+        let locks = self.take_locks(&mut bound.query)?;
         let plan = self.optimize(bound.query)?;
         self.check_safe_update(&plan, &bound.targets, d.limit.is_some())?;
-        Ok(Some(DeletePlan { plan, targets: bound.targets, ignore: d.ignore }))
+        Ok(Some(DeletePlan { plan, targets: bound.targets, ignore: d.ignore, locks }))
     }
 
     fn run_delete(
         &self,
-        plan: &Plan,
-        targets: &[DmlTarget],
-        ignore: bool,
+        delete: &DeletePlan,
         txn: &Arc<Txn>,
         returning: Option<Returning>,
     ) -> Result<(u64, Option<ReturnedRows>)> {
-        let found = self.find_rows(plan, targets, txn)?;
+        let DeletePlan { plan, targets, ignore, locks } = delete;
+        let found = self.find_rows(plan, targets, locks, txn)?;
         let returned = match returning {
             Some(r) => {
                 let ids: Vec<u64> =
@@ -93,7 +95,7 @@ impl Session {
         let joined = may_repeat_rows(&plan.root);
         let mut deleted = 0;
         for target in targets {
-            let mut writer = TableWriter::new(self, &target.table, txn.clone(), ignore)?;
+            let mut writer = TableWriter::new(self, &target.table, txn.clone(), *ignore)?;
             let mut seen = HashSet::new();
             for batch in &found.batches {
                 self.check_killed()?;

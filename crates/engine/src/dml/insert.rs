@@ -156,8 +156,14 @@ impl Session {
     /// The value of an expression with subqueries, which read what is committed now.
     fn scalar_at(&self, logical: plan::logical::LogicalQuery, txn: &Arc<Txn>) -> Result<(Value, SqlType)> {
         let ty = logical.columns.get(logical.output[0].0).ty;
-        let plan = self.optimize(logical)?;
         let mut value = Value::Null;
+        if !logical.locks.is_empty() {
+            for batch in self.lock_until_stable(&self.plan_locking(logical.into())?, txn)? {
+                batch.selection.for_each(batch.rows, |i| value = batch.columns[0].value(i, &ty));
+            }
+            return Ok((value, ty));
+        }
+        let plan = self.optimize(logical)?;
         let snapshot = self.db().store().txns().snapshot_of(txn);
         Runner::at(snapshot).run(self, &plan, None, &mut |batch| {
             batch.selection.for_each(batch.rows, |i| value = batch.columns[0].value(i, &ty));

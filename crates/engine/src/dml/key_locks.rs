@@ -13,31 +13,91 @@
 use crate::session::{Isolation, Session};
 use catalog::TableId;
 use executor::{Lookup, Lookups};
+use plan::logical::LogicalQuery;
 use std::sync::Arc;
 use storage::{Found, LockWait, RowLockMode, Snapshot, Table, Txn};
 use types::Result;
 use vector::Chunk;
 
 /// How a table's rows and keys are locked.
-pub(crate) struct KeyLocks<'t> {
-    pub table: &'t Arc<Table>,
+#[derive(Clone, Debug)]
+pub(crate) struct KeyLocks {
+    pub table: Arc<Table>,
+    pub id: TableId,
     pub mode: RowLockMode,
     pub wait: LockWait,
+    /// By a clause of an inner query: all rows read are locked.
+    pub all_read: bool,
+}
+
+/// The tables whose rows and keys a statement locks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StatementLocks(pub Vec<KeyLocks>);
+
+impl StatementLocks {
+    /// Where a run of the statement's query notes what is to be locked.
+    pub fn lookups(&self) -> Arc<Lookups> {
+        let ids = |all_read: bool| self.0.iter().filter(move |l| l.all_read == all_read).map(|l| l.id).collect();
+        Arc::new(Lookups::of(ids(false)).with_rows_of(ids(true)))
+    }
+
+    /// Of two clauses for one table the stronger holds.
+    fn of(&self, id: TableId, all_read: bool) -> Option<&KeyLocks> {
+        let of_table = self.0.iter().filter(|l| l.id == id && (l.all_read || !all_read));
+        of_table.max_by_key(|l| (l.mode == RowLockMode::Exclusive, l.wait == LockWait::Wait))
+    }
+
+    pub fn exclusive(&self) -> bool {
+        self.0.iter().any(|l| l.mode == RowLockMode::Exclusive)
+    }
+
+    /// The snapshots under which SKIP LOCKED has tables seen.
+    pub fn skipping(&self, snapshot: &Snapshot) -> Vec<(TableId, Snapshot)> {
+        let skipping = self.0.iter().filter(|l| l.wait == LockWait::SkipLocked);
+        skipping.map(|l| (l.id, snapshot.skipping_locked(l.mode))).collect()
+    }
 }
 
 impl Session {
-    /// Locks what was looked for in the tables that `of` knows; says whether all of it is as the snapshot sees it.
-    pub(crate) fn lock_looked_up<'t>(
+    /// What the locking clauses of a statement's inner queries mean. Takes them out of the query, and the metadata locks of
+    /// those who change rows.
+    pub(crate) fn take_locks(&self, query: &mut LogicalQuery) -> Result<StatementLocks> {
+        let mut locks = StatementLocks::default();
+        for lock in std::mem::take(&mut query.locks) {
+            let mode = if lock.exclusive { RowLockMode::Exclusive } else { RowLockMode::Shared };
+            if lock.exclusive && !lock.table.temporary {
+                self.lock_table_for_write(&lock.table.schema, &lock.table.name)?;
+            }
+            let wait = match lock.wait {
+                plan::logical::LockWait::Wait => LockWait::Wait,
+                plan::logical::LockWait::NoWait => LockWait::NoWait,
+                plan::logical::LockWait::SkipLocked => LockWait::SkipLocked,
+            };
+            let table = self.db().store().expect_table(&lock.table)?;
+            locks.0.push(KeyLocks { table, id: lock.table.id, mode, wait, all_read: true });
+        }
+        Ok(locks)
+    }
+
+    /// Locks what was looked for or read; says whether all of it is as the snapshot sees it.
+    pub(crate) fn lock_looked_up(
         &self,
         lookups: &Lookups,
-        of: impl Fn(TableId) -> Option<KeyLocks<'t>>,
+        locks: &StatementLocks,
         txn: &Arc<Txn>,
         snapshot: &Snapshot,
     ) -> Result<bool> {
         let mut as_seen = true;
         for lookup in lookups.take() {
-            let Some(locks) = of(lookup.table) else { continue };
-            as_seen &= self.lock_lookup(&lookup, &locks, txn, snapshot)?;
+            if let Some(locks) = locks.of(lookup.table, false) {
+                as_seen &= self.lock_lookup(&lookup, locks, txn, snapshot)?;
+            }
+        }
+        for (table, ids) in lookups.take_read() {
+            if let Some(locks) = locks.of(table, true) {
+                let found = locks.table.lock_rows(txn, &ids, locks.mode, locks.wait, snapshot)?;
+                as_seen &= found.iter().all(is_as_seen);
+            }
         }
         Ok(as_seen)
     }
@@ -47,17 +107,17 @@ impl Session {
         matches!(self.isolation(), Isolation::RepeatableRead | Isolation::Serializable) && self.keeps_locks()
     }
 
-    fn lock_lookup(&self, lookup: &Lookup, locks: &KeyLocks<'_>, txn: &Arc<Txn>, snapshot: &Snapshot) -> Result<bool> {
-        let KeyLocks { table, mode, wait } = locks;
+    fn lock_lookup(&self, lookup: &Lookup, locks: &KeyLocks, txn: &Arc<Txn>, snapshot: &Snapshot) -> Result<bool> {
+        let KeyLocks { table, mode, wait, .. } = locks;
         let repeatable = matches!(self.isolation(), Isolation::RepeatableRead | Isolation::Serializable);
         let found: Vec<u64> = lookup.found.iter().flatten().copied().collect();
         let mut as_seen = true;
         if repeatable {
             let locked = table.lock_rows(txn, &found, *mode, *wait, snapshot)?;
-            as_seen &= locked.iter().all(|f| matches!(f, Found::AsSeen | Found::Skipped));
+            as_seen &= locked.iter().all(is_as_seen);
         } else {
             for id in found {
-                as_seen &= matches!(table.await_row(txn, id, *wait, snapshot)?, Found::AsSeen | Found::Skipped);
+                as_seen &= is_as_seen(&table.await_row(txn, id, *wait, snapshot)?);
             }
         }
         let hold = self.holds_absent_keys();
@@ -68,4 +128,8 @@ impl Session {
         }
         Ok(as_seen)
     }
+}
+
+fn is_as_seen(found: &Found) -> bool {
+    matches!(found, Found::AsSeen | Found::Skipped)
 }

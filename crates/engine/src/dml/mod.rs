@@ -26,7 +26,7 @@ mod writer;
 pub(crate) use convert::{Converter, now, stored_form};
 pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_key::referenced_index;
-pub(crate) use key_locks::KeyLocks;
+pub(crate) use key_locks::{KeyLocks, StatementLocks};
 pub(crate) use on_duplicate::OnDuplicate;
 pub(crate) use table_writer::same;
 pub(crate) use types::value::zero_of;

@@ -1,19 +1,27 @@
 //! A query as a source of rows for a table.
 
 use super::writer::{RowWriter, WriteMode, Written, check_not_generated};
-use crate::query::Runner;
+use crate::query::{LockingPlan, Runner, has_locking};
 use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use parser::ast;
 use plan::Plan;
+use planner::bind::BoundLocking;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use types::{Collation, Error, Result, SqlType};
+use types::{Collation, Result, SqlType};
+use vector::Batch;
 
 /// A planned query and its columns.
 pub(crate) struct BoundSource {
-    plan: Plan,
+    plan: SourcePlan,
     columns: Vec<(Box<str>, SqlType, bool, Option<ColumnDef>)>,
+}
+
+enum SourcePlan {
+    Plain(Plan),
+    /// Its rows are locked before the first of them is written.
+    Locking(Box<LockingPlan>),
 }
 
 impl BoundSource {
@@ -76,20 +84,24 @@ fn storable(ty: SqlType) -> SqlType {
 
 impl Session {
     pub(crate) fn bind_source(&self, query: &ast::Query) -> Result<BoundSource> {
-        if !query.locking.is_empty() {
-            return Err(Error::not_supported("locking clauses in INSERT ... SELECT and CREATE TABLE ... SELECT"));
-        }
-        let logical = self.bind_query(query)?;
+        let bound: BoundLocking =
+            if has_locking(query) { self.bind_locking(query)? } else { self.bind_query(query)?.into() };
+        let logical = &bound.query;
         let columns = logical
             .output
             .iter()
+            .take(bound.width)
             .map(|(id, name)| {
                 let c = logical.columns.get(*id);
                 let origin = c.origin.as_ref().map(|(t, i)| t.columns[*i].clone());
                 (name.clone(), c.ty, c.nullable, origin)
             })
             .collect();
-        Ok(BoundSource { plan: self.optimize(logical)?, columns })
+        let plan = match bound.targets.is_empty() && bound.query.locks.is_empty() {
+            true => SourcePlan::Plain(self.optimize(bound.query)?),
+            false => SourcePlan::Locking(Box::new(self.plan_locking(bound)?)),
+        };
+        Ok(BoundSource { plan, columns })
     }
 
     /// Runs the query and writes its rows.
@@ -101,12 +113,10 @@ impl Session {
         txn: &Arc<storage::Txn>,
         mode: WriteMode,
     ) -> Result<Written> {
-        // What is written from what was read has to be the newest, whatever the transaction's own snapshot is.
-        let runner = Runner::at(self.db().store().txns().snapshot_of(txn));
         let mut w = RowWriter::new(self, def, txn.clone(), columns, mode)?;
         let types: Vec<SqlType> = source.columns.iter().map(|c| c.1).collect();
         let mut row = Vec::with_capacity(types.len());
-        runner.run(self, &source.plan, None, &mut |batch| {
+        let mut write = |batch: &Batch| {
             let mut result = Ok(());
             batch.selection.for_each(batch.rows, |i| {
                 if result.is_ok() {
@@ -116,7 +126,18 @@ impl Session {
                 }
             });
             result.map(|()| ControlFlow::Continue(()))
-        })?;
+        };
+        match &source.plan {
+            // What is written from what was read has to be the newest, whatever the transaction's own snapshot is.
+            SourcePlan::Plain(plan) => {
+                Runner::at(self.db().store().txns().snapshot_of(txn)).run(self, plan, None, &mut write)?;
+            }
+            SourcePlan::Locking(plan) => {
+                for batch in self.lock_until_stable(plan, txn)? {
+                    _ = write(&batch)?;
+                }
+            }
+        }
         w.finish()
     }
 

@@ -13,11 +13,11 @@
 //!
 //! All of it is kept before the first row is changed: a statement never meets its own changes.
 
-use super::key_locks::KeyLocks;
+use super::key_locks::{KeyLocks, StatementLocks};
 use crate::query::Runner;
 use crate::session::Session;
 use catalog::TableEngine;
-use executor::{Lookups, Reservation};
+use executor::Reservation;
 use plan::{Plan, PlanNode, PlanOp};
 use planner::bind::DmlTarget;
 use std::ops::ControlFlow;
@@ -58,10 +58,25 @@ impl Session {
     }
 
     /// What the query puts out, once all target rows are locked.
-    pub(super) fn find_rows(&self, plan: &Plan, targets: &[DmlTarget], txn: &Arc<Txn>) -> Result<FoundRows> {
+    /// `inner`: what locking clauses of subqueries mean.
+    pub(super) fn find_rows(
+        &self,
+        plan: &Plan,
+        targets: &[DmlTarget],
+        inner: &StatementLocks,
+        txn: &Arc<Txn>,
+    ) -> Result<FoundRows> {
         let store = self.db().store();
         let tables: Vec<(usize, Arc<Table>)> =
             targets.iter().map(|t| Ok((t.row_id, store.expect_table(&t.table)?))).collect::<Result<_>>()?;
+        let mut locks = inner.clone();
+        locks.0.extend(targets.iter().zip(&tables).map(|(target, (_, table))| KeyLocks {
+            table: table.clone(),
+            id: target.table.id,
+            mode: RowLockMode::Exclusive,
+            wait: LockWait::Wait,
+            all_read: false,
+        }));
         let warned = self.warnings().take();
         loop {
             self.check_killed()?;
@@ -70,8 +85,9 @@ impl Session {
             let snapshot = store.txns().snapshot_of(txn);
             let (mut batches, mut bytes) = (Vec::new(), 0);
             let mut memory = Reservation::new(self.db().memory());
-            let lookups = Arc::new(Lookups::of(targets.iter().map(|t| t.table.id).collect()));
-            Runner::at(snapshot.clone()).noting(&lookups).run(self, plan, None, &mut |batch| {
+            let lookups = locks.lookups();
+            let runner = Runner::at(snapshot.clone()).skipping(locks.skipping(&snapshot)).noting(&lookups);
+            runner.run(self, plan, None, &mut |batch| {
                 let batch = batch.compact();
                 bytes += batch.columns.iter().map(|c| c.chunk().0.bytes_allocated()).sum::<usize>();
                 // It cannot be made smaller, but others may, for it.
@@ -80,14 +96,7 @@ impl Session {
                 Ok(ControlFlow::Continue(()))
             })?;
             let locked = lock_all(&batches, &tables, txn, &snapshot)?;
-            let table = |id| {
-                tables.iter().find(|(_, t)| t.def().id == id).map(|(_, table)| KeyLocks {
-                    table,
-                    mode: RowLockMode::Exclusive,
-                    wait: LockWait::Wait,
-                })
-            };
-            if self.lock_looked_up(&lookups, table, txn, &snapshot)? && locked {
+            if self.lock_looked_up(&lookups, &locks, txn, &snapshot)? && locked {
                 return Ok(FoundRows { batches, _memory: memory });
             }
         }

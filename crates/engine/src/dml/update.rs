@@ -1,6 +1,7 @@
 //! UPDATE of one table or of a join.
 
 use super::convert::Converter;
+use super::key_locks::StatementLocks;
 use super::table_writer::TableWriter;
 use super::targets::{may_repeat_rows, row_ids};
 use super::writer::check_not_generated;
@@ -33,6 +34,7 @@ pub(crate) struct UpdatePlan {
     /// Types of the query's output.
     types: Vec<SqlType>,
     ignore: bool,
+    locks: StatementLocks,
 }
 
 impl Session {
@@ -69,19 +71,20 @@ impl Session {
         if !wanted(&bound) {
             return Ok(None);
         }
-        let BoundUpdate { query, targets, assignments } = bound;
+        let BoundUpdate { mut query, targets, assignments } = bound;
         self.check_changeable(&targets)?;
         for a in assignments.iter().filter(|a| a.value != NewValue::Default) {
             check_not_generated(&targets[a.target].table, &[a.column_idx])?;
         }
         let types = query.output.iter().map(|(id, _)| query.columns.get(*id).ty).collect();
+        let locks = self.take_locks(&mut query)?;
         let plan = self.optimize(query)?;
         self.check_safe_update(&plan, &targets, u.limit.is_some())?;
-        Ok(Some(UpdatePlan { plan, targets, assignments, types, ignore: u.ignore }))
+        Ok(Some(UpdatePlan { plan, targets, assignments, types, ignore: u.ignore, locks }))
     }
 
     fn run_update(&self, u: &UpdatePlan, ignore: bool, txn: &Arc<Txn>) -> Result<Updated> {
-        let found = self.find_rows(&u.plan, &u.targets, txn)?;
+        let found = self.find_rows(&u.plan, &u.targets, &u.locks, txn)?;
         let joined = may_repeat_rows(&u.plan.root);
         let mut done = Updated::default();
         for target in 0..u.targets.len() {

@@ -70,7 +70,11 @@ impl Session {
     fn build_change(&self, statement: &Statement) -> Made {
         let wanted = |query: &LogicalQuery, targets: usize| {
             let one = plain_tables(query).is_some_and(|tables| tables.len() == 1);
-            one && targets == 1 && query.cacheable && !query.serial && params_are_plain(query, true)
+            one && targets == 1
+                && query.cacheable
+                && query.locks.is_empty()
+                && !query.serial
+                && params_are_plain(query, true)
         };
         Ok(match statement {
             Statement::Update(u) => {
@@ -105,7 +109,7 @@ impl Session {
         let info = self.info();
         let logical = self.untyped_binder(&info).with_param_types(types).bind_query(query)?;
         let limited = logical.hints.iter().any(|h| h.starts_with("MAX_EXECUTION_TIME"));
-        if !logical.cacheable || logical.calc_found_rows || logical.serial || limited {
+        if !logical.cacheable || !logical.locks.is_empty() || logical.calc_found_rows || logical.serial || limited {
             return Ok(None);
         }
         if let Some(point) = PointSelect::of(&logical) {

@@ -36,7 +36,13 @@ impl Session {
         }
         // The rows that UPDATE and DELETE change are found by a query.
         let (plan, change) = match statement {
-            Statement::Query(query) => (self.optimize(self.bind_query(query)?)?, None),
+            Statement::Query(query) => {
+                let mut logical = self.bind_query(query)?;
+                if !e.analyze {
+                    logical.locks.clear();
+                }
+                (self.optimize(logical)?, None)
+            }
             Statement::Update(u) if !e.analyze => {
                 let u = self.plan_update(u, |_| true)?.ok_or_else(unplanned)?;
                 (u.plan, Some(("UPDATE", format!("Update {} (buffered)", names(&u.targets)))))

@@ -10,11 +10,10 @@
 //! others hold, so that LIMIT counts free rows only.
 
 use super::{Runner, first_rows, meta, timestamps};
-use crate::dml::KeyLocks;
 use crate::dml::targets::row_ids;
+use crate::dml::{KeyLocks, StatementLocks};
 use crate::session::Session;
 use crate::sink::ResultSink;
-use catalog::TableId;
 use executor::Lookups;
 use parser::ast::{self, LockStrength};
 use plan::Plan;
@@ -27,11 +26,12 @@ use types::{Result, SqlType, Value};
 use vector::Batch;
 
 /// A planned locking query.
-struct LockingPlan {
+pub(crate) struct LockingPlan {
     plan: Plan,
     width: usize,
     targets: Vec<(LockTarget, Arc<Table>)>,
     rows: Option<Plan>,
+    locks: StatementLocks,
 }
 
 fn mode(target: &LockTarget) -> RowLockMode {
@@ -63,8 +63,7 @@ pub(crate) fn has_locking(query: &ast::Query) -> bool {
 
 impl Session {
     /// Answers a query that locks rows.
-    pub(super) fn locking_query(&mut self, query: &ast::Query, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
-        let bound = self.bind_locking(query)?;
+    pub(super) fn locking_query(&mut self, bound: BoundLocking, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         let mut metas = meta::columns(&bound.query);
         metas.truncate(bound.width);
         let mut local = timestamps::ToLocal::new(&metas, self);
@@ -83,7 +82,7 @@ impl Session {
         sink.end_rows(&self.end_info(more))
     }
 
-    pub(super) fn bind_locking(&self, query: &ast::Query) -> Result<BoundLocking> {
+    pub(crate) fn bind_locking(&self, query: &ast::Query) -> Result<BoundLocking> {
         let info = self.info();
         self.binder(&info).bind_locking_query(query)
     }
@@ -105,41 +104,49 @@ impl Session {
 
     /// Locks the rows and returns the query's output. Without a transaction the locks go at once.
     fn locked_rows(&mut self, bound: BoundLocking) -> Result<Vec<Batch>> {
-        let store = self.db().store();
-        let targets =
-            bound.targets.into_iter().map(|t| Ok((t.clone(), store.expect_table(&t.table)?))).collect::<Result<_>>()?;
-        let (plan, rows) = (self.optimize(bound.query)?, bound.rows.map(|q| self.optimize(q)).transpose()?);
-        let plan = LockingPlan { plan, width: bound.width, targets, rows };
-        let exclusive = plan.targets.iter().any(|(target, _)| mode(target) == RowLockMode::Exclusive);
-        let txn = if exclusive { self.writing()? } else { self.locking()? };
+        let plan = self.plan_locking(bound)?;
+        let txn = if plan.locks.exclusive() { self.writing()? } else { self.locking()? };
         let savepoint = txn.savepoint();
         let result = self.lock_until_stable(&plan, &txn);
         self.end_change(savepoint, result)
     }
 
-    fn lock_until_stable(&self, plan: &LockingPlan, txn: &Arc<Txn>) -> Result<Vec<Batch>> {
+    pub(crate) fn plan_locking(&self, bound: BoundLocking) -> Result<LockingPlan> {
+        let store = self.db().store();
+        let BoundLocking { mut query, width, targets, mut rows } = bound;
+        let mut locks = self.take_locks(&mut query)?;
+        if let Some(rows) = &mut rows {
+            locks.0.extend(self.take_locks(rows)?.0);
+        }
+        let targets: Vec<(LockTarget, Arc<Table>)> =
+            targets.into_iter().map(|t| Ok((t.clone(), store.expect_table(&t.table)?))).collect::<Result<_>>()?;
+        locks.0.extend(targets.iter().map(|(target, table)| KeyLocks {
+            table: table.clone(),
+            id: target.table.id,
+            mode: mode(target),
+            wait: wait(target),
+            all_read: false,
+        }));
+        let (plan, rows) = (self.optimize(query)?, rows.map(|q| self.optimize(q)).transpose()?);
+        Ok(LockingPlan { plan, width, targets, rows, locks })
+    }
+
+    pub(crate) fn lock_until_stable(&self, plan: &LockingPlan, txn: &Arc<Txn>) -> Result<Vec<Batch>> {
         let warned = self.warnings().take();
         loop {
             self.check_killed()?;
             self.warnings().take();
             warned.iter().for_each(|w| self.warnings().push(w.clone()));
             let snapshot = self.db().store().txns().snapshot_of(txn);
-            let lookups = Arc::new(Lookups::of(plan.targets.iter().map(|(t, _)| t.table.id).collect()));
-            let found = self.run_whole(plan.rows.as_ref().unwrap_or(&plan.plan), &snapshot, plan, Some(&lookups))?;
+            let lookups = plan.locks.lookups();
+            let found = self.run_whole(plan.rows.as_ref().unwrap_or(&plan.plan), &snapshot, plan, &lookups)?;
             let locked = lock_all(&found, &plan.targets, txn, &snapshot)?;
-            let table = |id| {
-                plan.targets.iter().find(|(t, _)| t.table.id == id).map(|(target, table)| KeyLocks {
-                    table,
-                    mode: mode(target),
-                    wait: wait(target),
-                })
-            };
-            if !self.lock_looked_up(&lookups, table, txn, &snapshot)? || !locked {
+            if !self.lock_looked_up(&lookups, &plan.locks, txn, &snapshot)? || !locked {
                 continue;
             }
             let mut output = match plan.rows {
                 None => found,
-                Some(_) => self.run_whole(&plan.plan, &snapshot, plan, None)?,
+                Some(_) => self.run_whole(&plan.plan, &snapshot, plan, &lookups)?,
             };
             output.iter_mut().for_each(|b| b.columns.truncate(plan.width));
             return Ok(output);
@@ -151,14 +158,10 @@ impl Session {
         plan: &Plan,
         snapshot: &Snapshot,
         locking: &LockingPlan,
-        lookups: Option<&Arc<Lookups>>,
+        lookups: &Arc<Lookups>,
     ) -> Result<Vec<Batch>> {
-        let skipping = locking.targets.iter().filter(|(t, _)| wait(t) == LockWait::SkipLocked);
-        let skipping: Vec<(TableId, Snapshot)> =
-            skipping.map(|(t, _)| (t.table.id, snapshot.skipping_locked(mode(t)))).collect();
         let mut batches = Vec::new();
-        let runner = Runner::at(snapshot.clone()).skipping(skipping);
-        let runner = lookups.into_iter().fold(runner, Runner::noting);
+        let runner = Runner::at(snapshot.clone()).skipping(locking.locks.skipping(snapshot)).noting(lookups);
         runner.run(self, plan, None, &mut |batch| {
             batches.push(batch.compact());
             Ok(ControlFlow::Continue(()))

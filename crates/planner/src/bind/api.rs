@@ -5,7 +5,7 @@ use super::scope::{Block, Clause};
 use catalog::{CatalogReader, TableDef, TableId};
 use expr::{Expr, SessionInfo, SubqueryId};
 use parser::ast;
-use plan::logical::{Columns, Logical, LogicalQuery, SubqueryDef};
+use plan::logical::{Columns, Logical, LogicalQuery, SubqueryDef, TableLock};
 use std::collections::HashMap;
 use types::{Result, SqlType, Value};
 
@@ -126,6 +126,8 @@ impl<'e> Binder<'e> {
             assigned: HashMap::new(),
             update_targets: vec![],
             row_ids: None,
+            locks: vec![],
+            outer_lock: None,
             derived_depth: 0,
         }
     }
@@ -160,6 +162,10 @@ pub(super) struct Shared<'e> {
     pub update_targets: Vec<TableId>,
     /// Row ids that the outermost SELECT is to output, for locking clauses.
     pub row_ids: Option<super::locking::RowIds>,
+    /// Tables that locking clauses of inner queries mean.
+    pub locks: Vec<TableLock>,
+    /// The clause that means the view being expanded, and so all tables in it.
+    pub outer_lock: Option<(ast::LockStrength, ast::LockWait)>,
     /// Derived tables (which may read a target) being bound.
     pub derived_depth: usize,
 }
@@ -182,6 +188,7 @@ impl Shared<'_> {
             cacheable: self.cacheable,
             calc_found_rows: self.calc_found_rows,
             hints: self.hints,
+            locks: self.locks,
         };
         super::unshare::unshare_subqueries(&mut query, self.cte_count);
         super::tidy::fold_constants(&mut query, self.session);
@@ -202,10 +209,12 @@ pub(super) struct Bind<'a, 's, 'e> {
     pub frames: Vec<super::aggregates::Frame>,
     /// Name of the recursive CTE of which the next SELECT to be bound is a recursive member.
     pub recursive_member: Option<&'a str>,
+    /// Locking clauses of the query of which the next SELECT to be bound is the body.
+    pub locking: &'a [ast::Locking],
 }
 
 impl<'s, 'e> Bind<'_, 's, 'e> {
     pub fn new(shared: &'s mut Shared<'e>) -> Self {
-        Bind { shared, blocks: vec![], ctes: vec![], frames: vec![], recursive_member: None }
+        Bind { shared, blocks: vec![], ctes: vec![], frames: vec![], recursive_member: None, locking: &[] }
     }
 }

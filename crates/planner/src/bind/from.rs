@@ -110,7 +110,11 @@ impl<'a> Bind<'a, '_, '_> {
         match relation {
             Relation::Table(table) => self.base_table(table, alias, hints),
             Relation::View(view) => {
-                let mut bound = self.view(&view)?;
+                let lock = self.lock_clause(&schema, alias)?.map(|c| (c.strength, c.wait)).or(self.shared.outer_lock);
+                let outer = std::mem::replace(&mut self.shared.outer_lock, lock);
+                let bound = self.view(&view);
+                self.shared.outer_lock = outer;
+                let mut bound = bound?;
                 let scope = self.derived_scope(&mut bound, &schema, alias);
                 Ok((bound.plan, scope))
             }
@@ -139,6 +143,7 @@ impl<'a> Bind<'a, '_, '_> {
         if self.shared.derived_depth == 0 && self.blocks.len() > 1 && self.shared.update_targets.contains(&table.id) {
             return Err(Error::update_table_used(alias));
         }
+        self.note_lock(&table, alias)?;
         let first = self.shared.columns.len() as ColumnId;
         for (i, c) in table.columns.iter().enumerate() {
             self.shared.columns.add(ColumnInfo {

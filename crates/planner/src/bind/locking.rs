@@ -4,8 +4,9 @@
 //! those rows. Where no output row stands for one row of a table (DISTINCT, aggregates), a second query finds the rows:
 //! the same FROM and WHERE without what comes after them.
 //!
-//! Locked are base tables of the outermost FROM: not those of subqueries and derived tables, which may have clauses of
-//! their own in MySQL; here those are refused (1235).
+//! That is so for base tables of the outermost FROM. Subqueries, derived tables, operands of set operations and the SELECT
+//! of other statements may have clauses of their own; and a clause that means a view means the tables in it. Of those
+//! all rows are locked that are read, as InnoDB does it: they are named beside the query ([`plan::logical::TableLock`]).
 //!
 //! Source: MySQL manual, "Locking Reads".
 
@@ -15,7 +16,7 @@ use super::scope::Scope;
 use catalog::{TableDef, TableEngine};
 use expr::ColumnId;
 use parser::ast;
-use plan::logical::LogicalQuery;
+use plan::logical::{LockWait, LogicalQuery, TableLock};
 use std::sync::Arc;
 use types::{Error, Result};
 
@@ -48,6 +49,13 @@ pub(super) enum RowIds {
     Output(Scope, Vec<(usize, ColumnId)>),
     /// They cannot be had beside the query's own columns.
     Apart,
+}
+
+impl From<LogicalQuery> for BoundLocking {
+    /// A query that locks by clauses of inner queries alone.
+    fn from(query: LogicalQuery) -> BoundLocking {
+        BoundLocking { width: query.output.len(), query, targets: Vec::new(), rows: None }
+    }
 }
 
 impl Binder<'_> {
@@ -103,7 +111,8 @@ impl Binder<'_> {
         let width = bound.output.len();
         let mut targets = Vec::new();
         for (source, id) in ids {
-            let Some(clause) = clause_of(query, &scope, source)? else { continue };
+            let s = &scope.sources[source];
+            let Some(clause) = clause_of(&query.locking, &s.schema, &s.alias)? else { continue };
             let base = scope.sources[source].base.as_ref().ok_or_else(|| Error::internal("row ids are of tables"))?;
             if base.table.engine == TableEngine::Virtual {
                 continue;
@@ -113,24 +122,22 @@ impl Binder<'_> {
             let (strength, wait) = (clause.strength, clause.wait);
             targets.push(LockTarget { table: base.table.clone(), row_id, strength, wait });
         }
-        check_names(query, &scope)?;
         Ok(Some(BoundLocking { query: shared.finish(bound.plan, bound.output), width, targets, rows: None }))
     }
 }
 
 /// Whether the name in OF means the source.
-fn means(name: &ast::ObjectName, scope: &Scope, source: usize) -> bool {
-    let s = &scope.sources[source];
-    *s.alias == *name.name.0 && name.schema.as_ref().is_none_or(|schema| *s.schema == **schema)
+fn means(name: &ast::ObjectName, source_schema: &str, alias: &str) -> bool {
+    *alias == *name.name.0 && name.schema.as_ref().is_none_or(|schema| *source_schema == **schema)
 }
 
 /// The clause that means the source, if one does.
-fn clause_of<'q>(query: &'q ast::Query, scope: &Scope, source: usize) -> Result<Option<&'q ast::Locking>> {
+fn clause_of<'q>(clauses: &'q [ast::Locking], schema: &str, alias: &str) -> Result<Option<&'q ast::Locking>> {
     let mut found = None;
-    for clause in &query.locking {
-        if clause.of.is_empty() || clause.of.iter().any(|n| means(n, scope, source)) {
+    for clause in clauses {
+        if clause.of.is_empty() || clause.of.iter().any(|n| means(n, schema, alias)) {
             if found.is_some() {
-                return Err(Error::duplicate_table_lock(&scope.sources[source].alias));
+                return Err(Error::duplicate_table_lock(alias));
             }
             found = Some(clause);
         }
@@ -138,18 +145,41 @@ fn clause_of<'q>(query: &'q ast::Query, scope: &Scope, source: usize) -> Result<
     Ok(found)
 }
 
-/// 3568 for a name in OF that FROM does not have; 1235 for a view that would have to be locked.
-fn check_names(query: &ast::Query, scope: &Scope) -> Result<()> {
-    for name in query.locking.iter().flat_map(|c| &c.of) {
-        if !(0..scope.sources.len()).any(|s| means(name, scope, s)) {
-            return Err(Error::unresolved_table_lock(&*name.name));
-        }
+impl<'a> Bind<'a, '_, '_> {
+    /// The current block's locking clause that means the source.
+    pub fn lock_clause(&self, schema: &str, alias: &str) -> Result<Option<&'a ast::Locking>> {
+        self.blocks.last().map_or(Ok(None), |block| clause_of(block.locking, schema, alias))
     }
-    for (i, source) in scope.sources.iter().enumerate() {
-        let is_view = source.base.is_none() && !source.schema.is_empty();
-        if is_view && clause_of(query, scope, i)?.is_some() {
-            return Err(Error::not_supported("locking clauses for rows of a view"));
+
+    /// A base table of the current block's FROM: of an inner query its clause is noted.
+    pub fn note_lock(&mut self, table: &Arc<TableDef>, alias: &str) -> Result<()> {
+        let own = match self.blocks.last().is_some_and(|b| b.is_top) {
+            true => None,
+            false => self.lock_clause(&table.schema, alias)?,
+        };
+        let lock = own.map(|c| (c.strength, c.wait)).or(self.shared.outer_lock);
+        if let Some((strength, wait)) = lock
+            && table.engine != TableEngine::Virtual
+        {
+            let exclusive = strength == ast::LockStrength::Update;
+            let wait = match wait {
+                ast::LockWait::Wait => LockWait::Wait,
+                ast::LockWait::NoWait => LockWait::NoWait,
+                ast::LockWait::SkipLocked => LockWait::SkipLocked,
+            };
+            self.shared.locks.push(TableLock { table: table.clone(), exclusive, wait });
         }
+        Ok(())
     }
-    Ok(())
+
+    /// 3568 for a name in OF that FROM does not have.
+    pub fn check_lock_names(&mut self) -> Result<()> {
+        let block = self.block();
+        for name in block.locking.iter().flat_map(|c| &c.of) {
+            if !block.scope.sources.iter().any(|s| means(name, &s.schema, &s.alias)) {
+                return Err(Error::unresolved_table_lock(&*name.name));
+            }
+        }
+        Ok(())
+    }
 }

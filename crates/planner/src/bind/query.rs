@@ -47,14 +47,15 @@ impl<'a> Bind<'a, '_, '_> {
         if q.into.is_some() && usage != QueryUse::Top {
             return Err(Error::wrong_usage("INTO", "subquery"));
         }
-        if !q.locking.is_empty() && usage != QueryUse::Top {
-            return Err(Error::not_supported("locking clauses in subqueries"));
+        if !q.locking.is_empty() && !matches!(q.body, ast::QueryBody::Select(_)) {
+            return Err(Error::not_supported("locking clauses of set operations"));
         }
         self.shared.depth += 1;
         let mark = self.ctes.len();
         if let Some(with) = &q.with {
             self.push_ctes(with)?;
         }
+        self.locking = &q.locking;
         let limit = q.limit.as_deref();
         let mut bound = match &q.body {
             ast::QueryBody::Select(s) => self.select(s, &q.order_by, limit, usage)?,

@@ -151,6 +151,9 @@ pub struct Block<'a> {
     pub any_values: Vec<(ColumnId, Expr)>,
     pub windows: Vec<WindowGroup>,
     pub named_windows: &'a [ast::NamedWindow],
+    pub locking: &'a [ast::Locking],
+    /// Its row ids are output for the locking clauses; else the rows read are locked.
+    pub is_top: bool,
     /// Empty until the items are bound.
     pub items: Vec<Item>,
     pub groups: Vec<Expr>,
@@ -180,6 +183,8 @@ impl Block<'_> {
             any_values: vec![],
             windows: vec![],
             named_windows: &[],
+            locking: &[],
+            is_top: false,
             items: vec![],
             groups: vec![],
             rollup: false,

@@ -40,6 +40,8 @@ impl<'a> Bind<'a, '_, '_> {
         }
         let mut block = Block::new(Clause::From);
         block.named_windows = &s.windows;
+        block.locking = std::mem::take(&mut self.locking);
+        block.is_top = usage == QueryUse::Top;
         block.recursive_of = self.recursive_member.take();
         block.row_ids = usage == QueryUse::Top && self.shared.row_ids.is_some();
         block.rollup = s.group_by.as_ref().is_some_and(|g| g.rollup);
@@ -56,6 +58,7 @@ impl<'a> Bind<'a, '_, '_> {
         self.check_named_windows()?;
 
         let mut plan = self.bind_from(&s.from, s.modifiers.straight_join)?;
+        self.check_lock_names()?;
         // As in MySQL, a wrong name among the items is found before one in WHERE.
         self.set_clause(Clause::FieldList);
         self.items(&s.items)?;

@@ -130,6 +130,7 @@ impl Generator {
             calc_found_rows: false,
             cacheable: true,
             hints: vec![],
+            locks: vec![],
         };
         (query, data)
     }
