@@ -55,7 +55,7 @@ pub fn fill(local: &Local, name: &str, rows: u64, mut value: impl FnMut(u64, usi
         to.end_row()?;
     }
     to.finish()?;
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     Ok(())
 }
 

@@ -61,14 +61,14 @@ fn load(store: &Store, table: &Arc<Table>, rows: u64) {
         load.end_row().expect("keys are distinct");
     }
     load.finish().expect("keys are distinct");
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
 }
 
 fn update(store: &Store, table: &Arc<Table>, id: u64, k: i64) {
     let txn = store.txns().begin();
     let value = Chunk::single(table.types()[1], &Value::Int(k));
     table.update(&txn, id, &[1], &[&value], 0).expect("nobody else has the row");
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
 }
 
 fn commits(dir: &Path, mode: FlushMode, threads: u64) {

@@ -76,7 +76,7 @@ fn load(store: &Store, table: &Arc<Table>, n: u64) {
         bulk.end_row().expect("no duplicates");
     }
     bulk.finish().expect("no duplicates");
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
 }
 
 fn lookups(table: &Table, index: usize, what: &str, n: usize, value: impl Fn(u64) -> Value) {
@@ -201,7 +201,7 @@ fn main() {
             ];
             t.insert_rows(&txn, &columns.iter().collect::<Vec<_>>(), 256).expect("keys are new");
         }
-        store.txns().commit(&txn);
+        store.txns().commit(&txn).expect("the log can be written");
         report(if indexed { "insert, one index maintained" } else { "insert, none" }, rows, begun);
     }
 }

@@ -37,7 +37,7 @@ fn load(table: &Arc<Table>, store: &Store, n: usize, key: impl Fn(usize) -> i64)
         bulk.end_row().expect("no duplicates");
     }
     bulk.finish().expect("no duplicates");
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
 }
 
 fn main() {
@@ -101,7 +101,7 @@ fn main() {
         let v = chunk(&sorted, 1, &[Value::Int(i as i64)]);
         let id = sorted.row_id(rng.u64(..sorted.leaf_count()), 7);
         sorted.update(&txn, id, &[1], &[&v], 0).expect("free");
-        store.txns().commit(&txn);
+        store.txns().commit(&txn).expect("the log can be written");
     }
     report("transaction of one update", updates, begun);
 
@@ -113,7 +113,7 @@ fn main() {
             [Value::Int(i as i64), Value::Int(1), Value::Null, Value::str("a string of about forty bytes, which is.")];
         let row = common::chunks(&single, &[row.to_vec()]);
         single.insert_rows(&txn, &row.iter().collect::<Vec<_>>(), 1).expect("no duplicates");
-        store.txns().commit(&txn);
+        store.txns().commit(&txn).expect("the log can be written");
     }
     report("transaction of one insert", updates, begun);
     println!("  index bytes {}", single.index_bytes());

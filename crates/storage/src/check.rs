@@ -135,7 +135,7 @@ mod tests {
             let row = Chunk::single(table.types()[0], &Value::Int(i));
             ids.extend(table.insert_rows(&txn, &[&row], 1).expect("no duplicates"));
         }
-        store.txns().commit(&txn);
+        store.txns().commit(&txn).expect("the log can be written");
         table.build_index(0);
         assert_eq!(table.check(), Vec::<String>::new());
 

@@ -12,8 +12,8 @@ use crate::checkpoint::manifest::{self, Manifest};
 use crate::checkpoint::run::{self, CheckpointDone, Draft, Moment};
 use crate::definitions::{self, DefinitionChange, Definitions};
 use crate::io::{Io, Lock, corrupt, failed};
-use crate::log::group::{FlushMode, OnFatal, Redo};
-use crate::log::read::LogStart;
+use crate::log::group::{FlushMode, OnTrouble, Redo, Trouble};
+use crate::log::read::{LogStart, Unsettled};
 use crate::log::segment::{self, Writer};
 use crate::recovery::{self, Definer, OnProgress, Recovered};
 use crate::sync::{AtomicU64, Condvar, Mutex, Ordering, Rank};
@@ -36,7 +36,9 @@ pub struct DurableOptions {
     pub segment_bytes: u64,
     /// Threads of recovery.
     pub threads: usize,
-    pub on_fatal: OnFatal,
+    pub on_trouble: OnTrouble,
+    /// How long commits wait for room in the log on a full disk, until the store is only read.
+    pub full_wait: Duration,
 }
 
 /// Default of innodb_redo_log_capacity.
@@ -49,10 +51,13 @@ impl Default for DurableOptions {
             log_bytes_max: LOG_BYTES_MAX,
             segment_bytes: 64 << 20,
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
-            on_fatal: OnFatal(Box::new(|e| {
-                eprintln!("nextleaf: {e}; nothing that was acknowledged is lost, but nothing more can be: giving up");
-                std::process::abort();
+            on_trouble: OnTrouble(Box::new(|trouble, e| match trouble {
+                Trouble::Full => eprintln!("nextleaf: {e}; commits wait for room"),
+                Trouble::Dead => eprintln!(
+                    "nextleaf: {e}; nothing that was acknowledged is lost, but nothing can be changed until a restart"
+                ),
             })),
+            full_wait: Duration::from_secs(60),
         }
     }
 }
@@ -102,9 +107,11 @@ impl Durable {
         };
         let recovered = recovery::recover(&*io, dir, manifest, txns, options.threads, definer, progress)?;
         run::remove_unneeded(&*io, dir, &recovered.manifest)?;
+        settle(&*io, dir, &recovered)?;
         let next_segment = drop_empty_segments(&*io, dir, &recovered)?;
         let writer = Writer::begin(&io, dir, options.segment_bytes, next_segment, recovered.end_lsn)?;
-        let redo = Arc::new(Redo::new(writer, recovered.last_ts, options.flush, options.on_fatal));
+        let redo = Redo::new(writer, recovered.last_ts, options.flush, options.on_trouble, options.full_wait);
+        let redo = Arc::new(redo);
         txns.set_redo(redo.clone(), recovered.last_ts);
         let durable = Durable {
             io,
@@ -271,14 +278,34 @@ fn lock(io: &dyn Io, dir: &Path) -> Result<Box<dyn Lock>> {
     })
 }
 
+/// What was recovered is acknowledged from now on, so it must not be in the system's memory alone. It is written again: if
+/// a sync failed before a restart, the system may take pages for written that are not.
+fn settle(io: &dyn Io, dir: &Path, recovered: &Recovered) -> Result<()> {
+    const PIECE_BYTES: u64 = 1 << 20;
+    let Some(Unsettled { path, header, frames }) = &recovered.unsettled else { return Ok(()) };
+    let file = io.open(path).map_err(|e| failed("open", path, &e))?;
+    file.write_at(&header.to_bytes(), 0).map_err(|e| failed("write", path, &e))?;
+    for at in frames.clone().step_by(PIECE_BYTES as usize) {
+        let mut bytes = vec![0; (frames.end - at).min(PIECE_BYTES) as usize];
+        file.read_at(&mut bytes, at).map_err(|e| failed("read", path, &e))?;
+        file.write_at(&bytes, at).map_err(|e| failed("write", path, &e))?;
+    }
+    file.sync().map_err(|e| failed("sync", path, &e))?;
+    io.sync_dir(dir).map_err(|e| failed("sync", dir, &e))
+}
+
 /// A log without a record begins anew where it began: a folder that is only read does not gather segments.
 fn drop_empty_segments(io: &dyn Io, dir: &Path, recovered: &Recovered) -> Result<u64> {
     let first = recovered.manifest.log.segment;
     if recovered.end_lsn != recovered.manifest.log.lsn {
         return Ok(recovered.next_segment);
     }
+    // With one that was being made when the power went.
+    let names = io.list(dir).map_err(|e| failed("list", dir, &e))?;
+    let mut numbers: Vec<u64> = names.iter().filter_map(|n| segment::number_of(n)).filter(|n| *n > first).collect();
     // The last one first: at no time is there a gap.
-    for number in (first + 1..recovered.next_segment).rev() {
+    numbers.sort_unstable();
+    for number in numbers.into_iter().rev() {
         let path = segment::path(dir, number);
         io.remove(&path).map_err(|e| failed("remove", &path, &e))?;
         io.sync_dir(dir).map_err(|e| failed("sync", dir, &e))?;

@@ -28,7 +28,7 @@
 //! let txn = store.txns().begin();
 //! let row = Chunk::single(table.types()[0], &Value::Int(7));
 //! let ids = table.insert_rows(&txn, &[&row], 1)?;
-//! store.txns().commit(&txn);
+//! store.txns().commit(&txn)?;
 //!
 //! let snapshot = store.txns().snapshot();
 //! for leaf_no in 0..table.leaf_count() {
@@ -91,7 +91,7 @@ pub use fetch::Fetched;
 pub use index::cursor::{Candidates, IndexCursor, KeyRange};
 pub use index::encode::KeyEncoder;
 pub use index::point::RowAt;
-pub use log::group::{FlushMode, OnFatal, Redo};
+pub use log::group::{FlushMode, OnTrouble, Redo, Trouble};
 pub use ordered::{IndexEncoder, IndexRows};
 pub use recovery::{Progress, Report};
 pub use reindex::Reindex;

@@ -17,7 +17,7 @@ use crate::io::{File, Io, corrupt, failed};
 use crate::leaf::Leaf;
 use crate::log::changes::{self, Op, OpKind};
 use crate::log::frame::{FRAME_HEADER_BYTES, Kind};
-use crate::log::read::{self, FrameAt, LogScan, SegmentScan};
+use crate::log::read::{self, FrameAt, LogScan, SegmentScan, Unsettled};
 use crate::table::Table;
 use crate::txn::TxnManager;
 use catalog::TableDef;
@@ -52,6 +52,8 @@ pub struct Recovered {
     pub last_ts: u64,
     pub end_lsn: u64,
     pub next_segment: u64,
+    /// What of the log may not be on stable storage.
+    pub unsettled: Option<Unsettled>,
     pub report: Report,
 }
 
@@ -115,6 +117,7 @@ pub fn recover(
         last_ts,
         end_lsn: scan.end_lsn,
         next_segment: scan.next_segment,
+        unsettled: scan.unsettled(),
         report,
     })
 }

@@ -95,7 +95,8 @@ impl Reindex {
                 table.enter_leaf_in(at, index, leaf_no, &txn);
             }
         });
-        table.txns().commit(&txn);
+        // It changed nothing.
+        table.txns().rollback(&txn);
     }
 
     /// Puts the new definition in place. No transaction may have changes of the table in flight, and nobody may begin to

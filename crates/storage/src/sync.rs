@@ -35,6 +35,71 @@ mod imp {
         c.wait_for(&mut g, timeout);
         g
     }
+
+    #[cfg(target_os = "linux")]
+    pub use futex::Word;
+    #[cfg(not(target_os = "linux"))]
+    pub use portable::Word;
+
+    #[cfg(target_os = "linux")]
+    mod futex {
+        use rustix::thread::futex::{self, Flags};
+        use std::sync::atomic::{AtomicU32, Ordering};
+
+        #[derive(Debug, Default)]
+        pub struct Word {
+            count: AtomicU32,
+            sleepers: AtomicU32,
+        }
+
+        impl Word {
+            pub fn count(&self) -> u32 {
+                self.count.load(Ordering::SeqCst)
+            }
+
+            pub fn wait(&self, seen: u32) {
+                // Before the system looks at the counter: a signal that misses this sleeper has raised the counter.
+                self.sleepers.fetch_add(1, Ordering::SeqCst);
+                // Whatever the answer, the caller looks again.
+                let _ = futex::wait(&self.count, Flags::PRIVATE, seen, None);
+                self.sleepers.fetch_sub(1, Ordering::SeqCst);
+            }
+
+            pub fn signal(&self, all: bool) {
+                self.count.fetch_add(1, Ordering::SeqCst);
+                if self.sleepers.load(Ordering::SeqCst) > 0 {
+                    // Fails for bad arguments only.
+                    let _ = futex::wake(&self.count, Flags::PRIVATE, if all { i32::MAX as u32 } else { 1 });
+                }
+            }
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    mod portable {
+        #[derive(Debug, Default)]
+        pub struct Word(super::Mutex<u32>, super::Condvar);
+
+        impl Word {
+            pub fn count(&self) -> u32 {
+                *self.0.lock()
+            }
+
+            pub fn wait(&self, seen: u32) {
+                let mut count = self.0.lock();
+                if *count == seen {
+                    self.1.wait(&mut count);
+                }
+            }
+
+            pub fn signal(&self, all: bool) {
+                let mut count = self.0.lock();
+                *count = count.wrapping_add(1);
+                drop(count);
+                if all { self.1.notify_all() } else { self.1.notify_one() };
+            }
+        }
+    }
 }
 
 #[cfg(feature = "shuttle")]
@@ -61,6 +126,29 @@ mod imp {
     /// Model time does not pass: the wait ends when notified.
     pub fn wait<'a, T>(c: &Condvar, g: MutexGuard<'a, T>, _: std::time::Duration) -> MutexGuard<'a, T> {
         c.wait(g).expect(WHY)
+    }
+
+    #[derive(Debug, Default)]
+    pub struct Word(Mutex<u32>, Condvar);
+
+    impl Word {
+        pub fn count(&self) -> u32 {
+            *lock(&self.0)
+        }
+
+        pub fn wait(&self, seen: u32) {
+            let count = lock(&self.0);
+            if *count == seen {
+                drop(self.1.wait(count).expect(WHY));
+            }
+        }
+
+        pub fn signal(&self, all: bool) {
+            let mut count = lock(&self.0);
+            *count = count.wrapping_add(1);
+            drop(count);
+            if all { self.1.notify_all() } else { self.1.notify_one() };
+        }
     }
 }
 
@@ -122,8 +210,6 @@ pub enum Rank {
     DeadlockReport,
     /// The order of commits.
     Commit,
-    /// Where one sleeps who waits for the log.
-    Ticket,
     /// The set of snapshots in use.
     Snapshots,
     /// Cached statistics.
@@ -294,5 +380,39 @@ impl Condvar {
 
     pub fn notify_all(&self) {
         self.0.notify_all();
+    }
+}
+
+/// A word to sleep on until it changes: a counter of the events that somebody may wait for.
+///
+/// ```text
+///   sleeper: seen = count; look whether it has happened; wait(seen)
+///   waker:   make it happen; signal
+/// ```
+/// Who looks after he read the counter sleeps only if nothing was signalled since. Nobody who does not sleep costs a
+/// system call.
+#[derive(Debug, Default)]
+pub struct WaitWord(imp::Word);
+
+impl WaitWord {
+    pub fn new() -> WaitWord {
+        WaitWord::default()
+    }
+
+    /// How often it was signalled.
+    #[inline]
+    pub fn count(&self) -> u32 {
+        self.0.count()
+    }
+
+    /// Sleeps unless it was signalled since it was `seen`; may wake without cause. No latch may be held.
+    pub fn wait(&self, seen: u32) {
+        assert_no_latch_held();
+        self.0.wait(seen);
+    }
+
+    /// Something has happened: wakes one sleeper, or all.
+    pub fn signal(&self, all: bool) {
+        self.0.signal(all);
     }
 }

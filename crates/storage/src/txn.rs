@@ -1,23 +1,26 @@
 //! Transactions, snapshots, commit order, row-lock waits and the collection of old versions.
 //!
 //! ```text
-//!             begin                 commit: logged, then one store of commit_ts
-//!   (nothing) ─────▶ active ───────────────────────────────────────▶ committed at ts
-//!                      │ rollback: its records are undone, newest first
+//!             begin           commit: one store of commit_ts        its log record is durable
+//!   (nothing) ─────▶ active ─────────────────────────────▶ ordered ───────────────────────────▶ published
+//!                      │ rollback: its records are undone    rows are let go,                    snapshots see it,
+//!                      │ newest first                        current reads see it                the client is told
 //!                      └───────────────────────────────────────────▶ ended, as if it never was
 //! ```
 //! Invariants
 //! 1. `commit_ts` is [`ACTIVE`] until the transaction commits, then its timestamp for ever. Timestamps rise by one;
-//!    `last_published` is stored after `commit_ts`, so whoever reads timestamp t sees all of every commit up to t.
+//!    `last_ordered` and then `last_published` are stored after `commit_ts`, so whoever reads timestamp t sees all of
+//!    every commit up to t. Which of the two a snapshot is taken at, and why, says [`crate::log::group`].
 //! 2. A snapshot sees a version iff its transaction's `commit_ts <= ts`, or it is the snapshot's own transaction's and
 //!    an earlier statement made it.
 //! 3. Versions up to [`TxnManager::oldest`] need no before-image: every snapshot in use, and every later one, sees them.
+//!    It never passes `last_published`.
 //! 4. The first updater holds a row until it ends. Whoever wants the row sleeps on that transaction
 //!    ([`crate::row_wait`]); of a cycle of waits one fails with 1213 at once, a wait that lasts too long with 1205.
 
 use crate::index::UniqueIndex;
-use crate::log::group::Redo;
-use crate::log::segment::{Body, Images};
+use crate::log::group::{Place, Redo};
+use crate::log::segment::{Bodies, Images};
 use crate::shared::RowLockMode;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use crate::waits::{LockId, OwnerId, RowLockName, WaitGraph};
@@ -25,6 +28,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use types::Result;
 
 /// `commit_ts` of a transaction that has not committed.
 pub const ACTIVE: u64 = u64::MAX;
@@ -92,8 +96,10 @@ pub struct Txn {
     /// Somebody has waited for it.
     pub(crate) waited_for: AtomicBool,
     owner: OwnerId,
-    /// Its rows are let go: it has ended, and what it committed is published.
+    /// Its rows are let go: it has ended, and what it committed is ordered.
     let_go: AtomicBool,
+    /// It changes or locks rows, so it sees commits as soon as they are ordered.
+    is_current: AtomicBool,
     interrupted: AtomicBool,
     stop: OnceLock<Stop>,
     lock_wait_timeout_ms: AtomicU64,
@@ -196,6 +202,7 @@ impl Txn {
 
     /// Notes changes, so that they can be undone. To be called after the versions exist.
     pub(crate) fn note(&self, table: &Arc<dyn Versioned>, changes: impl IntoIterator<Item = Change>) {
+        self.read_current();
         let mut log = self.log.lock();
         let known = log.tables.iter().rposition(|t| Arc::ptr_eq(t, table));
         let idx = known.unwrap_or_else(|| {
@@ -228,6 +235,7 @@ impl Txn {
 
     /// Notes that the transaction shares rows of a leaf of `table`.
     pub(crate) fn note_shared(&self, table: &Arc<dyn Versioned>, leaf_no: u64) {
+        self.read_current();
         let mut log = self.log.lock();
         if log.shared.last().is_none_or(|(t, n)| *n != leaf_no || !Arc::ptr_eq(t, table)) {
             log.shared.push((table.clone(), leaf_no));
@@ -236,10 +244,11 @@ impl Txn {
 
     /// Notes that the transaction holds the absence of a key.
     pub(crate) fn note_absent(&self, index: &Arc<UniqueIndex>, hash: u64) {
+        self.read_current();
         self.log.lock().absent.push((index.clone(), hash));
     }
 
-    /// Whether the rows that it changed or locked are its own still. Others may take them only when `last_published` has
+    /// Whether the rows that it changed or locked are its own still. Others may take them only when `last_ordered` has
     /// reached its commit: a snapshot taken then for a current read sees what it changed.
     #[inline]
     pub fn holds_rows(&self) -> bool {
@@ -251,7 +260,7 @@ impl Txn {
     }
 
     /// The images of its changes of logged tables.
-    fn images(&self, log: &TxnLog) -> Vec<Body> {
+    fn images(&self, log: &TxnLog) -> Bodies {
         let mut out = Images::default();
         let mut changes = Vec::new();
         for (idx, table) in log.tables.iter().enumerate().filter(|(_, t)| t.is_logged()) {
@@ -260,6 +269,12 @@ impl Txn {
             table.put_images(self, &mut changes, &mut out);
         }
         out.finish()
+    }
+
+    /// From now on the transaction may change or lock rows: what it reads is the newest that is committed, also where its
+    /// log record is on its way still. It is not answered at its end before that is durable.
+    pub fn read_current(&self) {
+        self.is_current.store(true, Ordering::Relaxed);
     }
 
     /// Others need not wait for its end any more to get what they wait for.
@@ -389,6 +404,7 @@ const GARBAGE_LEAVES_PER_COMMIT: usize = 64;
 pub struct TxnManager {
     /// Set once, before the first commit, if the store is durable.
     redo: OnceLock<Arc<Redo>>,
+    last_ordered: AtomicU64,
     last_published: AtomicU64,
     next_id: AtomicU64,
     commit: Mutex<()>,
@@ -403,6 +419,7 @@ impl TxnManager {
     pub fn new() -> Arc<TxnManager> {
         Arc::new(TxnManager {
             redo: OnceLock::new(),
+            last_ordered: AtomicU64::new(1),
             last_published: AtomicU64::new(1),
             next_id: AtomicU64::new(1),
             commit: Mutex::new(Rank::Commit, ()),
@@ -437,6 +454,7 @@ impl TxnManager {
             waited_for: AtomicBool::new(false),
             owner,
             let_go: AtomicBool::new(false),
+            is_current: AtomicBool::new(false),
             interrupted: AtomicBool::new(false),
             stop: OnceLock::new(),
             lock_wait_timeout_ms: AtomicU64::new(50_000),
@@ -445,31 +463,34 @@ impl TxnManager {
 
     /// A snapshot of everything committed now, without a transaction of its own.
     pub fn snapshot(self: &Arc<Self>) -> Snapshot {
-        self.take_snapshot(0, 0)
+        self.take_snapshot(None, 0)
     }
 
     /// A snapshot of everything committed now and of what `txn`'s statements before its current one changed.
     pub fn snapshot_of(self: &Arc<Self>, txn: &Txn) -> Snapshot {
-        self.take_snapshot(txn.id, txn.statement())
+        self.take_snapshot(Some(txn), txn.statement())
     }
 
     /// What a current read sees: everything committed now and all of `txn`'s own changes. For rows that `txn` has
     /// locked this is their newest version.
     pub fn current(self: &Arc<Self>, txn: &Txn) -> Snapshot {
-        self.take_snapshot(txn.id, u32::MAX)
+        txn.read_current();
+        self.take_snapshot(Some(txn), u32::MAX)
     }
 
     /// What READ UNCOMMITTED sees: every row's newest version, but for what `txn`'s current statement changed.
     pub fn uncommitted(self: &Arc<Self>, txn: Option<&Txn>) -> Snapshot {
-        let (own, statement) = txn.map_or((0, 0), |t| (t.id, t.statement()));
-        Snapshot { dirty: true, ..self.take_snapshot(own, statement) }
+        Snapshot { dirty: true, ..self.take_snapshot(txn, txn.map_or(0, Txn::statement)) }
     }
 
-    fn take_snapshot(self: &Arc<Self>, own: u64, statement: u32) -> Snapshot {
+    fn take_snapshot(self: &Arc<Self>, txn: Option<&Txn>, statement: u32) -> Snapshot {
+        let own = txn.map_or(0, |t| t.id);
+        let is_current = txn.is_some_and(|t| t.is_current.load(Ordering::Relaxed));
+        let horizon = if is_current { &self.last_ordered } else { &self.last_published };
         let ts = {
             let mut in_use = self.snapshots.lock();
             // Read under the latch: oldest() must not pass this timestamp before it is in the set.
-            let ts = self.last_published.load(Ordering::Acquire);
+            let ts = horizon.load(Ordering::Acquire);
             *in_use.entry(ts).or_insert(0) += 1;
             ts
         };
@@ -496,6 +517,7 @@ impl TxnManager {
 
     /// Transactions commit through `redo` from now on; `ts` is the newest timestamp that it gave.
     pub(crate) fn set_redo(&self, redo: Arc<Redo>, ts: u64) {
+        self.last_ordered.store(ts, Ordering::Release);
         self.last_published.store(ts, Ordering::Release);
         let set = self.redo.set(redo);
         debug_assert!(set.is_ok(), "a store has one log");
@@ -506,14 +528,30 @@ impl TxnManager {
         self.redo.get()
     }
 
-    /// Every commit up to `ts` is visible. Only the one leader of the log calls it.
+    /// Whether nothing can be changed any more, because the log cannot be written: 1836.
+    pub fn check_writable(&self) -> Result<()> {
+        if self.redo.get().is_some_and(|r| r.is_dead()) { Err(types::Error::read_only_mode()) } else { Ok(()) }
+    }
+
+    /// Current reads see every commit up to `ts`. Called in the order of timestamps.
+    pub(crate) fn order_up_to(&self, ts: u64) {
+        self.last_ordered.store(ts, Ordering::Release);
+    }
+
+    /// Every commit up to `ts` is visible; some later ones may be.
     pub(crate) fn publish_up_to(&self, ts: u64) {
-        self.last_published.store(ts, Ordering::Release);
+        self.last_published.fetch_max(ts, Ordering::AcqRel);
+    }
+
+    /// Makes the commit at `ts` visible if all before it are. Called in the order of timestamps.
+    pub(crate) fn publish_next(&self, ts: u64) -> bool {
+        self.last_published.compare_exchange(ts - 1, ts, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
     /// Makes all changes of `txn` durable, as innodb_flush_log_at_trx_commit asks, and publishes them at once; returns
-    /// the commit timestamp. May sleep until the log is written.
-    pub fn commit(&self, txn: &Arc<Txn>) -> u64 {
+    /// the commit timestamp. Its rows are let go before. May sleep until the log is written. Errors: 1836, and nothing of
+    /// it remains; 1180, and only a restart shows whether it was committed.
+    pub fn commit(&self, txn: &Arc<Txn>) -> Result<u64> {
         assert!(txn.is_active(), "a transaction ends once");
         let log = {
             let mut log = txn.log.lock();
@@ -521,26 +559,54 @@ impl TxnManager {
             let (shared, absent) = (std::mem::take(&mut log.shared), std::mem::take(&mut log.absent));
             std::mem::replace(&mut *log, TxnLog { shared, absent, ..TxnLog::default() })
         };
-        let ts = if log.changes.is_empty() {
+        if log.changes.is_empty() {
             // Nobody waits for or looks at a transaction without changes; it takes no timestamp of its own.
             let ts = self.last_published();
             txn.commit_ts.store(ts, Ordering::Release);
-            ts
-        } else if let Some(redo) = self.redo.get() {
-            redo.commit(self, txn, txn.images(&log))
-        } else {
-            let _order = self.commit.lock();
-            let ts = self.last_published.load(Ordering::Relaxed) + 1;
-            txn.commit_ts.store(ts, Ordering::Release);
-            self.last_published.store(ts, Ordering::Release);
-            ts
+            txn.end(&self.waits);
+            return self.see_what_it_saw(txn).map(|()| ts);
+        }
+        let (ts, place) = match self.order(txn, &log) {
+            Ok(ordered) => ordered,
+            Err(e) => {
+                let mut now = txn.log.lock();
+                let (shared, absent) = (std::mem::take(&mut now.shared), std::mem::take(&mut now.absent));
+                *now = TxnLog { shared, absent, ..log };
+                drop(now);
+                self.rollback(txn);
+                return Err(e);
+            }
         };
         txn.end(&self.waits);
-        if !log.changes.is_empty() {
-            let touched = self.add_garbage(ts, log);
-            self.collect_garbage(touched + GARBAGE_LEAVES_PER_COMMIT);
+        let touched = self.add_garbage(ts, log);
+        if let Some(redo) = self.redo.get() {
+            redo.see_through(self, place)?;
         }
-        ts
+        self.collect_garbage(touched + GARBAGE_LEAVES_PER_COMMIT);
+        Ok(ts)
+    }
+
+    /// Gives the transaction its place among the commits.
+    fn order(&self, txn: &Txn, log: &TxnLog) -> Result<(u64, Place)> {
+        if let Some(redo) = self.redo.get() {
+            return redo.order(self, txn, txn.images(log));
+        }
+        let _order = self.commit.lock();
+        let ts = self.last_published.load(Ordering::Relaxed) + 1;
+        txn.commit_ts.store(ts, Ordering::Release);
+        self.last_ordered.store(ts, Ordering::Release);
+        self.last_published.store(ts, Ordering::Release);
+        Ok((ts, Place::Done))
+    }
+
+    /// Returns once all that `txn`, which has ended, may have seen is published.
+    fn see_what_it_saw(&self, txn: &Txn) -> Result<()> {
+        match self.redo.get() {
+            Some(redo) if txn.is_current.load(Ordering::Relaxed) => {
+                redo.wait_for(self, self.last_ordered.load(Ordering::Acquire))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Takes back all changes of `txn` and ends it.
@@ -549,6 +615,8 @@ impl TxnManager {
         let touched = self.undo_from(txn, Savepoint(0));
         txn.end(&self.waits);
         self.collect_in(&touched);
+        // A log that fails has no better answer than the rollback's own.
+        let _ = self.see_what_it_saw(txn);
     }
 
     /// Takes back what `txn` changed after `savepoint`; rows locked since are let go too.

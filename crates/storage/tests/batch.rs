@@ -29,7 +29,7 @@ fn batches_do_what_they_say() {
         (0..50).map(|k| vec![Value::Int(k * 2), Value::Int(k), Value::Bytes(b"x".as_slice().into())]).collect();
     let columns = chunks(&table, &rows);
     table.insert_rows(&txn, &columns.iter().collect::<Vec<_>>(), 50).unwrap();
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     let mut expected: BTreeMap<i64, i64> = (0..50).map(|k| (k * 2, k)).collect();
     assert_eq!(state(&store, &table), expected);
 
@@ -39,14 +39,14 @@ fn batches_do_what_they_say() {
     let batch = Keys { index: 0, parts: &[&keys], rows: 6 };
     assert_eq!(table.update_by_key(&txn, batch, &[1], &[&values]).unwrap(), 4, "odd keys have no rows");
     expected.extend([(10, 6), (12, 3), (98, 4)]);
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     assert_eq!(state(&store, &table), expected);
 
     let txn = store.txns().begin();
     let keys = int_keys(&table, [0, 1, 2, 0]);
     assert_eq!(table.delete_by_key(&txn, Keys { index: 0, parts: &[&keys], rows: 4 }).unwrap(), 2);
     assert_eq!(state(&store, &table), expected, "not committed yet");
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     expected.retain(|k, _| ![0, 2].contains(k));
     assert_eq!(state(&store, &table), expected);
 }
@@ -60,7 +60,7 @@ fn a_row_that_comes_again_under_its_key_is_found() {
     };
     let first = store.txns().begin();
     insert(&first, 1);
-    store.txns().commit(&first);
+    store.txns().commit(&first).expect("the log can be written");
 
     // Another transaction deletes the row and inserts it anew while the batch waits for it.
     let other = store.txns().begin();
@@ -74,11 +74,11 @@ fn a_row_that_comes_again_under_its_key_is_found() {
             let parts = [&keys];
             let updated =
                 table.update_by_key(&txn, Keys { index: 0, parts: &parts, rows: 1 }, &[1], &[&value]).unwrap();
-            store.txns().commit(&txn);
+            store.txns().commit(&txn).expect("the log can be written");
             updated
         });
         std::thread::sleep(std::time::Duration::from_millis(50));
-        store.txns().commit(&other);
+        store.txns().commit(&other).expect("the log can be written");
         assert_eq!(waiting.join().unwrap(), 1);
     });
     assert_eq!(state(&store, &table), BTreeMap::from([(7, 3)]));

@@ -25,7 +25,7 @@ fn add(store: &Store, table: &Arc<Table>, model: &mut Model, rows: &[(i64, i64)]
     let values: Vec<_> = rows.iter().map(|r| row(r.0, r.1)).collect();
     let ids = insert(table, &txn, &values).expect("no duplicates");
     model.extend(rows.iter().zip(ids).map(|(r, id)| (r.0, (id, r.1))));
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
 }
 
 fn remove(store: &Store, table: &Arc<Table>, model: &mut Model, keys: &[i64]) {
@@ -34,7 +34,7 @@ fn remove(store: &Store, table: &Arc<Table>, model: &mut Model, keys: &[i64]) {
         let (id, _) = model.remove(k).expect("a key of the model");
         assert_eq!(table.delete(&txn, id), Ok(true));
     }
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
 }
 
 fn check(store: &Store, table: &Table, model: &Model) {
@@ -123,7 +123,7 @@ fn rows_that_are_taken_back_leave_nothing() {
             store.txns().rollback_to(&txn, nothing)
         }
         if round % 2 == 1 {
-            store.txns().commit(&txn);
+            store.txns().commit(&txn).expect("the log can be written");
         }
     }
     check(&store, &table, &model);
@@ -168,7 +168,7 @@ fn the_newest_version_of_a_hot_row_is_near() {
         let txn = store.txns().begin();
         let value = chunk(&table, 1, &[Value::Int(v)]);
         assert_eq!(table.update(&txn, id, &[1], &[&value], 0), Ok(true));
-        store.txns().commit(&txn);
+        store.txns().commit(&txn).expect("the log can be written");
         if v % 100 == 0 {
             let now = scan(&table, &store.txns().snapshot());
             assert_eq!(now[0].1[1], Value::Int(v));
@@ -219,7 +219,7 @@ proptest! {
                     let values = [chunk(&table, 0, &[Value::Int(new)]), chunk(&table, 2, &[row(new, v)[2].clone()])];
                     let done = table.update(&txn, id, &[0, 2], &[&values[0], &values[1]], 0);
                     prop_assert_eq!(done, Ok(true));
-                    store.txns().commit(&txn);
+                    store.txns().commit(&txn).expect("the log can be written");
                     model.insert(new, (id, v));
                 }
                 8 => held = if held.is_none() { Some(store.txns().snapshot()) } else { None },

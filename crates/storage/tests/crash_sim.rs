@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use storage::io::{Fault, Io, SimIo};
 use storage::{
-    BulkAppender, DefinitionChange, DurableOptions, FlushMode, Object, ObjectKey, ObjectKind, OnFatal, StorageOptions,
-    Store, Table, Txn,
+    BulkAppender, DefinitionChange, DurableOptions, FlushMode, Object, ObjectKey, ObjectKind, OnTrouble, StorageOptions,
+    Store, Table, Trouble, Txn,
 };
 use types::{Collation, SqlType, Value};
 
@@ -54,6 +54,10 @@ struct World {
     states: Vec<State>,
     /// The oldest state that may come back.
     durable: usize,
+    /// The oldest state that may come back if the machine lives.
+    written: usize,
+    /// The latest state that was acknowledged, and so is what snapshots see.
+    acknowledged: usize,
     dead: Arc<AtomicBool>,
     next_id: u64,
     /// How often each thing happened, over all seeds.
@@ -78,6 +82,8 @@ impl World {
             mode,
             states: vec![State::new()],
             durable: 0,
+            written: 0,
+            acknowledged: 0,
             dead: Arc::default(),
             next_id: 1,
             seen: BTreeMap::new(),
@@ -100,7 +106,8 @@ impl World {
             log_bytes_max: 1 << 40,
             segment_bytes: self.rng.u64(600..4000),
             threads: 1,
-            on_fatal: OnFatal(Box::new(move |_| dead.store(true, Ordering::Relaxed))),
+            on_trouble: OnTrouble(Box::new(move |t, _| dead.store(t == Trouble::Dead, Ordering::Relaxed))),
+            full_wait: Duration::from_millis(self.rng.u64(..2)),
         };
         let io: Arc<dyn Io> = Arc::new(self.io.clone());
         let storage = StorageOptions { leaf_rows: Some(8) };
@@ -122,7 +129,13 @@ impl World {
     /// Opens until it works, and compares.
     fn recover(&mut self) -> Store {
         for attempt in 0.. {
-            self.io.power_on(self.rng.u64(..));
+            if attempt == 0 && self.io.has_power() && self.rng.bool() {
+                self.io.restart();
+                self.count("a process died");
+            } else {
+                self.io.power_on(self.rng.u64(..));
+                self.written = self.durable;
+            }
             if attempt < 3 && self.rng.bool() {
                 self.plan_fault(30);
             }
@@ -148,10 +161,10 @@ impl World {
             let faults = table.check();
             assert!(faults.is_empty(), "seed {}: {faults:?}", self.seed);
         }
-        let at = (self.durable..self.states.len()).rev().find(|i| self.states[*i] == found);
+        let at = (self.written..self.states.len()).rev().find(|i| self.states[*i] == found);
         let Some(at) = at else {
             let older = self.states.iter().rposition(|s| *s == found);
-            let (n, from) = (self.states.len(), self.durable);
+            let (n, from) = (self.states.len(), self.written);
             let last = self.states.last().expect("there is always one");
             for id in last.keys().chain(found.keys()).collect::<std::collections::BTreeSet<_>>() {
                 let (a, b) = (last.get(id), found.get(id));
@@ -167,16 +180,41 @@ impl World {
             self.count("an unacknowledged or unsynced commit was lost");
         }
         self.states.truncate(at + 1);
-        self.durable = at;
+        (self.durable, self.written, self.acknowledged) = (at, at, at);
         assert!(store.table_id_max() < self.next_id);
         self.next_id = self.next_id.max(store.table_id_max() + 1);
     }
 
-    /// What is logged must be one more state. Only if the store lives is it sure to be there.
-    fn logged(&mut self, state: State, synced: bool) {
+    /// What is logged must be one more state. Only if it was acknowledged is it sure to be there.
+    fn logged(&mut self, state: State, acknowledged: bool, synced: bool) {
         self.states.push(state);
-        if self.alive() && (synced || self.mode == FlushMode::Sync) {
-            self.durable = self.states.len() - 1;
+        if !acknowledged {
+            return;
+        }
+        self.acknowledged = self.states.len() - 1;
+        if synced || self.mode == FlushMode::Sync {
+            self.durable = self.acknowledged;
+        }
+        if synced || self.mode != FlushMode::Lazy {
+            self.written = self.acknowledged;
+        }
+    }
+
+    /// Whatever happened to the log: snapshots show what was acknowledged, no more and no less.
+    fn check_acknowledged(&mut self, store: &Store) {
+        let snapshot = store.txns().snapshot();
+        for (id, rows) in &self.states[self.acknowledged] {
+            if let Some(table) = store.table(TableId(*id)) {
+                let found: BTreeMap<u64, Row> = common::scan(&table, &snapshot).into_iter().collect();
+                assert_eq!(found, *rows, "seed {}, table {id}, mode {:?}", self.seed, self.mode);
+            }
+        }
+        if !self.alive() {
+            let txn = store.txns().begin();
+            let refused = store.define(Vec::new());
+            assert!(refused.is_err() && store.txns().check_writable().is_err(), "seed {}", self.seed);
+            store.txns().rollback(&txn);
+            self.count("a store was only read");
         }
     }
 
@@ -198,7 +236,7 @@ impl World {
         assert!(done.is_ok() || !self.alive(), "seed {}: {done:?}", self.seed);
         let mut state = self.present();
         state.insert(id, BTreeMap::new());
-        self.logged(state, true);
+        self.logged(state, done.is_ok(), true);
     }
 
     /// A table filled and committed before it is defined.
@@ -208,7 +246,8 @@ impl World {
         let table = store.create_table(definition(id));
         let txn = store.txns().begin();
         let rows = self.load_rows(&table, &txn).expect("nobody else uses the table");
-        store.txns().commit(&txn);
+        let done = store.txns().commit(&txn);
+        assert!(done.is_ok() || !self.alive(), "seed {}: {done:?}", self.seed);
         if self.alive() && self.rng.bool() {
             self.checkpoint(store);
         }
@@ -220,7 +259,7 @@ impl World {
         assert!(done.is_ok() || !self.alive(), "seed {}: {done:?}", self.seed);
         let mut state = self.present();
         state.insert(id, rows);
-        self.logged(state, true);
+        self.logged(state, done.is_ok(), true);
         self.count("create table as select");
     }
 
@@ -258,7 +297,7 @@ impl World {
         let done = store.define(changes);
         assert!(done.is_ok() || !self.alive(), "seed {}: {done:?}", self.seed);
         store.drop_table(TableId(id));
-        self.logged(state, true);
+        self.logged(state, done.is_ok(), true);
         self.count("drop or truncate");
     }
 
@@ -267,6 +306,7 @@ impl World {
             Ok(_) => {
                 self.count("checkpoint");
                 self.durable = self.states.len() - 1;
+                self.written = self.durable;
             }
             Err(_) => self.count("checkpoint failed"),
         }
@@ -323,9 +363,10 @@ impl World {
             };
         }
         let any = open.txn.has_changes();
-        store.txns().commit(&open.txn);
+        let done = store.txns().commit(&open.txn);
+        assert!(done.is_ok() || !self.alive(), "seed {}: {done:?}", self.seed);
         if any && state != self.present() {
-            self.logged(state, false);
+            self.logged(state, done.is_ok(), false);
         }
         self.count("commit");
     }
@@ -364,6 +405,8 @@ impl World {
                     _ => {}
                 }
             }
+            opened.drain(..).for_each(|o| store.txns().rollback(&o.txn));
+            self.check_acknowledged(&store);
             drop((opened, store));
             store = self.recover();
         }
@@ -389,7 +432,7 @@ fn whatever_fails_the_state_is_one_that_was() {
         world.seen.into_iter().for_each(|(k, n)| *seen.entry(k).or_default() += n);
     }
     println!("{seen:?}");
-    assert!(seeds.end - seeds.start < 100 || seen.len() == 10, "everything happens: {seen:?}");
+    assert!(seeds.end - seeds.start < 100 || seen.len() == 12, "everything happens: {seen:?}");
 }
 
 /// Damage is told with file and offset, or it hit bytes that nobody needs; it is never a wrong answer or a panic.

@@ -265,7 +265,7 @@ impl Model {
             }
             Op::Commit { txn } => {
                 self.committed = self.seen_by(txn);
-                self.store.txns().commit(&self.txns[txn].txn);
+                self.store.txns().commit(&self.txns[txn].txn).expect("the log can be written");
                 self.txns[txn] = Self::begin(&self.store);
             }
             Op::Rollback { txn } => {

@@ -220,7 +220,7 @@ fn run(ops: Vec<Op>, leaf_rows: usize, early: bool) {
                 }
             }
             Op::Commit => {
-                store.txns().commit(&txn);
+                store.txns().commit(&txn).expect("the log can be written");
                 txn = store.txns().begin();
             }
             Op::Rollback => {
@@ -243,7 +243,7 @@ fn run(ops: Vec<Op>, leaf_rows: usize, early: bool) {
         compare(&table, snapshot, |_| KeyRange::ALL, 7);
     }
     drop((now, snapshots));
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     store.txns().collect_garbage(1000);
     assert_eq!(table.check(), Vec::<String>::new());
     // Nothing is kept for versions that nobody needs.
@@ -287,14 +287,14 @@ fn an_index_is_built_while_others_write() {
                 store.txns().rollback(&txn);
                 continue;
             }
-            store.txns().commit(&txn);
+            store.txns().commit(&txn).expect("the log can be written");
             if k % 7 == 0 {
                 let txn = store.txns().begin();
                 if table.lock_row(&txn, ids[0], LockWait::Wait).expect("nobody waits long") == storage::RowLock::Locked
                 {
                     table.delete(&txn, ids[0]).expect("it is ours");
                 }
-                store.txns().commit(&txn);
+                store.txns().commit(&txn).expect("the log can be written");
             }
         }
     };
@@ -337,7 +337,7 @@ fn indexes_come_and_go_while_others_write() {
                 let new = chunk(&table, 1, &[Value::Int(v + 1_000_000)]);
                 table.update(&txn, ids[0], &[1], &[&new], 0).expect("it is ours");
             }
-            if k % 5 == 0 { store.txns().rollback(&txn) } else { _ = store.txns().commit(&txn) }
+            if k % 5 == 0 { store.txns().rollback(&txn) } else { _ = store.txns().commit(&txn).expect("the log can be written") }
         }
     };
     write(1, 1500, false);
@@ -367,7 +367,7 @@ fn indexes_come_and_go_while_others_write() {
                 table.delete(&txn, id).expect("nobody else has it");
             }
         }
-        store.txns().commit(&txn);
+        store.txns().commit(&txn).expect("the log can be written");
     }
     for snapshot in [&old, &store.txns().snapshot()] {
         for index in 0..3 {
@@ -390,6 +390,6 @@ fn indexes_come_and_go_while_others_write() {
     assert_eq!(walked(&table, 1, &KeyRange::ALL, true, 100, &snapshot).len() as u64, table.row_count());
     let txn = store.txns().begin();
     table.insert_rows(&txn, &again.iter().collect::<Vec<_>>(), 1).expect("keys may repeat now");
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     assert_eq!(table.check(), Vec::<String>::new());
 }

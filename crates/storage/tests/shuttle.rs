@@ -29,7 +29,7 @@ fn start(rows: &[Vec<Value>]) -> (Arc<Store>, Arc<Table>, Vec<u64>) {
     let (store, table) = kvs(8, false);
     let txn = store.txns().begin();
     let ids = insert(&table, &txn, rows).expect("no duplicates");
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     (Arc::new(store), table, ids)
 }
 
@@ -49,7 +49,7 @@ fn a_commit_is_seen_whole() {
                             let v = chunk(&table, 1, &[Value::Int(round)]);
                             table.update(&txn, id, &[1], &[&v], 0).expect("one writer");
                         }
-                        store.txns().commit(&txn);
+                        store.txns().commit(&txn).expect("the log can be written");
                     }
                 })
             };
@@ -84,7 +84,7 @@ fn increments_are_not_lost() {
                         let now = store.txns().current(&txn);
                         let v = chunk(&table, 1, &[Value::Int(values(&table, &now)[0] + 1)]);
                         table.update(&txn, id, &[1], &[&v], 0).expect("held");
-                        store.txns().commit(&txn);
+                        store.txns().commit(&txn).expect("the log can be written");
                     })
                 })
                 .collect();
@@ -108,7 +108,7 @@ fn a_key_comes_in_once() {
                         let txn = store.txns().begin();
                         match insert(&table, &txn, &[row(1, n), row(2, n)]) {
                             Ok(_) if n < 2 => {
-                                store.txns().commit(&txn);
+                                store.txns().commit(&txn).expect("the log can be written");
                                 true
                             }
                             Ok(_) => {
@@ -144,7 +144,7 @@ fn durable(rows: &[Vec<Value>]) -> (Store, Arc<Table>, Vec<u64>) {
     let table = store.create_table(definition());
     let txn = store.txns().begin();
     let ids = insert(&table, &txn, rows).expect("no duplicates");
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     (store, table, ids)
 }
 
@@ -163,7 +163,7 @@ fn whoever_waits_for_the_log_is_woken() {
                             let txn = store.txns().begin();
                             let v = chunk(&table, 1, &[Value::Int(round)]);
                             table.update(&txn, id, &[1], &[&v], 0).expect("nobody else has the row");
-                            let ts = store.txns().commit(&txn);
+                            let ts = store.txns().commit(&txn).expect("the log can be written");
                             assert!(store.txns().last_published() >= ts, "acknowledged before it is published");
                         }
                     })

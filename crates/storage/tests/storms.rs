@@ -14,7 +14,7 @@ fn start(rows: i64) -> (Store, Arc<Table>, Vec<u64>) {
     let txn = store.txns().begin();
     let rows: Vec<_> = (0..rows).map(|k| vec![Value::Int(k), Value::Int(0), Value::Null]).collect();
     let ids = insert(&table, &txn, &rows).expect("no duplicates");
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     (store, table, ids)
 }
 
@@ -58,7 +58,7 @@ fn a_ring_has_one_victim() {
                     match increment(store, table, &txn, ids[(i + 1) % n]) {
                         Ok(()) => {
                             done.fetch_add(1, Ordering::Relaxed);
-                            store.txns().commit(&txn);
+                            store.txns().commit(&txn).expect("the log can be written");
                         }
                         Err(e) => {
                             assert_eq!(e.code().0, 1213, "{e}");
@@ -98,7 +98,7 @@ fn a_storm_of_deadlocks_passes() {
                     };
                     match (0..3).try_for_each(|_| step()) {
                         Ok(()) => {
-                            store.txns().commit(&txn);
+                            store.txns().commit(&txn).expect("the log can be written");
                             commits += 1;
                             increments.fetch_add(3, Ordering::Relaxed);
                         }
@@ -135,7 +135,7 @@ fn a_writer_gets_its_turn() {
                     let shared = table.lock_rows(&txn, &[ids[0]], RowLockMode::Shared, LockWait::Wait, &snapshot);
                     assert!(shared.is_ok(), "{shared:?}");
                     std::thread::sleep(Duration::from_millis(10));
-                    store.txns().commit(&txn);
+                    store.txns().commit(&txn).expect("the log can be written");
                 }
             });
         }
@@ -146,7 +146,7 @@ fn a_writer_gets_its_turn() {
             let txn = store.txns().begin();
             txn.set_lock_wait_timeout(Duration::from_secs(20));
             increment(&store, &table, &txn, ids[0]).expect("its turn comes");
-            store.txns().commit(&txn);
+            store.txns().commit(&txn).expect("the log can be written");
             assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         }
     });
@@ -174,8 +174,8 @@ fn a_writer_that_gives_up_is_in_nobodys_way() {
         share(&later, LockWait::Wait).expect("the writer gave up");
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         assert_eq!(waits.join().expect("no panic"), 1205);
-        store.txns().commit(&later);
+        store.txns().commit(&later).expect("the log can be written");
     });
     store.txns().rollback(&writer);
-    store.txns().commit(&reader);
+    store.txns().commit(&reader).expect("the log can be written");
 }

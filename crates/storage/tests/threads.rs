@@ -49,7 +49,7 @@ fn scans_under_a_writer_storm_see_consistent_sums() {
     let txn = store.txns().begin();
     let rows: Vec<_> = (0..ROWS).map(|k| row(k, 100)).collect();
     let ids = Arc::new(insert(&table, &txn, &rows).expect("no duplicates"));
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     let stop = AtomicBool::new(false);
     let (committed, deadlocks) = (AtomicU64::new(0), AtomicU64::new(0));
     std::thread::scope(|s| {
@@ -75,7 +75,7 @@ fn scans_under_a_writer_storm_see_consistent_sums() {
                     };
                     match transfer() {
                         Ok(()) if rng.u8(..4) > 0 => {
-                            store.txns().commit(&txn);
+                            store.txns().commit(&txn).expect("the log can be written");
                             committed.fetch_add(1, Ordering::Relaxed);
                         }
                         Ok(()) => store.txns().rollback(&txn),
@@ -95,12 +95,12 @@ fn scans_under_a_writer_storm_see_consistent_sums() {
             while !stop2.load(Ordering::Relaxed) {
                 let txn = store2.txns().begin();
                 let new = insert(table2, &txn, &[row(k, 5), row(k + 1, -5)]).expect("new keys");
-                store2.txns().commit(&txn);
+                store2.txns().commit(&txn).expect("the log can be written");
                 let txn = store2.txns().begin();
                 for id in new {
                     assert!(table2.delete(&txn, id).expect("nobody else knows the row"));
                 }
-                store2.txns().commit(&txn);
+                store2.txns().commit(&txn).expect("the log can be written");
                 k += 2;
             }
         });
@@ -127,7 +127,7 @@ fn a_waiter_continues_with_the_newest_version() {
     let (store, table) = kvs(8, false);
     let txn = store.txns().begin();
     let id = insert(&table, &txn, &[row(1, 10)]).expect("first")[0];
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     let first = store.txns().begin();
     set(&table, &first, id, 20).expect("free");
     std::thread::scope(|s| {
@@ -136,10 +136,10 @@ fn a_waiter_continues_with_the_newest_version() {
             assert_eq!(table.lock_row(&second, id, LockWait::Wait), Ok(RowLock::Locked));
             let v = value(&table, id, &store.txns().current(&second));
             set(&table, &second, id, v + 1).expect("held");
-            store.txns().commit(&second);
+            store.txns().commit(&second).expect("the log can be written");
         });
         std::thread::sleep(Duration::from_millis(30));
-        store.txns().commit(&first);
+        store.txns().commit(&first).expect("the log can be written");
         waiter.join().expect("no panic");
     });
     assert_eq!(value(&table, id, &store.txns().snapshot()), 21);
@@ -150,7 +150,7 @@ fn a_cycle_of_waits_fails_one_of_them() {
     let (store, table) = kvs(8, false);
     let txn = store.txns().begin();
     let ids = insert(&table, &txn, &[row(1, 0), row(2, 0)]).expect("first");
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     let barrier = std::sync::Barrier::new(2);
     let run = |mine: u64, other: u64| {
         let txn = store.txns().begin();
@@ -159,7 +159,7 @@ fn a_cycle_of_waits_fails_one_of_them() {
         let result = set(&table, &txn, other, 2);
         match &result {
             Ok(_) => {
-                store.txns().commit(&txn);
+                store.txns().commit(&txn).expect("the log can be written");
             }
             Err(_) => store.txns().rollback(&txn),
         }
@@ -193,7 +193,7 @@ fn waits_time_out_and_can_be_interrupted() {
     txn.clear_interrupt();
     store.txns().rollback(&holder);
     insert(&table, &txn, &[row(1, 1)]).expect("the key is free again");
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     assert_eq!(scan(&table, &store.txns().snapshot()).len(), 1);
 }
 
@@ -229,7 +229,7 @@ fn unique_keys_are_unique_under_concurrency() {
                         match result {
                             Ok(()) => {
                                 inserted.fetch_add(part.len() as u64, Ordering::Relaxed);
-                                store.txns().commit(&txn);
+                                store.txns().commit(&txn).expect("the log can be written");
                             }
                             Err(e) => {
                                 assert!([1062, 1213].contains(&e.code().0), "{e}");
@@ -287,7 +287,7 @@ fn parallel_loads_share_dictionaries_and_leave_no_hash_entries() {
     });
     let nobody = store.txns().snapshot();
     assert!((0..table.leaf_count()).all(|n| table.scan_leaf(n, &[0], &nobody).is_none()));
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     assert_eq!(table.versioned_leaves(), table.leaf_count() as usize, "older snapshot");
     drop(nobody);
     store.txns().collect_garbage(usize::MAX);
@@ -354,7 +354,7 @@ fn ignored_duplicates_leave_the_first_in_the_input() {
                 });
             }
         });
-        store.txns().commit(&txn);
+        store.txns().commit(&txn).expect("the log can be written");
         store.txns().collect_garbage(usize::MAX);
         let rows = scan(&table, &store.txns().snapshot());
         assert_eq!(rows.len() as u64 + dropped.load(Ordering::Relaxed), 600);
@@ -378,7 +378,7 @@ fn short_runs_make_way_for_loads() {
     let (store, table) = kvs(64, false);
     let txn = store.txns().begin();
     insert(&table, &txn, &[row(0, 0), row(1_000_000, 0)]).expect("first");
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     let txn = store.txns().begin();
     let mut bulk = BulkAppender::new(&table, &txn);
     for k in 1..6400 {
@@ -386,7 +386,7 @@ fn short_runs_make_way_for_loads() {
         bulk.end_row().expect("no duplicates");
     }
     bulk.finish().expect("no duplicates");
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("the log can be written");
     assert_eq!(table.check(), Vec::<String>::new());
     // 6400 hash entries would take 60 KB at least.
     assert!(table.index_bytes() < 20_000, "{} bytes of index", table.index_bytes());

@@ -60,7 +60,7 @@ fn run_batch(store: &Store, table: &Arc<Table>, phase: Phase, keys: &Range<u64>,
         }
         Phase::Delete | Phase::Read => table.delete_by_key(&txn, batch)?,
     };
-    txns.commit(&txn);
+    txns.commit(&txn).expect("the log can be written");
     Ok(met)
 }
 

@@ -199,7 +199,7 @@ pub fn fill(local: &Local, table: &str, scale: f64, threads: usize) -> Result<u6
     });
     match counts {
         Ok(counts) => {
-            store.txns().commit(&txn);
+            store.txns().commit(&txn).expect("the log can be written");
             Ok(counts.iter().sum())
         }
         Err(e) => {

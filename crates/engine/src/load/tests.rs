@@ -132,7 +132,7 @@ fn load(store: &Store, table: &Arc<Table>, text: &[u8], o: Options) -> (Result<L
     let result = load.run(&mut &text[..]);
     match &result {
         Ok(_) => {
-            store.txns().commit(&txn);
+            store.txns().commit(&txn).expect("the log can be written");
         }
         Err(_) => store.txns().rollback(&txn),
     }

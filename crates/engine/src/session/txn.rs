@@ -162,12 +162,14 @@ impl Session {
 
     /// The transaction that the running statement locks rows in; opened if need be.
     pub(crate) fn locking(&mut self) -> Result<Arc<Txn>> {
+        self.db.store().txns().check_writable()?;
         if self.txn.is_none() {
             let explicit = !self.vars().hot().autocommit;
             let read_only = self.next_read_only();
             self.open_transaction(explicit, read_only);
         }
         let t = self.txn.as_ref().expect("opened above");
+        t.txn.read_current();
         t.txn.set_lock_wait_timeout(Duration::from_secs(self.vars().hot().innodb_lock_wait_timeout_s));
         Ok(t.txn.clone())
     }
@@ -226,7 +228,7 @@ impl Session {
         if let Some(t) = self.txn.take() {
             drop(t.snapshot);
             self.locks.owner.end();
-            self.db.store().txns().commit(&t.txn);
+            self.db.store().txns().commit(&t.txn)?;
             add(&self.db.status().handler_commit, 1);
         }
         Ok(())

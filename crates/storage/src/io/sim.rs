@@ -51,7 +51,7 @@ struct Disk {
     calls: u64,
     fault: Option<(u64, Fault)>,
     no_power: bool,
-    /// Counts power cycles: files and locks of an earlier one are dead.
+    /// Counts power cycles and restarts: files and locks of an earlier one are dead.
     cycle: u64,
 }
 
@@ -134,6 +134,14 @@ impl SimIo {
 
     pub fn has_power(&self) -> bool {
         !self.disk().no_power
+    }
+
+    /// The process dies and another one starts: nothing that the disk was given is lost, and all files are closed.
+    pub fn restart(&self) {
+        let mut disk = self.disk();
+        disk.locks.clear();
+        disk.fault = None;
+        disk.cycle += 1;
     }
 
     /// The power goes and comes back: what was not synced is lost in part, as `seed` decides.

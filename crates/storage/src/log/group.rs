@@ -1,27 +1,45 @@
-//! Group commit: the queue of those who wait for the log, and its leader.
+//! Group commit: the order of commits, who writes for whom, and when rows are let go.
 //!
 //! ```text
-//!   queue:  [ ts 7 | ts 8 | ts 9 ]  writer present           nobody leads
-//!           take all, take the writer ──▶ leader             newcomers queue up: [ ts 10 | ts 11 ]
-//!           write, sync, publish 7 8 9
-//!           give the writer back; wake ts 10: lead!
-//!           end 7 8 9, wake them
+//!   order      timestamp, commit_ts, place in the batch      under one latch, some 50 ns
+//!   let go     row locks end; current reads see the commit   ordered horizon
+//!   see through
+//!     nobody leads: take the writer and the batch ──▶ write, sync ──▶ publish      durable horizon
+//!     else: sleep on the batch's word until its leader has published it
+//!   answer
+//!
+//!   batch 7 [ts 7 8 9]   being written by its leader
+//!   batch 8 [ts 10 11]   gathers; one of those who wait for it leads when batch 7 is done
 //! ```
+//! Two horizons. `ordered`: the newest commit that has its place in the log. `published`: up to it everything is as
+//! durable as innodb_flush_log_at_trx_commit asks. A crash leaves a prefix of the order that ends between the two.
+//!
 //! Invariants
-//! 1. `order` is the one critical section of a commit: it gives the timestamp and the place in the queue, so the order
-//!    of timestamps, of frames and of publication is one.
-//! 2. Whoever has the writer leads. He takes all of the queue, so an entry is always in the queue or in the group of the
-//!    one leader.
-//! 3. A transaction is published only when its frame is as durable as the mode asks, and after all before it.
-//! 4. After a failed write or sync nothing is acknowledged or published any more: the process ends
-//!    ([`Redo::is_dead`] where the hook returns, as in tests).
+//! 1. `order` is the one critical section of a commit: it gives the timestamp, sets `commit_ts`, moves the ordered horizon
+//!    and gives the place in the batch. So the order of timestamps, of frames and of both horizons is one.
+//! 2. A commit is acknowledged only when `published` has reached it. A frame is durable only after all before it.
+//! 3. Rows are let go once their commit is ordered, before it is durable. Whoever changes them next commits behind it, so
+//!    is durable after it.
+//! 4. A snapshot of one who only reads is taken at `published`: it never shows what a crash may take back. A transaction
+//!    that changes or locks rows reads at `ordered`, so what it meets in current reads it also sees in plain ones; it is
+//!    not answered at its end, be that a commit, a rollback or an error, before `published` has reached all that it may
+//!    have seen ([`Redo::see_through`]). Answers within an open transaction are as good as the transaction itself.
+//! 5. Whoever has the writer leads; he takes the whole batch. So a batch is gathering, or its one leader's, or done.
+//! 6. After a failed write or sync nothing is ordered or published any more. What was ordered and is not published stays
+//!    so: snapshots go on to show exactly what was acknowledged, those who wait get error 1180, and later changes 1836.
+//!    Whether the unacknowledged ones are found after a restart depends on what reached the disk, as in any crash.
+//!
+//! Only who sleeps costs a system call: a session that commits alone writes and syncs for itself and wakes nobody.
+//!
+//! Sources: DeWitt et al., "Implementation Techniques for Main Memory Database Systems", SIGMOD 1984 (group commit and
+//! early lock release); Johnson et al., "Aether: A Scalable Approach to Logging", VLDB 2010.
 
 use super::frame::{Kind, SegmentHeader};
-use super::segment::{Body, Writer};
-use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Condvar, Mutex, Ordering, Rank};
+use super::segment::{Bodies, Body, Failure, Writer};
+use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Mutex, Ordering, Rank, WaitWord};
 use crate::txn::{Txn, TxnManager};
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::ops::Range;
 use std::time::Duration;
 use types::{Error, Result};
 
@@ -47,80 +65,122 @@ impl FlushMode {
     }
 }
 
-/// Called when the log cannot be written any more. It is to end the process.
-pub struct OnFatal(pub Box<dyn Fn(&Error) + Send + Sync>);
-
-impl Debug for OnFatal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("OnFatal")
-    }
-}
-
+/// What is wrong with the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Turn {
-    Wait,
-    Lead,
-    Done,
+pub enum Trouble {
+    /// The disk is full. Commits wait for room.
+    Full,
+    /// It cannot be written any more: from now on the store is only read.
+    Dead,
 }
 
-/// Where one who waits for the log sleeps.
+/// Called when the log is in trouble, to tell people.
+pub struct OnTrouble(pub Box<dyn Fn(Trouble, &Error) + Send + Sync>);
+
+impl Debug for OnTrouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OnTrouble")
+    }
+}
+
+/// Bodies up to this length are copied into the batch; longer ones are handed over.
+const COPIED_BYTES_MAX: usize = 32 << 10;
+/// More than this is written at once, even under mode 0.
+const BUFFER_BYTES_MAX: usize = 4 << 20;
+/// How often a full disk is tried again.
+const FULL_RETRY_EVERY: Duration = Duration::from_millis(100);
+
 #[derive(Debug)]
-struct Ticket {
-    turn: Mutex<Turn>,
-    wake: Condvar,
-}
-
-impl Ticket {
-    fn new() -> Arc<Ticket> {
-        Arc::new(Ticket { turn: Mutex::new(Rank::Ticket, Turn::Wait), wake: Condvar::new() })
-    }
-
-    /// Who is done stays so: the wish that he lead may come late, when a newcomer has led for him already.
-    fn give(&self, turn: Turn) {
-        let mut now = self.turn.lock();
-        if *now != Turn::Done {
-            *now = turn;
-            drop(now);
-            self.wake.notify_all();
-        }
-    }
-
-    /// True: lead. False: done.
-    fn wait(&self) -> bool {
-        let mut turn = self.turn.lock();
-        loop {
-            match *turn {
-                Turn::Done => return false,
-                Turn::Lead => {
-                    *turn = Turn::Wait;
-                    return true;
-                }
-                Turn::Wait => turn = self.wake.wait(turn, Duration::from_secs(1)),
-            }
-        }
-    }
+enum Piece {
+    Copied(Range<usize>),
+    Own(Vec<u8>),
 }
 
 #[derive(Debug)]
-struct Entry {
-    /// 0: none, it only waits for those before it.
+struct Frame {
     ts: u64,
-    txn: Option<Arc<Txn>>,
-    bodies: Vec<Body>,
+    kind: Kind,
+    crc: u32,
+    piece: Piece,
+}
+
+/// What is written together.
+#[derive(Debug, Default)]
+struct Batch {
+    frames: Vec<Frame>,
+    bytes: Vec<u8>,
+    own_bytes: usize,
+    /// The first and last timestamps in it that may not be published yet; 0: none.
+    first_ts: u64,
+    last_ts: u64,
     /// Whatever the mode.
     sync: bool,
     rotate: bool,
-    ticket: Arc<Ticket>,
+}
+
+impl Batch {
+    fn add(&mut self, ts: u64, body: Body) -> Option<Vec<u8>> {
+        let Body { kind, bytes, crc } = body;
+        if bytes.len() > COPIED_BYTES_MAX {
+            self.own_bytes += bytes.len();
+            self.frames.push(Frame { ts, kind, crc, piece: Piece::Own(bytes) });
+            return None;
+        }
+        let from = self.bytes.len();
+        self.bytes.extend_from_slice(&bytes);
+        self.frames.push(Frame { ts, kind, crc, piece: Piece::Copied(from..self.bytes.len()) });
+        Some(bytes)
+    }
+
+    fn len(&self) -> usize {
+        self.bytes.len() + self.own_bytes
+    }
+
+    fn has(&mut self, ts: u64) {
+        self.first_ts = if self.first_ts == 0 { ts } else { self.first_ts };
+        self.last_ts = ts;
+    }
+
+    /// Empty, with its memory.
+    fn clear(&mut self) {
+        self.frames.clear();
+        self.bytes.clear();
+        if self.bytes.capacity() > BUFFER_BYTES_MAX {
+            self.bytes = Vec::new();
+        }
+        *self =
+            Batch { frames: std::mem::take(&mut self.frames), bytes: std::mem::take(&mut self.bytes), ..Batch::default() };
+    }
 }
 
 #[derive(Debug)]
-struct Queue {
+struct Order {
     last_ts: u64,
-    entries: Vec<Entry>,
+    /// What gathers, and its number.
+    batch: Batch,
+    number: u64,
+    /// Memory for the next one.
+    spare: Batch,
     /// Absent while somebody leads.
     writer: Option<Box<Writer>>,
     /// The segment being written. Everything in segments before it is published.
     segment: SegmentHeader,
+}
+
+/// What one has to do to see that a batch becomes durable.
+#[derive(Debug)]
+#[must_use]
+pub(crate) enum Place {
+    Done,
+    Follow(u64),
+    Lead(Box<Lead>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Lead {
+    number: u64,
+    batch: Batch,
+    writer: Box<Writer>,
 }
 
 /// Counters for SHOW STATUS.
@@ -135,10 +195,19 @@ pub struct RedoCounters {
 /// The redo log of an open store.
 #[derive(Debug)]
 pub struct Redo {
-    queue: Mutex<Queue>,
+    order: Mutex<Order>,
+    /// Somebody has the writer. A hint: who is to lead looks under the latch.
+    is_led: AtomicBool,
+    /// Batches up to this one are done.
+    done: AtomicU64,
+    /// Batches from this one on never will be.
+    failed: AtomicU64,
+    /// By the parity of a batch's number. A late sleeper of the batch before last is woken by its own leader still.
+    words: [WaitWord; 2],
     mode: AtomicU8,
-    dead: AtomicBool,
-    on_fatal: OnFatal,
+    on_trouble: OnTrouble,
+    /// How long commits wait for room on a full disk.
+    full_wait: Duration,
     /// Where the log ends, and up to where it is on stable storage.
     lsn: AtomicU64,
     synced_lsn: AtomicU64,
@@ -147,17 +216,28 @@ pub struct Redo {
 
 impl Redo {
     /// `last_ts`: the newest timestamp given so far.
-    pub fn new(writer: Writer, last_ts: u64, mode: FlushMode, on_fatal: OnFatal) -> Redo {
+    pub fn new(writer: Writer, last_ts: u64, mode: FlushMode, on_trouble: OnTrouble, full_wait: Duration) -> Redo {
         Redo {
             mode: AtomicU8::new(mode as u8),
-            dead: AtomicBool::new(false),
-            on_fatal,
+            is_led: AtomicBool::new(false),
+            done: AtomicU64::new(0),
+            failed: AtomicU64::new(u64::MAX),
+            words: [WaitWord::new(), WaitWord::new()],
+            on_trouble,
+            full_wait,
             lsn: AtomicU64::new(writer.lsn()),
             synced_lsn: AtomicU64::new(writer.synced_lsn()),
             counters: RedoCounters::default(),
-            queue: Mutex::new(
+            order: Mutex::new(
                 Rank::Commit,
-                Queue { last_ts, entries: Vec::new(), segment: writer.segment(), writer: Some(Box::new(writer)) },
+                Order {
+                    last_ts,
+                    batch: Batch::default(),
+                    number: 1,
+                    spare: Batch::default(),
+                    segment: writer.segment(),
+                    writer: Some(Box::new(writer)),
+                },
             ),
         }
     }
@@ -172,13 +252,20 @@ impl Redo {
 
     /// The log cannot be written any more. Nothing that was not acknowledged before is or will be.
     pub fn is_dead(&self) -> bool {
-        self.dead.load(Ordering::Acquire)
+        self.failed.load(Ordering::Acquire) != u64::MAX
     }
 
-    /// Nothing can be made durable any more: ends the process.
+    /// Nothing can be made durable any more, from the batch that gathers on.
     pub(crate) fn die(&self, e: &Error) {
-        self.dead.store(true, Ordering::Release);
-        (self.on_fatal.0)(e);
+        let number = self.order.lock().number;
+        self.die_from(number, e);
+    }
+
+    fn die_from(&self, number: u64, e: &Error) {
+        if self.failed.fetch_min(number, Ordering::AcqRel) == u64::MAX {
+            (self.on_trouble.0)(Trouble::Dead, e);
+        }
+        self.words.iter().for_each(|w| w.signal(true));
     }
 
     /// Where the log ends.
@@ -190,122 +277,200 @@ impl Redo {
         self.synced_lsn.load(Ordering::Relaxed)
     }
 
-    /// Orders, logs and publishes `txn`, whose row images are in `bodies` (none if only volatile tables changed).
-    pub(crate) fn commit(&self, manager: &TxnManager, txn: &Arc<Txn>, bodies: Vec<Body>) -> u64 {
+    /// Gives `txn`, whose row images are in `bodies` (none if only volatile tables changed), its timestamp and its place
+    /// in the log. Its rows may be let go now; it is committed once [`Redo::see_through`] says so. An error: nothing
+    /// happened.
+    pub(crate) fn order(&self, manager: &TxnManager, txn: &Txn, bodies: Bodies) -> Result<(u64, Place)> {
+        let has_bytes = !bodies.is_empty();
+        let mut order = self.order.lock();
+        if self.is_dead() {
+            return Err(Error::read_only_mode());
+        }
+        order.last_ts += 1;
+        let ts = order.last_ts;
+        let emptied = bodies.into_iter().filter_map(|body| order.batch.add(ts, body)).last();
+        txn.set_commit_ts(ts);
+        manager.order_up_to(ts);
+        // What needs no wait is published in order too: only if everything before it is.
+        let waits = has_bytes && self.mode() != FlushMode::Lazy || !manager.publish_next(ts);
+        let place = if waits {
+            order.batch.has(ts);
+            self.place(&mut order)
+        } else if order.batch.len() > BUFFER_BYTES_MAX {
+            self.place(&mut order)
+        } else {
+            Place::Done
+        };
+        drop(order);
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
-        self.submit(manager, |ts, ticket| Entry {
-            ts,
-            txn: Some(txn.clone()),
-            bodies,
-            sync: false,
-            rotate: false,
-            ticket,
-        })
+        if let Some(bytes) = emptied {
+            Bodies::give_back(bytes);
+        }
+        Ok((ts, place))
+    }
+
+    /// The caller's place in the batch that gathers.
+    fn place(&self, order: &mut Order) -> Place {
+        let number = order.number;
+        let Some(writer) = order.writer.take() else { return Place::Follow(number) };
+        self.is_led.store(true, Ordering::SeqCst);
+        order.number += 1;
+        let spare = std::mem::take(&mut order.spare);
+        let batch = std::mem::replace(&mut order.batch, spare);
+        Place::Lead(Box::new(Lead { number, batch, writer }))
     }
 
     /// Logs changes of definitions; they are on stable storage when this returns.
     pub(crate) fn define(&self, manager: &TxnManager, bytes: Vec<u8>) -> Result<u64> {
-        let bodies = vec![Body::new(Kind::Definitions, bytes)];
-        let ts = self.submit(manager, |ts, ticket| Entry { ts, txn: None, bodies, sync: true, rotate: false, ticket });
-        self.check_alive().map(|()| ts)
+        let body = Body::new(Kind::Definitions, bytes);
+        let (ts, place) = {
+            let mut order = self.order.lock();
+            if self.is_dead() {
+                return Err(Error::read_only_mode());
+            }
+            order.last_ts += 1;
+            let ts = order.last_ts;
+            order.batch.add(ts, body);
+            manager.order_up_to(ts);
+            order.batch.has(ts);
+            order.batch.sync = true;
+            (ts, self.place(&mut order))
+        };
+        self.see_through(manager, place)?;
+        Ok(ts)
     }
 
-    /// Returns once everything committed before is on stable storage. `rotate`: and a new segment has begun; answers its
+    /// Returns once everything ordered before is on stable storage. `rotate`: and a new segment has begun; answers its
     /// header.
     pub(crate) fn flush(&self, manager: &TxnManager, rotate: bool) -> Result<SegmentHeader> {
-        self.submit(manager, |_, ticket| Entry { ts: 0, txn: None, bodies: Vec::new(), sync: true, rotate, ticket });
-        self.check_alive()?;
-        Ok(self.queue.lock().segment)
-    }
-
-    fn check_alive(&self) -> Result<()> {
-        if self.is_dead() { Err(Error::internal("the redo log cannot be written")) } else { Ok(()) }
-    }
-
-    fn submit(&self, manager: &TxnManager, entry: impl FnOnce(u64, Arc<Ticket>) -> Entry) -> u64 {
-        let ticket = Ticket::new();
-        let (ts, writer) = {
-            let mut queue = self.queue.lock();
-            let mut entry = entry(queue.last_ts + 1, ticket.clone());
-            // One that takes no timestamp has 0.
-            if entry.txn.is_some() || !entry.bodies.is_empty() {
-                queue.last_ts += 1;
-                entry.ts = queue.last_ts;
+        let place = {
+            let mut order = self.order.lock();
+            if self.is_dead() {
+                return Err(Error::read_only_mode());
             }
-            let ts = entry.ts;
-            queue.entries.push(entry);
-            (ts, queue.writer.take())
+            order.batch.sync = true;
+            order.batch.rotate |= rotate;
+            self.place(&mut order)
         };
-        match writer {
-            Some(writer) => self.lead(manager, writer),
-            None => {
-                while ticket.wait() {
-                    // Another newcomer may have taken the lead, and this entry with it.
-                    let writer = self.queue.lock().writer.take();
-                    if let Some(writer) = writer {
-                        self.lead(manager, writer);
-                    }
+        self.see_through(manager, place)?;
+        Ok(self.order.lock().segment)
+    }
+
+    /// Returns once all commits up to `ts`, which are ordered, are published.
+    pub(crate) fn wait_for(&self, manager: &TxnManager, ts: u64) -> Result<()> {
+        if manager.last_published() >= ts {
+            return Ok(());
+        }
+        let place = {
+            let mut order = self.order.lock();
+            if manager.last_published() >= ts {
+                Place::Done
+            } else if order.batch.first_ts != 0 && order.batch.first_ts <= ts {
+                self.place(&mut order)
+            } else {
+                // It is in the batch that is being written.
+                Place::Follow(order.number - 1)
+            }
+        };
+        self.see_through(manager, place)
+    }
+
+    /// Returns once the batch is as durable as the mode asks, and published. No latch may be held.
+    pub(crate) fn see_through(&self, manager: &TxnManager, place: Place) -> Result<()> {
+        match place {
+            Place::Done => Ok(()),
+            Place::Lead(lead) => {
+                let number = lead.number;
+                self.lead(manager, *lead);
+                self.outcome(number).expect("its batch is done or failed")
+            }
+            Place::Follow(number) => self.follow(manager, number),
+        }
+    }
+
+    fn outcome(&self, number: u64) -> Option<Result<()>> {
+        if self.done.load(Ordering::Acquire) >= number {
+            return Some(Ok(()));
+        }
+        let failed = self.failed.load(Ordering::Acquire) <= number;
+        failed.then(|| Err(Error::error_during_commit(5, "the redo log cannot be written")))
+    }
+
+    fn follow(&self, manager: &TxnManager, number: u64) -> Result<()> {
+        let word = &self.words[number as usize % 2];
+        loop {
+            let seen = word.count();
+            if let Some(outcome) = self.outcome(number) {
+                return outcome;
+            }
+            if !self.is_led.load(Ordering::SeqCst) {
+                let place = {
+                    let mut order = self.order.lock();
+                    if order.number == number { self.place(&mut order) } else { Place::Follow(number) }
+                };
+                if let Place::Lead(lead) = place {
+                    self.lead(manager, *lead);
+                    continue;
                 }
             }
+            word.wait(seen);
         }
-        ts
     }
 
-    /// One round: all that is in the queue. The caller's own entry is among it.
-    fn lead(&self, manager: &TxnManager, mut writer: Box<Writer>) {
+    /// Writes a batch and publishes it; then the next one may.
+    fn lead(&self, manager: &TxnManager, lead: Lead) {
         crate::sync::assert_no_latch_held();
-        let group = std::mem::take(&mut self.queue.lock().entries);
-        if !self.is_dead() {
-            match self.write(&mut writer, &group) {
-                Ok(()) => self.publish(manager, &group),
-                Err(e) => self.die(&e),
+        let Lead { number, mut batch, mut writer } = lead;
+        if self.failed.load(Ordering::Acquire) > number {
+            match self.write(&mut writer, &batch) {
+                Ok(()) => {
+                    manager.publish_up_to(batch.last_ts);
+                    self.done.store(number, Ordering::Release);
+                }
+                Err(e) => self.die_from(number, &e),
             }
         }
-        let next = {
-            let mut queue = self.queue.lock();
-            queue.segment = writer.segment();
-            queue.writer = Some(writer);
-            queue.entries.first().map(|e| e.ticket.clone())
-        };
+        batch.clear();
+        {
+            let mut order = self.order.lock();
+            order.segment = writer.segment();
+            order.writer = Some(writer);
+            order.spare = batch;
+            self.is_led.store(false, Ordering::SeqCst);
+        }
         // The next one leads, and the disk works, while those who are done are woken.
-        if let Some(ticket) = next {
-            ticket.give(Turn::Lead);
-        }
-        for entry in &group {
-            if let Some(txn) = &entry.txn {
-                txn.end(manager.waits());
-            }
-            entry.ticket.give(Turn::Done);
-        }
+        self.words[(number as usize + 1) % 2].signal(false);
+        self.words[number as usize % 2].signal(true);
     }
 
-    fn write(&self, writer: &mut Writer, group: &[Entry]) -> Result<()> {
+    fn write(&self, writer: &mut Writer, batch: &Batch) -> Result<()> {
         let before = writer.lsn();
-        let mut sync = false;
-        for entry in group {
-            if writer.is_full() {
+        let mut ts = 0;
+        for frame in &batch.frames {
+            if frame.ts != ts && writer.is_full() {
                 // A transaction's parts stay in one segment.
-                writer.rotate()?;
+                self.retried(writer, Writer::rotate)?;
             }
-            for body in &entry.bodies {
-                writer.add(entry.ts, body);
-                if writer.buffered() > BUFFER_BYTES_MAX {
-                    writer.write()?;
-                }
+            ts = frame.ts;
+            let bytes = match &frame.piece {
+                Piece::Copied(range) => &batch.bytes[range.clone()],
+                Piece::Own(bytes) => bytes,
+            };
+            writer.add(frame.ts, frame.kind, bytes, frame.crc);
+            if writer.buffered() > BUFFER_BYTES_MAX {
+                self.retried(writer, Writer::write)?;
             }
-            sync |= entry.sync;
         }
         let mode = self.mode();
         let grown = writer.lsn() - before;
-        let worth = grown > 0 && mode == FlushMode::Sync || sync;
-        if worth {
-            let synced = writer.sync()?;
+        if grown > 0 && mode == FlushMode::Sync || batch.sync {
+            let synced = self.retried(writer, Writer::sync)?;
             self.counters.syncs.fetch_add(synced as u64, Ordering::Relaxed);
         } else if mode == FlushMode::Write {
-            writer.write()?;
+            self.retried(writer, Writer::write)?;
         }
-        if group.iter().any(|e| e.rotate) {
-            writer.rotate()?;
+        if batch.rotate {
+            self.retried(writer, Writer::rotate)?;
         }
         self.counters.writes.fetch_add((grown > 0) as u64, Ordering::Relaxed);
         self.counters.bytes.fetch_add(grown, Ordering::Relaxed);
@@ -314,19 +479,26 @@ impl Redo {
         Ok(())
     }
 
-    fn publish(&self, manager: &TxnManager, group: &[Entry]) {
-        let mut last = 0;
-        for entry in group.iter().filter(|e| e.ts > 0) {
-            if let Some(txn) = &entry.txn {
-                txn.set_commit_ts(entry.ts);
+    /// While the disk is full, tries again for some time.
+    fn retried<T>(
+        &self,
+        writer: &mut Writer,
+        step: impl Fn(&mut Writer) -> std::result::Result<T, Failure>,
+    ) -> Result<T> {
+        let mut waited = Duration::ZERO;
+        loop {
+            let Failure { error, is_full } = match step(writer) {
+                Ok(done) => return Ok(done),
+                Err(failure) => failure,
+            };
+            if !is_full || waited >= self.full_wait {
+                return Err(error);
             }
-            last = entry.ts;
-        }
-        if last > 0 {
-            manager.publish_up_to(last);
+            if waited.is_zero() {
+                (self.on_trouble.0)(Trouble::Full, &error);
+            }
+            std::thread::sleep(FULL_RETRY_EVERY);
+            waited += FULL_RETRY_EVERY;
         }
     }
 }
-
-/// More than this is written at once, even under mode 0.
-const BUFFER_BYTES_MAX: usize = 4 << 20;

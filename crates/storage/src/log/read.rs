@@ -20,6 +20,8 @@ pub struct LogScan {
     pub segments: Vec<SegmentScan>,
     /// Where the log ends: whatever lies behind is not to be looked at again.
     pub end_lsn: u64,
+    /// Up to here the log is known to be on stable storage.
+    pub synced_lsn: u64,
     /// The next segment's number.
     pub next_segment: u64,
     /// Bytes that were cut off, and where.
@@ -29,6 +31,7 @@ pub struct LogScan {
 #[derive(Debug)]
 pub struct SegmentScan {
     pub path: PathBuf,
+    pub header: SegmentHeader,
     pub bytes: Vec<u8>,
     pub frames: Vec<FrameAt>,
 }
@@ -86,6 +89,7 @@ pub fn scan(io: &dyn Io, dir: &Path, start: LogStart) -> Result<LogScan> {
     if scan.end_lsn < proof {
         return Err(bad_end(&scan, dir, start.segment));
     }
+    scan.synced_lsn = proof;
     Ok(scan)
 }
 
@@ -96,6 +100,24 @@ fn bad_end(scan: &LogScan, dir: &Path, first: u64) -> types::Error {
         (None, Some(last)) => corrupt(&last.path, last.bytes.len() as u64, what),
         (None, None) => corrupt(&segment::path(dir, first), 0, what),
     }
+}
+
+impl LogScan {
+    /// What of the log may be in the system's memory only. A sync of the file would prove nothing if one has failed before.
+    pub fn unsettled(&self) -> Option<Unsettled> {
+        let last = self.segments.last()?;
+        let offset = |lsn: u64| lsn.saturating_sub(last.header.start_lsn) + SEGMENT_HEADER_BYTES;
+        let frames = offset(self.synced_lsn)..offset(self.end_lsn);
+        Some(Unsettled { path: last.path.clone(), header: last.header, frames })
+    }
+}
+
+/// A segment's header, and a range of the bytes of its file.
+#[derive(Debug)]
+pub struct Unsettled {
+    pub path: PathBuf,
+    pub header: SegmentHeader,
+    pub frames: Range<u64>,
 }
 
 /// The next segment says where the one before it ended.
@@ -145,5 +167,5 @@ fn read_segment(scan: &mut LogScan, path: PathBuf, bytes: Vec<u8>, header: Segme
         scan.end_lsn -= (part.body.len() + FRAME_HEADER_BYTES) as u64;
         scan.torn = Some((path.clone(), (part.body.start - FRAME_HEADER_BYTES) as u64, part.body.len() as u64));
     }
-    scan.segments.push(SegmentScan { path, bytes, frames });
+    scan.segments.push(SegmentScan { path, header, bytes, frames });
 }

@@ -2,12 +2,19 @@
 //!
 //! Segments are numbered without gaps; each is written once, from front to back, and removed when a checkpoint has all
 //! that it has. A writer belongs to whoever leads the group commit: it is moved, not latched.
+//!
+//! ```text
+//!   | header | frame | frame | frame | 0 0 0 0 0 0 ... |         a write of frames falls into zeros that lie there
+//!                                    offset            zeroed    already, so that a sync has no metadata to write
+//! ```
 
 use super::frame::{self, FRAME_HEADER_BYTES, Header, Kind, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::io::{File, Io, failed};
+use std::cell::Cell;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use types::Result;
+use types::{Error, Result};
 
 /// The file of segment `number`.
 pub fn path(dir: &Path, number: u64) -> PathBuf {
@@ -37,10 +44,24 @@ impl Body {
 const BODY_BYTES_MAX: usize = 16 << 20;
 
 /// A transaction's row images in the making.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Images {
     parts: Vec<Body>,
     last: Vec<u8>,
+}
+
+/// A longer buffer is not kept for the thread's next commit.
+const SPARE_BYTES_MAX: usize = 64 << 10;
+
+thread_local! {
+    /// The buffer of the thread's latest commit: the next one need not allocate.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+impl Default for Images {
+    fn default() -> Images {
+        Images { parts: Vec::new(), last: SPARE.take() }
+    }
 }
 
 impl Images {
@@ -57,13 +78,61 @@ impl Images {
     }
 
     /// The bodies of one commit; none if there are no images.
-    pub fn finish(mut self) -> Vec<Body> {
-        if !self.last.is_empty() || !self.parts.is_empty() {
-            self.parts.push(Body::new(Kind::Commit, self.last));
+    pub fn finish(self) -> Bodies {
+        if self.last.is_empty() && self.parts.is_empty() {
+            Bodies::give_back(self.last);
+            return Bodies::default();
         }
-        self.parts
+        Bodies { parts: self.parts, last: Some(Body::new(Kind::Commit, self.last)) }
     }
 }
+
+/// One commit's row images.
+#[derive(Debug, Default)]
+pub struct Bodies {
+    parts: Vec<Body>,
+    last: Option<Body>,
+}
+
+impl Bodies {
+    pub fn is_empty(&self) -> bool {
+        self.last.is_none()
+    }
+
+    pub fn into_iter(self) -> impl Iterator<Item = Body> {
+        self.parts.into_iter().chain(self.last)
+    }
+
+    /// The thread's next commit may have the buffer.
+    pub fn give_back(mut bytes: Vec<u8>) {
+        if bytes.capacity() <= SPARE_BYTES_MAX {
+            bytes.clear();
+            SPARE.set(bytes);
+        }
+    }
+}
+
+/// The log could not be written.
+#[derive(Debug)]
+pub struct Failure {
+    pub error: Error,
+    /// The disk has no room, and nothing is lost: the same may be tried again.
+    pub is_full: bool,
+}
+
+impl Failure {
+    fn new(what: &str, path: &Path, e: &io::Error) -> Failure {
+        let is_full = matches!(e.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        Failure { error: failed(what, path, e), is_full }
+    }
+
+    /// What was written before is lost, whatever the system says.
+    fn of_sync(path: &Path, e: &io::Error) -> Failure {
+        Failure { error: failed("sync", path, e), is_full: false }
+    }
+}
+
+type Step<T> = std::result::Result<T, Failure>;
 
 /// See the module head.
 #[derive(Debug)]
@@ -74,19 +143,27 @@ pub struct Writer {
     segment: SegmentHeader,
     path: PathBuf,
     file: Arc<dyn File>,
-    /// Bytes of the file so far.
+    /// Bytes of frames in the file so far, with its header.
     offset: u64,
+    /// Up to here the file has bytes.
+    zeroed: u64,
     /// Frames not yet written to the file.
     buffer: Vec<u8>,
     /// Up to here the log is on stable storage.
     synced_lsn: u64,
 }
 
+/// So many zeros are laid before a write that would lengthen the file.
+const ZEROS_BYTES: u64 = 512 << 10;
+/// Longer writes lengthen the file themselves: their syncs take long anyway.
+const ZEROS_FOR_BYTES_MAX: usize = 128 << 10;
+static ZEROS: [u8; ZEROS_BYTES as usize] = [0; ZEROS_BYTES as usize];
+
 impl Writer {
     /// Begins segment `number` at `start_lsn`; it is on disk when this returns.
     pub fn begin(io: &Arc<dyn Io>, dir: &Path, segment_bytes: u64, number: u64, start_lsn: u64) -> Result<Writer> {
         let segment = SegmentHeader { number, start_lsn };
-        let (path, file) = create(io, dir, segment)?;
+        let (path, file) = create(io, dir, segment).map_err(|f| f.error)?;
         Ok(Writer {
             io: io.clone(),
             dir: dir.into(),
@@ -95,6 +172,7 @@ impl Writer {
             path,
             file,
             offset: SEGMENT_HEADER_BYTES,
+            zeroed: SEGMENT_HEADER_BYTES,
             buffer: Vec::new(),
             synced_lsn: start_lsn,
         })
@@ -117,20 +195,25 @@ impl Writer {
         self.buffer.len()
     }
 
-    pub fn add(&mut self, ts: u64, body: &Body) {
-        let len = body.bytes.len() as u32;
-        let header = Header { kind: body.kind, len, ts, synced: self.synced_lsn };
-        self.buffer.reserve(FRAME_HEADER_BYTES + body.bytes.len());
-        frame::put(header, &body.bytes, body.crc, self.segment.number, &mut self.buffer);
+    /// `crc`: CRC32C of the body.
+    pub fn add(&mut self, ts: u64, kind: Kind, body: &[u8], crc: u32) {
+        let header = Header { kind, len: body.len() as u32, ts, synced: self.synced_lsn };
+        self.buffer.reserve(FRAME_HEADER_BYTES + body.len());
+        frame::put(header, body, crc, self.segment.number, &mut self.buffer);
     }
 
     /// Hands what was added to the system.
-    pub fn write(&mut self) -> Result<()> {
+    pub fn write(&mut self) -> Step<()> {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        self.file.write_at(&self.buffer, self.offset).map_err(|e| failed("write", &self.path, &e))?;
-        self.offset += self.buffer.len() as u64;
+        let end = self.offset + self.buffer.len() as u64;
+        if end > self.zeroed && self.buffer.len() <= ZEROS_FOR_BYTES_MAX {
+            self.lay_zeros(end)?;
+        }
+        self.file.write_at(&self.buffer, self.offset).map_err(|e| Failure::new("write", &self.path, &e))?;
+        self.offset = end;
+        self.zeroed = self.zeroed.max(end);
         self.buffer.clear();
         if self.buffer.capacity() > 4 << 20 {
             self.buffer = Vec::new();
@@ -138,13 +221,26 @@ impl Writer {
         Ok(())
     }
 
+    /// Lays zeros beyond `end`, as far as the segment is to go.
+    fn lay_zeros(&mut self, end: u64) -> Step<()> {
+        let to = (end + ZEROS_BYTES / 2).min(self.segment_bytes).max(end);
+        let count = (to - self.zeroed).min(ZEROS_BYTES) as usize;
+        match self.file.write_at(&ZEROS[..count], self.zeroed) {
+            Ok(()) => self.zeroed += count as u64,
+            // They are a help only.
+            Err(e) if Failure::new("write", &self.path, &e).is_full => {}
+            Err(e) => return Err(Failure::new("write", &self.path, &e)),
+        }
+        Ok(())
+    }
+
     /// Returns once all that was added is on stable storage. True: there was something to wait for.
-    pub fn sync(&mut self) -> Result<bool> {
+    pub fn sync(&mut self) -> Step<bool> {
         self.write()?;
         if self.synced_lsn == self.lsn() {
             return Ok(false);
         }
-        self.file.sync().map_err(|e| failed("sync", &self.path, &e))?;
+        self.file.sync().map_err(|e| Failure::of_sync(&self.path, &e))?;
         self.synced_lsn = self.lsn();
         Ok(true)
     }
@@ -155,21 +251,22 @@ impl Writer {
     }
 
     /// Begins the next segment. The present one is on stable storage before there is another.
-    pub fn rotate(&mut self) -> Result<()> {
+    pub fn rotate(&mut self) -> Step<()> {
         self.sync()?;
         let segment = SegmentHeader { number: self.segment.number + 1, start_lsn: self.lsn() };
         (self.path, self.file) = create(&self.io, &self.dir, segment)?;
         self.segment = segment;
         self.offset = SEGMENT_HEADER_BYTES;
+        self.zeroed = SEGMENT_HEADER_BYTES;
         Ok(())
     }
 }
 
-fn create(io: &Arc<dyn Io>, dir: &Path, segment: SegmentHeader) -> Result<(PathBuf, Arc<dyn File>)> {
+fn create(io: &Arc<dyn Io>, dir: &Path, segment: SegmentHeader) -> Step<(PathBuf, Arc<dyn File>)> {
     let path = path(dir, segment.number);
-    let file = io.create(&path).map_err(|e| failed("create", &path, &e))?;
-    file.write_at(&segment.to_bytes(), 0).map_err(|e| failed("write", &path, &e))?;
-    file.sync().map_err(|e| failed("sync", &path, &e))?;
-    io.sync_dir(dir).map_err(|e| failed("sync", dir, &e))?;
+    let file = io.create(&path).map_err(|e| Failure::new("create", &path, &e))?;
+    file.write_at(&segment.to_bytes(), 0).map_err(|e| Failure::new("write", &path, &e))?;
+    file.sync().map_err(|e| Failure::of_sync(&path, &e))?;
+    io.sync_dir(dir).map_err(|e| Failure::of_sync(dir, &e))?;
     Ok((path, file))
 }
