@@ -74,8 +74,10 @@ pub enum Trouble {
     Dead,
 }
 
+type Tell = dyn Fn(Trouble, &Error) + Send + Sync;
+
 /// Called when the log is in trouble, to tell people.
-pub struct OnTrouble(pub Box<dyn Fn(Trouble, &Error) + Send + Sync>);
+pub struct OnTrouble(pub Box<Tell>);
 
 impl Debug for OnTrouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
