@@ -96,7 +96,11 @@ mod imp {
                 let mut count = self.0.lock();
                 *count = count.wrapping_add(1);
                 drop(count);
-                if all { self.1.notify_all() } else { self.1.notify_one() };
+                if all {
+                    self.1.notify_all()
+                } else {
+                    self.1.notify_one()
+                };
             }
         }
     }
@@ -147,7 +151,11 @@ mod imp {
             let mut count = lock(&self.0);
             *count = count.wrapping_add(1);
             drop(count);
-            if all { self.1.notify_all() } else { self.1.notify_one() };
+            if all {
+                self.1.notify_all()
+            } else {
+                self.1.notify_one()
+            };
         }
     }
 }

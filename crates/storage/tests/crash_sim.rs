@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use storage::io::{Fault, Io, SimIo};
 use storage::{
-    BulkAppender, DefinitionChange, DurableOptions, FlushMode, Object, ObjectKey, ObjectKind, OnTrouble, StorageOptions,
-    Store, Table, Trouble, Txn,
+    BulkAppender, DefinitionChange, DurableOptions, FlushMode, Object, ObjectKey, ObjectKind, OnTrouble,
+    StorageOptions, Store, Table, Trouble, Txn,
 };
 use types::{Collation, SqlType, Value};
 

@@ -88,8 +88,7 @@ fn crash(seed: u64, mode: FlushMode) -> i64 {
         }
     };
     std::thread::scope(|s| {
-        let writers: Vec<_> =
-            (0..WRITERS).map(|n| s.spawn(move || work(&|round| n > 0 || round % 3 > 0))).collect();
+        let writers: Vec<_> = (0..WRITERS).map(|n| s.spawn(move || work(&|round| n > 0 || round % 3 > 0))).collect();
         let reader = s.spawn(|| {
             let mut last = 0;
             while !stop.load(Ordering::Relaxed) {

@@ -337,7 +337,11 @@ fn indexes_come_and_go_while_others_write() {
                 let new = chunk(&table, 1, &[Value::Int(v + 1_000_000)]);
                 table.update(&txn, ids[0], &[1], &[&new], 0).expect("it is ours");
             }
-            if k % 5 == 0 { store.txns().rollback(&txn) } else { _ = store.txns().commit(&txn).expect("the log can be written") }
+            if k % 5 == 0 {
+                store.txns().rollback(&txn)
+            } else {
+                _ = store.txns().commit(&txn).expect("the log can be written")
+            }
         }
     };
     write(1, 1500, false);

@@ -150,8 +150,11 @@ impl Batch {
         if self.bytes.capacity() > BUFFER_BYTES_MAX {
             self.bytes = Vec::new();
         }
-        *self =
-            Batch { frames: std::mem::take(&mut self.frames), bytes: std::mem::take(&mut self.bytes), ..Batch::default() };
+        *self = Batch {
+            frames: std::mem::take(&mut self.frames),
+            bytes: std::mem::take(&mut self.bytes),
+            ..Batch::default()
+        };
     }
 }
 
