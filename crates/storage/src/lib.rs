@@ -75,6 +75,7 @@ pub mod sync;
 mod table;
 mod txn;
 mod undo;
+mod visit;
 mod waits;
 mod write;
 
@@ -101,6 +102,7 @@ pub use store::{StorageOptions, Store};
 pub use stream::TableStream;
 pub use table::Table;
 pub use txn::{ACTIVE, Change, LockWait, Savepoint, Snapshot, Txn, TxnManager, Versioned};
+pub use visit::IntRange;
 pub use waits::{
     Deadlock, DeadlockMember, DeadlockReport, LockId, OwnerId, RowLockName, Sleeper, WaitGraph, WaitInfo, Waiting,
     Wanted,

@@ -7,6 +7,7 @@
 use super::change::{PointDelete, PointUpdate};
 use super::insert::PointInsert;
 use super::point::PointSelect;
+use super::range::RangeSelect;
 use super::{Body, CachedPlan, PlanEnv, QueryPlan};
 use crate::mdl::Object;
 use crate::query::has_locking;
@@ -116,6 +117,25 @@ impl Session {
             let table = point.table.clone();
             return Ok(Some((Body::Point(point), vec![table])));
         }
+        let range = RangeSelect::of(&logical);
+        let general = self.build_general(logical, query, params)?;
+        Ok(match (range, general) {
+            (Some(range), general) => {
+                let table = range.table.clone();
+                Some((Body::Range(range, general.map(|(plan, _)| Box::new(plan))), vec![table]))
+            }
+            (None, general) => general.map(|(plan, tables)| (Body::Query(plan), tables)),
+        })
+    }
+
+    /// A plan for the executor, if it may be kept.
+    fn build_general(
+        &self,
+        logical: LogicalQuery,
+        query: &Query,
+        params: &[(Value, SqlType)],
+    ) -> Result<Option<(QueryPlan, Vec<Arc<TableDef>>)>> {
+        let info = self.info();
         let Some(tables) = plain_tables(&logical) else { return Ok(None) };
         if !params_are_plain(&logical, false) {
             return Ok(None);
@@ -129,7 +149,7 @@ impl Session {
         plan.estimated_rows_read = valued.estimated_rows_read;
         let rows = |t: &Arc<TableDef>| (t.id, self.db().store().table(t.id).map_or(0, |t| t.row_count()));
         let sizes = tables.iter().map(rows).collect();
-        Ok(Some((Body::Query(QueryPlan { plan, shape, tables: sizes }), tables)))
+        Ok(Some((QueryPlan { plan, shape, tables: sizes }, tables)))
     }
 }
 

@@ -11,7 +11,7 @@
 //! beforehand; one that does not fit as it is (an error, a warning, an adjustment) is left to the ordinary way, and so is a
 //! result that does not fit.
 
-use super::key::{Source, UniqueKey};
+use super::key::{Source, UniqueKey, integer_at, integer_of};
 use crate::dml::{Converter, now, same};
 use crate::session::Session;
 use catalog::{DefaultValue, TableDef, TableEngine};
@@ -216,7 +216,7 @@ impl PointUpdate {
             Operand::Given(_) => Some(given),
             Operand::Column(c) => {
                 let (chunk, at) = row(*c);
-                chunk.is_valid(at).then(|| integer(chunk, at)).map_or(Some(None), |v| v.map(Some))
+                chunk.is_valid(at).then(|| integer_at(chunk, at)).map_or(Some(None), |v| v.map(Some))
             }
         };
         let c = &self.table.columns[column];
@@ -288,16 +288,7 @@ fn is_in_reference(session: &Session, table: &TableDef, column: usize) -> bool {
 fn given(operand: &Operand, params: &[(Value, SqlType)]) -> Option<Option<i128>> {
     let Operand::Given(source) = operand else { return Some(None) };
     match source.value(params)? {
-        Value::Int(v) => Some(Some((*v).into())),
-        Value::UInt(v) => Some(Some((*v).into())),
         Value::Null => Some(None),
-        _ => None,
-    }
-}
-
-fn integer(chunk: &Chunk, at: usize) -> Option<i128> {
-    match &chunk.values {
-        vector::Values::U64(v) => Some(v[at].into()),
-        values => values.int_at(at).map(i128::from),
+        value => integer_of(value).map(Some),
     }
 }

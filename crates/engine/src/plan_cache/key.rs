@@ -145,6 +145,23 @@ fn source_of(
     })
 }
 
+/// An integer value.
+pub(crate) fn integer_of(value: &Value) -> Option<i128> {
+    match value {
+        Value::Int(v) => Some((*v).into()),
+        Value::UInt(v) => Some((*v).into()),
+        _ => None,
+    }
+}
+
+/// The integer at a position that is not NULL.
+pub(crate) fn integer_at(chunk: &Chunk, at: usize) -> Option<i128> {
+    match &chunk.values {
+        vector::Values::U64(v) => Some(v[at].into()),
+        values => values.int_at(at).map(i128::from),
+    }
+}
+
 /// Key parts as the storage takes them.
 pub(crate) fn with_refs<R>(key: &[Chunk], f: impl FnOnce(&[&Chunk]) -> R) -> R {
     match key {

@@ -8,9 +8,10 @@
 //! - [`store`]: the plans of all sessions, by normalized text and settings; bounded.
 //! - [`build`]: whether a statement's plan may be kept, and the making of it.
 //! - [`point`]: the flat plan of a SELECT by unique key: no executor, no batch.
+//! - [`range`]: the flat plan of a SELECT of a few rows by unique key.
 //! - [`change`], [`insert`]: the flat plans of UPDATE and DELETE by unique key, and of INSERT of constants.
 //! - [`key`]: unique keys that a statement gives.
-//! - [`run`], [`run_change`]: the session's side.
+//! - [`run`], [`run_change`], [`run_range`]: the session's side.
 //!
 //! Invariants
 //! 1. A plan is used only while the catalog's version, the settings it may depend on, the schema and the parameters' types
@@ -25,8 +26,10 @@ mod change;
 mod insert;
 mod key;
 mod point;
+mod range;
 mod run;
 mod run_change;
+mod run_range;
 mod store;
 
 use crate::dml::{DeletePlan, UpdatePlan};
@@ -36,6 +39,7 @@ use change::{PointDelete, PointUpdate};
 use insert::PointInsert;
 use plan::Plan;
 use point::PointSelect;
+use range::RangeSelect;
 use std::sync::Arc;
 use std::time::Instant;
 use types::SqlType;
@@ -73,6 +77,8 @@ pub(crate) enum Body {
     None,
     Point(PointSelect),
     Query(QueryPlan),
+    /// What is too much for it is left to the executor, by a plan if there is one.
+    Range(RangeSelect, Option<Box<QueryPlan>>),
     /// The flat plan, and what does what that cannot do for some values.
     Update(Option<PointUpdate>, Option<Box<UpdatePlan>>),
     Delete(Option<PointDelete>, Option<Box<DeletePlan>>),

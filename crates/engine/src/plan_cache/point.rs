@@ -4,8 +4,7 @@
 //!   values ─ into the key's types ─▶ Table::with_row ─▶ the row's columns, from the leaf into the sink
 //! ```
 //! Made of a bound query of exactly this shape, with one value for every part of a unique key, or a list of integers for
-//! a key of one part. Anything beyond (other conditions, expressions, TIMESTAMPs, which have to be moved to the session's
-//! time zone) is left to the executor.
+//! a key of one part. Anything beyond (other conditions, expressions) is left to the executor.
 
 use super::key::{Fit, KeyChunks, Source, UniqueKey, fit, key_columns};
 use crate::query::meta;
@@ -80,9 +79,6 @@ impl PointSelect {
                 },
             })
             .collect::<Option<_>>()?;
-        if output.iter().any(|&c| matches!(table.columns[c].ty, SqlType::Timestamp { .. })) {
-            return None;
-        }
         let shape = Arc::new(ResultShape::new(meta::columns(query)));
         let keys = match UniqueKey::of(table, predicates, &position) {
             Some(key) => Keys::One(key),

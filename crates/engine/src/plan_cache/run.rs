@@ -2,8 +2,10 @@
 
 use super::key::with_refs;
 use super::point::{PointKeys, PointSelect};
+use super::range::Bounds;
 use super::{Body, CachedPlan, Lookup, QueryPlan};
 use crate::prepared::Prepared;
+use crate::query::timestamps::RowToLocal;
 use crate::session::Session;
 use crate::sink::ResultSink;
 use crate::status::add;
@@ -30,6 +32,7 @@ impl CachedPlan {
                 // what stood against a plan may be gone, such as a table that was nearly empty
                 Body::None => self.made.elapsed() < RETRY_AFTER,
                 Body::Query(query) => query.sizes_hold(session),
+                Body::Range(_, query) => query.as_ref().is_none_or(|q| q.sizes_hold(session)),
                 Body::Point(_) | Body::Update(..) | Body::Delete(..) | Body::Insert(_) => true,
             }
     }
@@ -188,6 +191,16 @@ impl Session {
                 };
                 Some(self.end_known_statement(result))
             }
+            Body::Range(range, general) => {
+                let bounds = range.bounds(params);
+                if !matches!(bounds, Bounds::Unsuited)
+                    && let Some(result) = self.run_flat(plan, |s| s.run_range(range, &bounds, sink))
+                {
+                    return Some(result);
+                }
+                let general = general.as_ref()?;
+                self.run_with_params(plan, params, |s| s.run_query_plan(general, sink))
+            }
             Body::Query(query) => self.run_with_params(plan, params, |s| s.run_query_plan(query, sink)),
             Body::Update(flat, general) => {
                 if let Some(flat) = flat
@@ -226,11 +239,12 @@ impl Session {
         sink.shared_columns(&point.shape)?;
         let mut rows = 0;
         let mut lookups = 0;
+        let mut local = RowToLocal::new(&point.shape, self);
         let index = point.index();
         let mut find = |key: &[vector::Chunk], sink: &mut dyn ResultSink| -> Result<()> {
             lookups += 1;
             let found = with_refs(key, |key| {
-                table.with_row(index, key, &snapshot, |at| sink.row_at(&point.shape, &|i| at(point.columns[i])))
+                table.with_row(index, key, &snapshot, |at| local.send(sink, &point.shape, &|i| at(point.columns[i])))
             });
             match found {
                 None => Ok(()),

@@ -1,10 +1,10 @@
 //! TIMESTAMP columns on their way to the client: from UTC to local time.
 
 use crate::session::Session;
-use crate::sink::ColumnMeta;
+use crate::sink::{ColumnMeta, ResultShape, ResultSink, RowAt};
 use std::borrow::Cow;
 use types::temporal::LocalConverter;
-use types::{SqlType, Timestamp};
+use types::{Result, SqlType, Timestamp};
 use vector::{Batch, Chunk, Values, Vector};
 
 /// Converts the TIMESTAMP columns of batches to DATETIME.
@@ -33,5 +33,38 @@ impl ToLocal {
             out.columns[c] = if constant { Vector::Const(converted) } else { Vector::Flat(converted) };
         }
         Cow::Owned(out)
+    }
+}
+
+/// Sends rows where they lie, but for their TIMESTAMP columns.
+pub(crate) struct RowToLocal {
+    local: ToLocal,
+    /// Of the row that is being sent, one a TIMESTAMP column.
+    converted: Vec<Chunk>,
+}
+
+impl RowToLocal {
+    pub fn new(shape: &ResultShape, session: &Session) -> RowToLocal {
+        RowToLocal { local: ToLocal::new(&shape.columns, session), converted: Vec::new() }
+    }
+
+    /// See [`ResultSink::row_at`].
+    pub fn send(&mut self, sink: &mut dyn ResultSink, shape: &ResultShape, at: RowAt<'_, '_>) -> Result<()> {
+        let Some(converter) = &mut self.local.converter else { return sink.row_at(shape, at) };
+        self.converted.clear();
+        for &c in &self.local.columns {
+            let (chunk, position) = at(c);
+            let mut one = chunk.gather(&[position as u16]);
+            one.widen_to(shape.columns[c].data_ty.phys());
+            if let Values::I64(values) = &mut one.values {
+                values.iter_mut().for_each(|v| *v = converter.to_datetime(Timestamp(*v)).0);
+            }
+            self.converted.push(Chunk::new(one.values, one.validity));
+        }
+        let (columns, converted) = (&self.local.columns, &self.converted);
+        sink.row_at(shape, &|i| match columns.iter().position(|c| *c == i) {
+            Some(n) => (&converted[n], 0),
+            None => at(i),
+        })
     }
 }

@@ -529,6 +529,18 @@ impl UniqueIndex {
         self.hashed.load(Ordering::Relaxed)
     }
 
+    /// See [`Runs::each_between`].
+    pub(crate) fn each_in_runs(
+        &self,
+        rows: Rows<'_>,
+        low: &RunKey,
+        high: &RunKey,
+        passed: &mut dyn FnMut(u64, usize),
+        visit: impl FnMut(&Leaf, usize),
+    ) {
+        self.runs.each_between(&self.spec, rows.heap, low, high, passed, visit);
+    }
+
     /// How many of the leaf's first slots are in its run.
     pub fn run_rows(&self, rows: Rows<'_>, leaf_no: u64) -> usize {
         self.runs.rows_in(&self.spec, rows.heap, leaf_no)

@@ -184,6 +184,39 @@ impl Runs {
         }
     }
 
+    /// Calls `visit` with the leaf and slot of each row in a run, dead ones included, whose key lies between two, both
+    /// included, in order and under the leaf's read latch; `passed` with each leaf and the length of its run before.
+    pub fn each_between(
+        &self,
+        spec: &KeySpec,
+        heap: &Heap,
+        low: &RunKey,
+        high: &RunKey,
+        passed: &mut dyn FnMut(u64, usize),
+        mut visit: impl FnMut(&Leaf, usize),
+    ) {
+        let runs = self.0.read();
+        let first = runs.partition_point(|r| r.min <= *low).saturating_sub(1);
+        for run in runs[first..].iter().take_while(|r| r.min <= *high) {
+            let Some(slot) = heap.slot(run.leaf_no) else { continue };
+            let state = slot.read();
+            let Some(leaf) = state.leaf() else { continue };
+            let rows = (run.rows.load(Memory::Acquire) as usize).min(leaf.rows());
+            passed(run.leaf_no, rows);
+            let (mut from, mut to) = (0, rows);
+            while from < to {
+                let mid = (from + to) / 2;
+                if key_at(spec, leaf, mid).is_some_and(|k| k < *low) { from = mid + 1 } else { to = mid }
+            }
+            for slot in from..rows {
+                if key_at(spec, leaf, slot).is_none_or(|k| k > *high) {
+                    return;
+                }
+                visit(leaf, slot);
+            }
+        }
+    }
+
     /// Adds the row at `slot`, the last of the table's tail leaf, to the leaf's run, or begins one with it. False if it
     /// does not fit there. The tail latch is held.
     pub fn extend(&self, spec: &KeySpec, heap: &Heap, leaf_no: u64, slot: usize, key: &RunKey) -> bool {
