@@ -178,8 +178,11 @@ impl Session {
         let result = executor::execute(plan, &ctx, out);
         let status = self.db().status();
         add(&status.innodb_rows_read, progress.rows_read.load(Ordering::Relaxed));
-        let by_index = progress.index_entries.load(Ordering::Relaxed);
-        add(&status.handler_read_next, by_index);
+        add(&status.handler_read_first, progress.index_first.load(Ordering::Relaxed));
+        add(&status.handler_read_last, progress.index_last.load(Ordering::Relaxed));
+        add(&status.handler_read_next, progress.index_entries.load(Ordering::Relaxed));
+        add(&status.handler_read_prev, progress.index_entries_back.load(Ordering::Relaxed));
+        let by_index = progress.index_rows.load(Ordering::Relaxed);
         add(&status.handler_read_rnd_next, progress.rows_read.load(Ordering::Relaxed).saturating_sub(by_index));
         add(&status.leaves_read, progress.leaves_read.load(Ordering::Relaxed));
         add(&status.leaves_skipped, progress.leaves_skipped.load(Ordering::Relaxed));

@@ -42,6 +42,11 @@ pub trait TableReader: Send + Sync {
         None
     }
 
+    /// Makes the index ready to be read, which may take long: `go_on` is asked meanwhile, and its error ends it.
+    fn prepare_index(&self, _index: usize, _go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+        Ok(())
+    }
+
     /// A walk through a stretch, which [`TableReader::index_span`] has made.
     fn index_cursor(&self, _index: usize, _span: &KeySpan, _reverse: bool) -> Result<Box<dyn IndexCursor + '_>> {
         Err(Error::internal("a walk through an index without order"))
@@ -163,8 +168,14 @@ pub struct Progress {
     pub leaves_skipped: AtomicU64,
     pub leaves_total: AtomicU64,
     pub key_lookups: AtomicU64,
-    /// Entries walked over in indexes.
+    /// Rows among those read that were found by an index.
+    pub index_rows: AtomicU64,
+    /// Entries walked over in indexes, in their order and against it.
     pub index_entries: AtomicU64,
+    pub index_entries_back: AtomicU64,
+    /// Walks that began at an index's first entry, and at its last.
+    pub index_first: AtomicU64,
+    pub index_last: AtomicU64,
     pub spilled_bytes: AtomicU64,
 }
 
@@ -177,7 +188,11 @@ impl Progress {
             &self.leaves_skipped,
             &self.leaves_total,
             &self.key_lookups,
+            &self.index_rows,
             &self.index_entries,
+            &self.index_entries_back,
+            &self.index_first,
+            &self.index_last,
             &self.spilled_bytes,
         ] {
             counter.store(0, Relaxed);

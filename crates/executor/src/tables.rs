@@ -234,6 +234,10 @@ impl TableReader for StoreReader<'_> {
         Some(KeySpan { low, high })
     }
 
+    fn prepare_index(&self, index: usize, go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+        self.table.build_index_while(index, go_on)
+    }
+
     fn index_cursor(&self, index: usize, span: &KeySpan, reverse: bool) -> Result<Box<dyn IndexCursor + '_>> {
         let cursor = self.table.index_cursor(index, &range(span), reverse).ok_or_else(no_order)?;
         Ok(Box::new(StoreCursor(cursor)))

@@ -1,5 +1,6 @@
 //! Checking a table against its own invariants, as CHECK TABLE and the tests do.
 
+use crate::index::ordered::GoOn;
 use crate::leaf::Leaf;
 use crate::table::Table;
 use types::Result;
@@ -12,7 +13,7 @@ impl Table {
     }
 
     /// Like [`Table::check`]; asks `go_on` at every leaf, and ends with the error that it answers.
-    pub fn check_while(&self, go_on: &dyn Fn() -> Result<()>) -> Result<Vec<String>> {
+    pub fn check_while(&self, go_on: GoOn<'_>) -> Result<Vec<String>> {
         let mut faults = Vec::new();
         let snapshot = self.txns().snapshot();
         let mut live = 0;

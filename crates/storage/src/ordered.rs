@@ -8,7 +8,7 @@
 use crate::index::btree::{Entries, Tree};
 use crate::index::cursor::{Candidates, IndexCursor, KeyRange, merge};
 use crate::index::encode::KeyEncoder;
-use crate::index::ordered::{KeyedRow, OrderedIndex, State};
+use crate::index::ordered::{GoOn, KeyedRow, OrderedIndex, State};
 use crate::index::set::IndexSet;
 use crate::leaf::Leaf;
 use crate::sync::{AtomicU64, Ordering};
@@ -177,31 +177,49 @@ impl Table {
 
     /// Builds the ordered form of the index if it does not exist, and brings in what loads left out.
     pub fn build_index(&self, index: usize) {
+        self.build_index_while(index, &|| Ok(())).expect("nobody ends it");
+    }
+
+    /// Like [`Table::build_index`]; `go_on` is asked at every leaf, and while another thread builds: its error ends the
+    /// work. Who means to read by the index calls this first, because reading builds it without asking.
+    pub fn build_index_while(&self, index: usize, go_on: GoOn<'_>) -> Result<()> {
         let set = self.indexes();
-        if let Some(Some(ordered)) = set.ordered.get(index) {
-            self.make_live(&set, index, ordered);
+        match set.ordered.get(index) {
+            Some(Some(ordered)) => self.make_live_while(&set, index, ordered, go_on),
+            _ => Ok(()),
         }
     }
 
-    pub(crate) fn make_live(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex) {
+    fn make_live(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex) {
+        self.make_live_while(set, index, ordered, &|| Ok(())).expect("nobody ends it");
+    }
+
+    pub(crate) fn make_live_while(
+        &self,
+        set: &IndexSet,
+        index: usize,
+        ordered: &OrderedIndex,
+        go_on: GoOn<'_>,
+    ) -> Result<()> {
         if ordered.state() == State::Live && !ordered.has_pending() {
-            return;
+            return Ok(());
         }
-        let _building = ordered.building.lock();
+        let _building = ordered.take_build(go_on)?;
         if ordered.state() != State::Live {
-            self.build(set, index, ordered);
+            self.build(set, index, ordered, go_on)?;
         }
-        self.catch_up(set, index, ordered);
+        self.catch_up(set, index, ordered, go_on)
     }
 
-    fn build(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex) {
+    fn build(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex, go_on: GoOn<'_>) -> Result<()> {
         ordered.begin_build();
         self.indexes.change(|_| {});
         let leaf_count = self.leaf_count();
         let next_leaf = AtomicU64::new(0);
-        let work = || {
+        let work = || -> Result<(Entries, Vec<KeyedRow>)> {
             let (mut entries, mut orphans) = (Entries::new(ordered.encoder.width()), Vec::new());
             loop {
+                go_on()?;
                 let leaf_no = next_leaf.fetch_add(1, Ordering::Relaxed);
                 if leaf_no >= leaf_count {
                     break;
@@ -211,9 +229,10 @@ impl Table {
                 self.leaf_entries(set, index, ordered, leaf_no, &mut |k, r| entries.push(k, r), &mut orphans);
             }
             entries.sort();
-            (entries, orphans)
+            Ok((entries, orphans))
         };
-        let parts = self.with_build_threads(&work);
+        let parts: Result<Vec<_>> = self.with_build_threads(&work).into_iter().collect();
+        let parts = parts.inspect_err(|_| ordered.abandon_build())?;
         let mut entries = Vec::with_capacity(parts.len());
         for (of_thread, orphans) in parts {
             entries.push(of_thread);
@@ -229,6 +248,7 @@ impl Table {
                 self.reconcile(ordered, key, *row_id);
             }
         }
+        Ok(())
     }
 
     /// Runs `work` in as many threads as a pass over the table is worth.
@@ -245,20 +265,22 @@ impl Table {
     }
 
     /// Brings in the leaves that loads attached since.
-    fn catch_up(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex) {
-        let Some(tree) = ordered.tree() else { return };
+    fn catch_up(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex, go_on: GoOn<'_>) -> Result<()> {
+        let Some(tree) = ordered.tree() else { return Ok(()) };
         let pending = ordered.pending();
         let (mut entries, mut orphans): (Vec<KeyedRow>, _) = (Vec::new(), Vec::new());
         for &leaf_no in &pending {
+            go_on()?;
             let _keys = self.slot(leaf_no).lock_keys();
             entries.clear();
             let mut push = |key: &[u8], row_id| entries.push((key.to_vec(), row_id));
             self.leaf_entries(set, index, ordered, leaf_no, &mut push, &mut orphans);
             entries.sort_unstable();
             entries.iter().for_each(|(key, row_id)| _ = tree.insert(key, *row_id));
+            ordered.add_orphans(std::mem::take(&mut orphans));
+            ordered.pending_done(1);
         }
-        ordered.add_orphans(orphans);
-        ordered.pending_done(pending.len());
+        Ok(())
     }
 
     /// Makes the entry exist just if a version of the row has the key.
@@ -342,11 +364,11 @@ impl Table {
     }
 
     /// Compares live ordered indexes with the heap, both ways.
-    pub(crate) fn check_ordered(&self, go_on: &dyn Fn() -> Result<()>, faults: &mut Vec<String>) -> Result<()> {
+    pub(crate) fn check_ordered(&self, go_on: GoOn<'_>, faults: &mut Vec<String>) -> Result<()> {
         let set = self.indexes();
         for (i, ordered) in set.ordered.iter().enumerate() {
             let Some(ordered) = ordered.as_ref().filter(|o| o.state() == State::Live) else { continue };
-            self.make_live(&set, i, ordered);
+            self.make_live_while(&set, i, ordered, go_on)?;
             let name = &set.def.indexes[i].name;
             let Some(tree) = ordered.tree() else { continue };
             let mut wanted: Vec<KeyedRow> = Vec::new();

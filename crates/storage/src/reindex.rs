@@ -11,7 +11,7 @@
 
 use crate::index::UniqueIndex;
 use crate::index::key::{Key, KeySpec};
-use crate::index::ordered::OrderedIndex;
+use crate::index::ordered::{GoOn, OrderedIndex};
 use crate::leaf::Leaf;
 use crate::sync::{AtomicU64, Ordering};
 use crate::table::Table;
@@ -70,33 +70,41 @@ impl Table {
 impl Reindex {
     /// Builds the new indexes while others read and write the table.
     pub fn build(&self) {
+        self.build_while(&|| Ok(())).expect("nobody ends it");
+    }
+
+    /// Like [`Reindex::build`]; `go_on` is asked at every leaf, and its error ends the work.
+    pub fn build_while(&self, go_on: GoOn<'_>) -> Result<()> {
         let (table, set) = (&self.table, self.table.indexes());
         for (_, index) in &self.ordered {
             let at = set.ordered.iter().position(|o| o.as_ref().is_some_and(|o| Arc::ptr_eq(o, index)));
-            table.make_live(&set, at.expect("it joined the set"), index);
+            table.make_live_while(&set, at.expect("it joined the set"), index, go_on)?;
         }
         for (_, index) in &self.unique {
             let at = set.unique.iter().position(|u| Arc::ptr_eq(u, index)).expect("it joined the set");
-            self.build_unique(at, index);
+            self.build_unique(at, index, go_on)?;
         }
+        Ok(())
     }
 
-    fn build_unique(&self, at: usize, index: &UniqueIndex) {
+    fn build_unique(&self, at: usize, index: &UniqueIndex, go_on: GoOn<'_>) -> Result<()> {
         let table = &self.table;
         let txn = table.txns().begin();
         let leaf_count = table.leaf_count();
         let next_leaf = AtomicU64::new(0);
-        table.with_build_threads(&|| {
+        let done = table.with_build_threads(&|| {
             loop {
+                go_on()?;
                 let leaf_no = next_leaf.fetch_add(1, Ordering::Relaxed);
                 if leaf_no >= leaf_count {
-                    break;
+                    return Ok(());
                 }
                 table.enter_leaf_in(at, index, leaf_no, &txn);
             }
         });
         // It changed nothing.
         table.txns().rollback(&txn);
+        done.into_iter().collect()
     }
 
     /// Puts the new definition in place. No transaction may have changes of the table in flight, and nobody may begin to

@@ -397,3 +397,62 @@ fn indexes_come_and_go_while_others_write() {
     store.txns().commit(&txn).expect("the log can be written");
     assert_eq!(table.check(), Vec::<String>::new());
 }
+
+#[test]
+fn a_build_that_is_stopped_leaves_a_cold_index_and_waiting_for_one_can_be_stopped() {
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+    let (store, table) = table(8);
+    let stopped = || types::Error::query_interrupted();
+    let txn = store.txns().begin();
+    for k in 0..400 {
+        insert(&table, &txn, &[row_values(k)]).expect("no duplicates");
+    }
+    store.txns().commit(&txn);
+    // At any leaf, while a writer goes on.
+    let next = AtomicU32::new(400);
+    for at in [0, 1, 7, 30, 49] {
+        let asked = AtomicU32::new(0);
+        let go_on = || {
+            let k = next.fetch_add(1, Ordering::Relaxed);
+            let txn = store.txns().begin();
+            insert(&table, &txn, &[row_values(k as i64)]).expect("no duplicates");
+            store.txns().commit(&txn);
+            if asked.fetch_add(1, Ordering::Relaxed) == at { Err(stopped()) } else { Ok(()) }
+        };
+        let e = table.build_index_while(2, &go_on).expect_err("it was stopped");
+        assert_eq!(e.message(), stopped().message());
+        assert_eq!(table.check(), Vec::<String>::new());
+    }
+    // One builds, another one waits for it and gives up; the first goes on undisturbed.
+    let (building, done) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let builder = scope.spawn(|| {
+            table.build_index_while(2, &|| {
+                building.store(true, Ordering::Release);
+                while !done.load(Ordering::Acquire) {
+                    std::thread::yield_now();
+                }
+                Ok(())
+            })
+        });
+        while !building.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        let gave_up = table.build_index_while(2, &|| Err(stopped()));
+        // Another index is nobody's business but its own.
+        let other = table.build_index_while(3, &|| Ok(()));
+        done.store(true, Ordering::Release);
+        assert!(gave_up.is_err() && other.is_ok());
+        builder.join().expect("no panic").expect("nobody stopped it");
+    });
+    assert_eq!(table.check(), Vec::<String>::new());
+    let snapshot = store.txns().snapshot();
+    for index in [2, 3] {
+        let wanted = scanned(&table, index, &snapshot);
+        assert_eq!(walked(&table, index, &KeyRange::ALL, false, 100, &snapshot), wanted);
+    }
+}
+
+fn row_values(k: i64) -> Vec<Value> {
+    vec![Value::Int(k), Value::Int(k * 7 % 31), Value::str(&format!("s{}", k % 13))]
+}

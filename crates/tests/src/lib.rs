@@ -3,10 +3,12 @@
 //! - [`ours`]: a database in this process that answers in text.
 //! - [`oracle`]: a private MariaDB that answers in the same form.
 //! - [`golden`]: SQL files with expected answers.
+//! - [`history`]: a checker of isolation levels.
 //! - [`generator`]: random tables and queries from a seed.
 
 pub mod generator;
 pub mod golden;
+pub mod history;
 pub mod oracle;
 pub mod ours;
 

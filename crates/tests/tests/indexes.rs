@@ -394,3 +394,38 @@ fn snapshots_see_the_same_through_indexes() {
     }
     assert!(found * 3 > compared, "only {found} of {compared} queries found rows");
 }
+
+/// What Handler_read_first, _key, _last, _next, _prev and _rnd_next went up by.
+fn handler_reads(ours: &mut Ours, sql: &str) -> Vec<u64> {
+    let read = |ours: &mut Ours| -> Vec<u64> {
+        let rows = ours.run("SHOW GLOBAL STATUS LIKE 'Handler\\_read\\_%'").expect("counters");
+        let names: Vec<String> = rows.iter().map(|r| r[0].clone().unwrap_or_default()).collect();
+        let wanted = ["first", "key", "last", "next", "prev", "rnd", "rnd_next"].map(|n| format!("Handler_read_{n}"));
+        assert_eq!(names, wanted);
+        rows.iter().map(|r| r[1].as_deref().unwrap_or_default().parse().expect("a number")).collect()
+    };
+    let before = read(ours);
+    ours.run(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    let after = read(ours);
+    before.iter().zip(&after).map(|(b, a)| a - b).collect()
+}
+
+#[test]
+fn handler_counters_tell_how_rows_were_read() {
+    let mut ours = Ours::open(&configs()[0]);
+    ours.run("CREATE DATABASE d; USE d; SET cte_max_recursion_depth = 10000").expect("a database");
+    ours.run("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, KEY (a))").expect("a table");
+    let fill = "INSERT INTO t WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 2000)
+        SELECT n * 7919 % 2003, n, n FROM s";
+    ours.run(fill).expect("rows");
+    // What the status statements themselves read are rows of the server's own.
+    let mut check = |sql: &str, wanted: [u64; 7]| assert_eq!(handler_reads(&mut ours, sql), wanted, "{sql}");
+    check("SELECT b FROM t FORCE INDEX (a) WHERE a BETWEEN 11 AND 20", [0, 1, 0, 10, 0, 0, 0]);
+    check("SELECT b FROM t FORCE INDEX (a) WHERE a BETWEEN 11 AND 20 ORDER BY a DESC", [0, 1, 0, 0, 10, 0, 0]);
+    check("SELECT b FROM t FORCE INDEX (a) WHERE a < 6 ORDER BY a DESC", [0, 1, 0, 0, 5, 0, 0]);
+    check("SELECT b FROM t FORCE INDEX (a) WHERE a IN (3, 4, 9)", [0, 3, 0, 3, 0, 0, 0]);
+    check("SELECT a FROM t FORCE INDEX (a) ORDER BY a LIMIT 3", [1, 0, 0, 3, 0, 0, 0]);
+    check("SELECT a FROM t FORCE INDEX (a) ORDER BY a DESC LIMIT 3", [0, 0, 1, 0, 3, 0, 0]);
+    check("SELECT b FROM t WHERE id = 5", [0, 1, 0, 0, 0, 0, 0]);
+    check("SELECT SUM(b + 1) FROM t", [0, 0, 0, 0, 0, 0, 2000]);
+}

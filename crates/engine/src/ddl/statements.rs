@@ -23,17 +23,6 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         use Statement::*;
-        let altered = match statement {
-            AlterTable(a) => Some(&a.name),
-            CreateIndex(c) => Some(&c.table),
-            DropIndex(d) => Some(&d.table),
-            _ => None,
-        };
-        if let Some(name) = altered
-            && self.resolve_name(name).is_ok_and(|(s, n)| self.temporary().get(&s, &n).is_some())
-        {
-            return Err(Error::not_supported("ALTER of a temporary table"));
-        }
         let affected = match statement {
             CreateDatabase(c) => self.create_database(c)?,
             AlterDatabase(a) => self.alter_database(a)?,

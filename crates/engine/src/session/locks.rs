@@ -296,6 +296,7 @@ impl Session {
                     _ => None,
                 });
                 match renamed {
+                    true if self.permanent([&a.name]).is_empty() => Ok(()),
                     true => self.lock_names_for_ddl(to.chain([&a.name])),
                     false => self.lock_for_alter(&a.name, lock),
                 }

@@ -30,6 +30,14 @@ impl Session {
         self.temporary.0.push(def);
     }
 
+    /// Puts an altered definition in place of the one of that name.
+    pub(crate) fn replace_temporary(&mut self, old: &TableDef, new: Arc<TableDef>) {
+        let is_it = |t: &&mut Arc<TableDef>| t.schema == old.schema && t.name == old.name;
+        if let Some(t) = self.temporary.0.iter_mut().find(is_it) {
+            *t = new;
+        }
+    }
+
     /// False: there is none of the name.
     pub(crate) fn drop_temporary(&mut self, schema: &str, name: &str) -> bool {
         let Some(i) = self.temporary.0.iter().position(|t| *t.schema == *schema && *t.name == *name) else {

@@ -82,6 +82,9 @@ pub fn run_index_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         project,
         with_row_id: *with_row_id,
     };
+    if !stage.single {
+        stage.reader.prepare_index(*index, &|| run.ctx.check_killed())?;
+    }
     run_node(run, input, &Down::stage(node.id, &stage, down))
 }
 
@@ -138,6 +141,7 @@ impl JoinLocal<'_> {
     fn pairs(&mut self, input: &Batch, positions: &[u16], mut fetched: Batch, matched: &mut Bitmap) -> Result<Flow> {
         let s = self.stage;
         s.run.ctx.progress.rows_read.fetch_add(fetched.count() as u64, Relaxed);
+        s.run.ctx.progress.index_rows.fetch_add(fetched.count() as u64, Relaxed);
         s.filter.apply(&mut fetched, &s.run.eval())?;
         if fetched.count() == 0 {
             return Ok(Flow::More);

@@ -18,7 +18,7 @@ use catalog::KeyBounds;
 use plan::IndexRange;
 use plan::access::resolve;
 use plan::physical::{PlanNode, PlanOp};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use types::{Error, Result, Value};
 use vector::{BATCH_ROWS_MAX, Batch};
@@ -49,7 +49,11 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
     if bounds.is_empty() {
         return Ok(());
     }
-    run.ctx.progress.key_lookups.fetch_add(bounds.len() as u64, Relaxed);
+    let progress = run.ctx.progress;
+    let from_end = bounds.iter().filter(|b| if *reverse { &b.high } else { &b.low }.values.is_empty()).count() as u64;
+    let ends = if *reverse { &progress.index_last } else { &progress.index_first };
+    ends.fetch_add(from_end, Relaxed);
+    progress.key_lookups.fetch_add(bounds.len() as u64 - from_end, Relaxed);
     let reader = run.ctx.tables.open(table)?;
     let by_leaves = |leaves, order| {
         let what = Reading { table, columns, project, sideways: &[], with_row_id: *with_row_id, leaves, order };
@@ -73,7 +77,11 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         && (spans.len() == 1 || found.leaves.len() as u64 * ROWS_PER_LEAF_MIN <= entries)
         && (found.is_all || !ordered)
     {
+        let before = progress.rows_read.load(Relaxed);
         by_leaves(Some(found.leaves.clone()), ordered.then_some(*reverse))?;
+        let rows = progress.rows_read.load(Relaxed).saturating_sub(before);
+        progress.index_rows.fetch_add(rows, Relaxed);
+        entries_walked(run, *reverse).fetch_add(rows, Relaxed);
         if found.is_all || down.is_done() {
             return Ok(());
         }
@@ -99,6 +107,7 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
     if spans.len() > 1 && !*reverse && scanned.is_empty() && spans.iter().all(is_key) {
         keys = spans.drain(..).map(|s| s.low.prefix).collect();
     }
+    reader.prepare_index(*index, &|| run.ctx.check_killed())?;
     let walk = Walk {
         spans: spans.into_iter(),
         cursor: None,
@@ -122,6 +131,11 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         walk: Mutex::new(walk),
     };
     run_pipeline(run, node.id, &source, down)
+}
+
+/// What counts entries walked over in this direction.
+fn entries_walked<'a>(run: &Run<'a>, reverse: bool) -> &'a AtomicU64 {
+    if reverse { &run.ctx.progress.index_entries_back } else { &run.ctx.progress.index_entries }
 }
 
 /// The stretches that can hold anything, their values computed.
@@ -276,9 +290,10 @@ impl Pull for IndexScanPull<'_, '_> {
             if !s.scanned.is_empty() {
                 self.leave_out_scanned();
             }
-            s.run.ctx.progress.index_entries.fetch_add(self.candidates.len() as u64, Relaxed);
+            entries_walked(&s.run, s.reverse).fetch_add(self.candidates.len() as u64, Relaxed);
             let mut batch = s.reader.fetch_candidates(s.index, &self.candidates, s.columns, s.with_row_id)?;
             s.run.ctx.progress.rows_read.fetch_add(batch.count() as u64, Relaxed);
+            s.run.ctx.progress.index_rows.fetch_add(batch.count() as u64, Relaxed);
             s.filter.apply(&mut batch, &s.run.eval())?;
             if batch.count() == 0 {
                 continue;

@@ -49,6 +49,7 @@ pub fn run_lookup<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Res
             batch.columns.push(Vector::flat(Chunk::new(Values::U64(part.to_vec()), None)));
         }
         run.ctx.progress.rows_read.fetch_add(batch.count() as u64, Ordering::Relaxed);
+        run.ctx.progress.index_rows.fetch_add(batch.count() as u64, Ordering::Relaxed);
         filter.apply(&mut batch, &ctx)?;
         let row_id = if *with_row_id { batch.columns.last().cloned() } else { None };
         batch.columns = project.iter().map(|&p| batch.columns[p].clone()).chain(row_id).collect();

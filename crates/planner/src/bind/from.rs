@@ -170,7 +170,7 @@ impl<'a> Bind<'a, '_, '_> {
             alias: alias.into(),
             columns: (0..table.columns.len()).map(|i| (first + i as ColumnId, i)).collect(),
             is_virtual: table.engine == TableEngine::Virtual,
-            hints: index_hints(&table, alias, hints)?,
+            hints: self.index_hints(&table, alias, hints)?,
             row_id,
             table: table.clone(),
         };
@@ -426,31 +426,40 @@ fn has_lateral(t: &ast::TableRef) -> bool {
     }
 }
 
-/// Resolves names of indexes: 1176.
-fn index_hints(table: &TableDef, alias: &str, hints: &[ast::IndexHint]) -> Result<Vec<IndexHint>> {
-    let mut out = vec![];
-    for h in hints {
-        let mut indexes = vec![];
-        for name in &h.indexes {
-            let idx = table
-                .indexes
-                .iter()
-                .position(|i| same_name(&i.name, name))
-                .ok_or_else(|| Error::key_does_not_exist(&**name, alias))?;
-            indexes.push(idx);
+impl Bind<'_, '_, '_> {
+    /// The hints with positions of indexes; 1176 for one that is not there, or invisible.
+    fn index_hints(&self, table: &TableDef, alias: &str, hints: &[ast::IndexHint]) -> Result<Vec<IndexHint>> {
+        let mut out = vec![];
+        for h in hints {
+            let mut indexes = vec![];
+            for name in &h.indexes {
+                let idx = table
+                    .indexes
+                    .iter()
+                    .position(|i| same_name(&i.name, name) && (!i.invisible || self.sees_invisible()))
+                    .ok_or_else(|| Error::key_does_not_exist(&**name, alias))?;
+                indexes.push(idx);
+            }
+            let kind = match h.kind {
+                ast::IndexHintKind::Use => IndexHintKind::Use,
+                ast::IndexHintKind::Force => IndexHintKind::Force,
+                ast::IndexHintKind::Ignore => IndexHintKind::Ignore,
+            };
+            let scope = match h.scope {
+                ast::IndexHintScope::All => IndexHintScope::All,
+                ast::IndexHintScope::Join => IndexHintScope::Join,
+                ast::IndexHintScope::OrderBy => IndexHintScope::OrderBy,
+                ast::IndexHintScope::GroupBy => IndexHintScope::GroupBy,
+            };
+            out.push(IndexHint { kind, scope, indexes });
         }
-        let kind = match h.kind {
-            ast::IndexHintKind::Use => IndexHintKind::Use,
-            ast::IndexHintKind::Force => IndexHintKind::Force,
-            ast::IndexHintKind::Ignore => IndexHintKind::Ignore,
-        };
-        let scope = match h.scope {
-            ast::IndexHintScope::All => IndexHintScope::All,
-            ast::IndexHintScope::Join => IndexHintScope::Join,
-            ast::IndexHintScope::OrderBy => IndexHintScope::OrderBy,
-            ast::IndexHintScope::GroupBy => IndexHintScope::GroupBy,
-        };
-        out.push(IndexHint { kind, scope, indexes });
+        Ok(out)
     }
-    Ok(out)
+
+    /// Whether optimizer_switch lets statements use invisible indexes.
+    fn sees_invisible(&self) -> bool {
+        let switch = self.shared.variables.get("optimizer_switch", None);
+        let on = |v: &[u8]| v.windows(24).any(|w| w == b"use_invisible_indexes=on");
+        switch.is_ok_and(|(v, _)| v.as_bytes().is_some_and(on))
+    }
 }

@@ -6,7 +6,8 @@
 //!   no tree, nobody maintains it      writers note keys in a log       writers change the tree
 //! ```
 //! An index that nobody reads in order costs nothing: neither loads nor inserts maintain it, and after a start there is
-//! nothing to rebuild. Its first use builds the tree from the heap with several threads.
+//! nothing to rebuild. Its first use builds the tree from the heap with several threads. A build can be stopped on its way:
+//! then the index is cold again.
 //!
 //! Invariants
 //! 1. In a live index there is an entry (key, row id) for every version that some transaction may see or a rollback
@@ -22,13 +23,31 @@
 
 use super::btree::Tree;
 use super::encode::KeyEncoder;
-use crate::sync::{AtomicU8, AtomicUsize, Mutex, Ordering, Rank};
+use crate::sync::{AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use catalog::{IndexAlgorithm, IndexDef, IndexKind, TableDef, TableEngine};
 use std::sync::OnceLock;
-use types::PhysType;
+use std::time::Duration;
+use types::{PhysType, Result};
 
 /// A key as bytes, and a row that has, had or will have it.
 pub type KeyedRow = (Vec<u8>, u64);
+
+/// Asked now and then by work that may take long: an error ends it.
+pub type GoOn<'a> = &'a (dyn Fn() -> Result<()> + Sync);
+
+/// How long who waits for a build goes without asking whether to go on.
+const BUILD_WAIT: Duration = Duration::from_millis(20);
+
+/// The right to build; others wait until it is dropped.
+#[derive(Debug)]
+pub struct Building<'a>(&'a OrderedIndex);
+
+impl Drop for Building<'_> {
+    fn drop(&mut self) {
+        *self.0.building.lock() = false;
+        self.0.built.notify_all();
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -51,8 +70,9 @@ pub struct OrderedIndex {
     pending: Mutex<Vec<u64>>,
     /// Of these and of those just being brought in.
     pending_count: AtomicUsize,
-    /// Held by who builds or brings in pending leaves.
-    pub building: Mutex<()>,
+    /// Somebody builds, or brings in pending leaves.
+    building: Mutex<bool>,
+    built: Condvar,
     /// Entries made for versions whose end the index will not be told of: see [`OrderedIndex::add_orphans`].
     orphans: Mutex<Vec<KeyedRow>>,
 }
@@ -85,7 +105,8 @@ impl OrderedIndex {
             log: Mutex::new(Rank::IndexLog, Vec::new()),
             pending: Mutex::new(Rank::IndexLog, Vec::new()),
             pending_count: AtomicUsize::new(0),
-            building: Mutex::new(Rank::IndexBuild, ()),
+            building: Mutex::new(Rank::IndexBuild, false),
+            built: Condvar::new(),
             orphans: Mutex::new(Rank::IndexLog, Vec::new()),
         })
     }
@@ -107,6 +128,31 @@ impl OrderedIndex {
     /// The tree, once it is complete.
     pub fn tree(&self) -> Option<&Tree> {
         self.tree.get()
+    }
+
+    /// Waits until nobody else builds. `go_on` is asked from time to time; its error ends the wait.
+    pub fn take_build(&self, go_on: GoOn<'_>) -> Result<Building<'_>> {
+        loop {
+            {
+                let mut busy = self.building.lock();
+                if !*busy {
+                    *busy = true;
+                    return Ok(Building(self));
+                }
+                drop(self.built.wait(busy, BUILD_WAIT));
+            }
+            go_on()?;
+        }
+    }
+
+    /// A build ends before its time: nobody maintains the index any more. Leaves that loads brought meanwhile stay
+    /// pending, which does no harm to the next build.
+    pub fn abandon_build(&self) {
+        let mut log = self.log.lock();
+        self.state.store(State::Cold as u8, Ordering::Release);
+        log.clear();
+        drop(log);
+        self.orphans.lock().clear();
     }
 
     pub fn begin_build(&self) {

@@ -67,7 +67,7 @@ impl Session {
     fn change_table(&mut self, name: &ast::ObjectName, specs: &[AlterSpec]) -> Result<u64> {
         let old = self.base_table(name)?;
         self.check_user_schema(&old.schema)?;
-        if old.engine == TableEngine::Virtual || old.temporary {
+        if old.engine == TableEngine::Virtual {
             return Err(Error::not_supported("ALTER TABLE of this kind of table"));
         }
         let mut edit = Edit::of(body_of(&old)?, &old);
@@ -108,10 +108,19 @@ impl Session {
         if to.0 == old.schema && to.1 == old.name {
             return Ok(None);
         }
-        match catalog::CatalogReader::relation(self.db().catalog(), &to.0, &to.1) {
-            Some(_) => Err(Error::table_exists(&to.1)),
-            None => Ok(Some(to)),
+        let taken = match old.temporary {
+            true => self.temporary().get(&to.0, &to.1).is_some(),
+            false => catalog::CatalogReader::relation(self.db().catalog(), &to.0, &to.1).is_some(),
+        };
+        if taken { Err(Error::table_exists(&to.1)) } else { Ok(Some(to)) }
+    }
+
+    /// A temporary table is nobody else's: it needs no locks.
+    fn lock_altered(&self, table: &TableDef, mode: Mode) -> Result<()> {
+        if table.temporary {
+            return Ok(());
         }
+        self.lock_for_ddl(&[(table.schema.clone(), table.name.clone())], mode)
     }
 
     /// The definition that the edited tree describes, under the old id, and what AUTO_INCREMENT = says.
@@ -139,8 +148,9 @@ impl Session {
         let new = Arc::new(new);
         let table = self.db().store().expect_table(old)?;
         let reindex = table.reindex(new.clone(), kept);
-        reindex.build();
-        self.lock_for_ddl(&[(old.schema.clone(), old.name.clone())], Mode::Exclusive)?;
+        let process = self.process().clone();
+        reindex.build_while(&|| process.check_killed())?;
+        self.lock_altered(old, Mode::Exclusive)?;
         let forbidden: Vec<usize> =
             (0..new.columns.len()).filter(|&c| old.columns[c].nullable && !new.columns[c].nullable).collect();
         if !forbidden.is_empty() && table.has_nulls_in(&forbidden) {
@@ -159,8 +169,7 @@ impl Session {
         edit: &Edit,
         rename_to: Option<&QualifiedName>,
     ) -> Result<(Arc<TableDef>, u64)> {
-        let name = [(old.schema.clone(), old.name.clone())];
-        self.lock_for_ddl(&name, Mode::SharedReadOnly)?;
+        self.lock_altered(old, Mode::SharedReadOnly)?;
         new.id = self.db().catalog().new_table_id();
         let new = Arc::new(new);
         let from = self.db().store().expect_table(old)?;
@@ -168,7 +177,7 @@ impl Session {
         to.set_auto_increment(from.auto_increment());
         let filled = self
             .copy_rows(old, &new, edit)
-            .and_then(|rows| self.lock_for_ddl(&name, Mode::Exclusive).map(|()| rows))
+            .and_then(|rows| self.lock_altered(old, Mode::Exclusive).map(|()| rows))
             .and_then(|rows| self.publish_altered(old, new.clone(), rename_to).map(|()| rows));
         let gone = if filled.is_ok() { old.id } else { new.id };
         self.db().store().drop_table(gone);
@@ -202,6 +211,14 @@ impl Session {
 
     /// All definitions that ALTER TABLE changes go through here; the table is locked exclusively.
     fn publish_altered(&mut self, old: &TableDef, new: Arc<TableDef>, rename_to: Option<&QualifiedName>) -> Result<()> {
+        if old.temporary {
+            let new = match rename_to {
+                Some((schema, name)) => Arc::new(constraints::renamed(&new, schema, name)),
+                None => new,
+            };
+            self.replace_temporary(old, new);
+            return Ok(());
+        }
         self.db().catalog().write(|schemas| {
             let mut next = schemas.clone();
             let schema = next.get_mut(&old.schema).ok_or_else(|| Error::bad_db(&old.schema))?;
