@@ -407,7 +407,7 @@ fn a_build_that_is_stopped_leaves_a_cold_index_and_waiting_for_one_can_be_stoppe
     for k in 0..400 {
         insert(&table, &txn, &[row_values(k)]).expect("no duplicates");
     }
-    store.txns().commit(&txn);
+    store.txns().commit(&txn).expect("no log to fail");
     // At any leaf, while a writer goes on.
     let next = AtomicU32::new(400);
     for at in [0, 1, 7, 30, 49] {
@@ -416,7 +416,7 @@ fn a_build_that_is_stopped_leaves_a_cold_index_and_waiting_for_one_can_be_stoppe
             let k = next.fetch_add(1, Ordering::Relaxed);
             let txn = store.txns().begin();
             insert(&table, &txn, &[row_values(k as i64)]).expect("no duplicates");
-            store.txns().commit(&txn);
+            store.txns().commit(&txn).expect("no log to fail");
             if asked.fetch_add(1, Ordering::Relaxed) == at { Err(stopped()) } else { Ok(()) }
         };
         let e = table.build_index_while(2, &go_on).expect_err("it was stopped");

@@ -210,7 +210,8 @@ fn elements(
             }
             let later = history.transactions[w].appends().filter(|(k, _)| *k == key).map(|(_, e)| e).last();
             if w != i && later != Some(last) {
-                faults.push(format!("G1b: transaction {i} read {last} of transaction {w}, which appended {later:?} too"));
+                faults
+                    .push(format!("G1b: transaction {i} read {last} of transaction {w}, which appended {later:?} too"));
             }
         }
     }
@@ -400,7 +401,8 @@ mod tests {
     #[test]
     fn each_anomaly_is_seen_at_its_level() {
         use Level::*;
-        let serial = history(&[(&[a(1, 1)], OK), (&[r(1, &[1]), a(1, 2)], OK), (&[r(1, &[1, 2])], OK)], &[(1, &[1, 2])]);
+        let serial =
+            history(&[(&[a(1, 1)], OK), (&[r(1, &[1]), a(1, 2)], OK), (&[r(1, &[1, 2])], OK)], &[(1, &[1, 2])]);
         assert_eq!(forbidden(&serial), None);
         let lost = history(&[(&[a(1, 1)], OK), (&[a(1, 2)], OK)], &[(1, &[2])]);
         assert_eq!(forbidden(&lost), Some(ReadUncommitted));

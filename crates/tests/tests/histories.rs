@@ -42,7 +42,12 @@ struct Shared {
 }
 
 /// Runs the statements of one transaction, up to COMMIT; an error that ends it is its end.
-fn operations(ours: &mut Ours, rng: &mut fastrand::Rng, shared: &Shared, ops: &mut Vec<Op>) -> Result<(), (u16, String)> {
+fn operations(
+    ours: &mut Ours,
+    rng: &mut fastrand::Rng,
+    shared: &Shared,
+    ops: &mut Vec<Op>,
+) -> Result<(), (u16, String)> {
     let turn = shared.begun.fetch_add(1, Ordering::Relaxed) / TURN;
     ours.run("START TRANSACTION")?;
     for _ in 0..rng.usize(1..6) {
@@ -140,7 +145,13 @@ fn histories_obey_their_isolation_level() {
         let faults = check(&history, level);
         println!("{} ({}): {committed} of {} committed", level.name(), config.name, history.transactions.len());
         assert!(committed > 20, "{}: only {committed} were committed", level.name());
-        assert!(faults.is_empty(), "{}: {} faults\n{}", level.name(), faults.len(), faults[..faults.len().min(5)].join("\n"));
+        assert!(
+            faults.is_empty(),
+            "{}: {} faults\n{}",
+            level.name(),
+            faults.len(),
+            faults[..faults.len().min(5)].join("\n")
+        );
     }
 }
 
@@ -263,7 +274,12 @@ fn histories_hold_when_the_server_is_killed() {
         let mut ours = Ours::open_dir(&dir.0, &[]).expect("the database opens");
         history.end = end(&mut ours);
         let faults = check(&history, Level::RepeatableRead);
-        assert!(faults.is_empty(), "round {round}: {} faults\n{}", faults.len(), faults[..faults.len().min(5)].join("\n"));
+        assert!(
+            faults.is_empty(),
+            "round {round}: {} faults\n{}",
+            faults.len(),
+            faults[..faults.len().min(5)].join("\n")
+        );
     }
     let committed = history.transactions.iter().filter(|t| t.outcome == Outcome::Committed).count();
     println!("{committed} of {} transactions are known to be committed", history.transactions.len());
