@@ -64,10 +64,16 @@ fn bind_with(sql: &str, session: &expr::SessionInfo) -> Result<String> {
         }
         Statement::Insert(i) => {
             use catalog::{CatalogReader, Relation};
+            use planner::bind::DuplicateValue;
             let Some(Relation::Table(table)) = catalog.relation("test", &i.table.name) else { panic!("no table") };
             let mut out = String::new();
-            for (idx, e) in binder.bind_on_duplicate(&i, &table)? {
-                let e = e.map_or("DEFAULT".into(), |e| display_expr(&e, &Default::default()));
+            let names = planner::bind::DuplicateNames::new(&table, &i);
+            for (idx, value) in binder.bind_on_duplicate(&i.on_duplicate, &names)? {
+                let e = match value {
+                    DuplicateValue::Expr(e) => display_expr(&e, &Default::default()),
+                    DuplicateValue::Default => "DEFAULT".into(),
+                    DuplicateValue::EachTime(_) => "anew for each row".into(),
+                };
                 out += &format!("{} = {e}\n", table.columns[idx].name);
             }
             out

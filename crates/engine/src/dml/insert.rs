@@ -1,9 +1,10 @@
 //! INSERT and REPLACE: VALUES, SET, SELECT.
 
 use super::on_duplicate::OnDuplicate;
+use super::source::BoundSource;
 use super::table_writer::generated_takes_no_value;
 use super::writer::{RowWriter, WriteMode, Written, check_not_generated};
-use crate::query::Runner;
+use crate::query::{Runner, has_locking};
 use crate::session::Session;
 use crate::sink::ResultSink;
 use crate::status::add;
@@ -28,8 +29,16 @@ impl Session {
             InsertSource::Values(rows) => (rows.len() as u64, rows.len() > 1),
             InsertSource::Query(_) => (1, true),
         };
+        let (source, names) = match &i.source {
+            InsertSource::Values(_) => (None, None),
+            InsertSource::Query(q) if i.on_duplicate.is_empty() || has_locking(q) => (Some(self.bind_source(q)?), None),
+            InsertSource::Query(q) => {
+                let (source, names) = self.bind_insert_source(i, q, &def)?;
+                (Some(source), Some(names))
+            }
+        };
         let mode = WriteMode {
-            on_duplicate: OnDuplicate::of(self, i, &def)?,
+            on_duplicate: OnDuplicate::of(self, i, &def, names)?,
             ignore: i.ignore,
             expected_rows,
             single: !several,
@@ -39,9 +48,12 @@ impl Session {
         // In strict mode a fault in a value, such as 1/0, is an error in statements that change data.
         self.warnings().set_raise(self.sql_mode().strict && !i.ignore);
         let (txn, savepoint) = self.begin_change()?;
-        let result = match &i.source {
-            InsertSource::Values(rows) => self.insert_values(&def, &columns, rows, i.columns.is_some(), &txn, mode),
-            InsertSource::Query(q) => self.insert_query(&def, &columns, q, &txn, mode),
+        let result = match (&i.source, source) {
+            (InsertSource::Values(rows), _) => {
+                self.insert_values(&def, &columns, rows, i.columns.is_some(), &txn, mode)
+            }
+            (_, Some(source)) => self.insert_query(&def, &columns, source, &txn, mode),
+            (_, None) => Err(Error::internal("a query that was not bound")),
         };
         let result = result.and_then(|written| {
             let snapshot = self.db().store().txns().current(&txn);
@@ -140,8 +152,10 @@ impl Session {
                         Some(v) => Some(v),
                         None => match binder.bind_constant_expr(e) {
                             Ok(bound) => Some((expr::eval::eval_const(&bound, &ctx)?, bound.ty)),
-                            Err(e1) if e1.code() == ErrorCode::NOT_SUPPORTED_YET => {
-                                Some(self.scalar_at(binder.bind_scalar_exprs([e])?, txn)?)
+                            // It has subqueries, or names columns of its row.
+                            Err(e1) if [ErrorCode::NOT_SUPPORTED_YET, ErrorCode::BAD_FIELD].contains(&e1.code()) => {
+                                let row = w.so_far(&values)?;
+                                Some(self.scalar_at(binder.bind_row_value(e, def, &row)?, txn)?)
                             }
                             Err(e) => return Err(e),
                         },
@@ -154,7 +168,7 @@ impl Session {
     }
 
     /// The value of an expression with subqueries, which read what is committed now.
-    fn scalar_at(&self, logical: plan::logical::LogicalQuery, txn: &Arc<Txn>) -> Result<(Value, SqlType)> {
+    pub(super) fn scalar_at(&self, logical: plan::logical::LogicalQuery, txn: &Arc<Txn>) -> Result<(Value, SqlType)> {
         let ty = logical.columns.get(logical.output[0].0).ty;
         let mut value = Value::Null;
         if !logical.locks.is_empty() {
@@ -176,11 +190,10 @@ impl Session {
         &self,
         def: &Arc<TableDef>,
         columns: &[usize],
-        query: &ast::Query,
+        source: BoundSource,
         txn: &Arc<Txn>,
         mode: WriteMode,
     ) -> Result<Written> {
-        let source = self.bind_source(query)?;
         if source.width() != columns.len() {
             return Err(Error::wrong_value_count_on_row(1));
         }

@@ -6,7 +6,7 @@ use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use parser::ast;
 use plan::Plan;
-use planner::bind::BoundLocking;
+use planner::bind::{BoundLocking, DuplicateNames};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use types::{Collation, Result, SqlType};
@@ -15,6 +15,8 @@ use vector::Batch;
 /// A planned query and its columns.
 pub(crate) struct BoundSource {
     plan: SourcePlan,
+    /// So many columns, the last ones, are not for the table.
+    extra: usize,
     columns: Vec<(Box<str>, SqlType, bool, Option<ColumnDef>)>,
 }
 
@@ -26,7 +28,7 @@ enum SourcePlan {
 
 impl BoundSource {
     pub fn width(&self) -> usize {
-        self.columns.len()
+        self.columns.len() - self.extra
     }
 
     /// Columns of CREATE TABLE ... SELECT: a base table's column keeps its attributes, but for AUTO_INCREMENT and keys.
@@ -84,8 +86,27 @@ fn storable(ty: SqlType) -> SqlType {
 
 impl Session {
     pub(crate) fn bind_source(&self, query: &ast::Query) -> Result<BoundSource> {
-        let bound: BoundLocking =
-            if has_locking(query) { self.bind_locking(query)? } else { self.bind_query(query)?.into() };
+        let bound = if has_locking(query) { self.bind_locking(query)? } else { self.bind_query(query)?.into() };
+        self.plan_source(bound, 0)
+    }
+
+    /// The SELECT of an INSERT with ON DUPLICATE KEY UPDATE, and what that may name.
+    pub(super) fn bind_insert_source(
+        &self,
+        insert: &ast::Insert,
+        query: &ast::Query,
+        def: &Arc<TableDef>,
+    ) -> Result<(BoundSource, DuplicateNames)> {
+        let bound = {
+            let info = self.info();
+            self.binder(&info).bind_insert_select(insert, query, def)?
+        };
+        let extra = bound.query.output.len() - bound.width;
+        Ok((self.plan_source(bound.query.into(), extra)?, bound.names))
+    }
+
+    /// `extra`: so many columns of the output, the last ones, are not for the table.
+    fn plan_source(&self, bound: BoundLocking, extra: usize) -> Result<BoundSource> {
         let logical = &bound.query;
         let columns = logical
             .output
@@ -101,7 +122,7 @@ impl Session {
             true => SourcePlan::Plain(self.optimize(bound.query)?),
             false => SourcePlan::Locking(Box::new(self.plan_locking(bound)?)),
         };
-        Ok(BoundSource { plan, columns })
+        Ok(BoundSource { plan, columns, extra })
     }
 
     /// Runs the query and writes its rows.

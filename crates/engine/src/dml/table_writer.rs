@@ -136,7 +136,9 @@ impl<'s> TableWriter<'s> {
         let mut held = None;
         let mut replaced = 0;
         loop {
-            let duplicate = match self.table.try_insert(&self.txn, columns, row)? {
+            // Behind the table's columns lies what ON DUPLICATE KEY UPDATE reads.
+            let own = &columns[..self.def.columns.len()];
+            let duplicate = match self.table.try_insert(&self.txn, own, row)? {
                 Ok(id) => {
                     self.check_parents(id, None)?;
                     return Ok(Outcome::Inserted { id, replaced });

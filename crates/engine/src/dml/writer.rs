@@ -156,10 +156,37 @@ impl<'s> RowWriter<'s> {
 
     fn start_batch(&mut self, rows: u64) {
         let rows = (rows as usize).clamp(1, BATCH_ROWS_MAX);
-        self.builders = self.def.columns.iter().map(|c| ChunkBuilder::new(c.ty.phys(), rows)).collect();
+        let types = self.def.columns.iter().map(|c| &c.ty).chain(self.mode.on_duplicate.source_types());
+        self.builders = types.map(|ty| ChunkBuilder::new(ty.phys(), rows)).collect();
     }
 
-    /// Adds a row. `None` stands for DEFAULT.
+    /// What the row's columns hold once `given`, its first values, are there: later values may name them.
+    pub fn so_far(&mut self, given: &[Option<(Value, SqlType)>]) -> Result<Vec<Value>> {
+        // What there is to say is said when the whole row is converted.
+        let said = self.session.warnings().take();
+        let mut out = Vec::with_capacity(self.sources.len());
+        let mut result = Ok(());
+        for i in 0..self.sources.len() {
+            let c = &self.def.columns[i];
+            let value = match (self.sources[i], &c.default) {
+                (Source::Given(p), _) if p < given.len() => self.value(i, given),
+                (Source::Generated, _) => Ok(Value::Null),
+                (_, DefaultValue::None) if c.nullable => Ok(Value::Null),
+                (_, DefaultValue::None) => Ok(zero_of(&c.ty)),
+                _ => self.default(i),
+            };
+            match value {
+                Ok(Value::Null) if self.def.columns[i].auto_increment => out.push(zero_of(&self.def.columns[i].ty)),
+                Ok(value) => out.push(value),
+                Err(e) => result = Err(e),
+            }
+        }
+        self.session.warnings().take();
+        said.into_iter().for_each(|w| self.session.warnings().push(w));
+        result.map(|()| out)
+    }
+
+    /// Adds a row. `None` stands for DEFAULT. Behind the columns given stands what ON DUPLICATE KEY UPDATE reads.
     pub fn push(&mut self, row: &[Option<(Value, SqlType)>]) -> Result<()> {
         self.row_number += 1;
         if let Err(e) = self.convert_row(row) {
@@ -192,6 +219,9 @@ impl<'s> RowWriter<'s> {
             let given = std::mem::replace(&mut self.row[column], Value::Null);
             self.row[column] = self.auto_increment(column, given)?;
         }
+        let extra = self.mode.on_duplicate.source_types().len();
+        let read = row[row.len() - extra..].iter();
+        self.row.extend(read.map(|v| v.as_ref().map_or(Value::Null, |(value, _)| value.clone())));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The face of the binder, and what all blocks of a statement share.
 
 use super::dependencies::Dependency;
-use super::scope::{Block, Clause};
+use super::scope::{Block, Clause, Scope};
 use catalog::{CatalogReader, TableDef, TableId};
 use expr::{Expr, SessionInfo, SubqueryId};
 use parser::ast;
@@ -94,14 +94,20 @@ impl<'e> Binder<'e> {
     }
 
     pub(super) fn bind_lone(&self, e: &ast::Expr, block: Block<'_>) -> Result<Expr> {
+        let bound = self.bind_without_subqueries(e, block)?;
+        bound.ok_or_else(|| types::Error::not_supported("subqueries in this expression"))
+    }
+
+    /// `None`: it has subqueries.
+    pub(super) fn bind_without_subqueries(&self, e: &ast::Expr, block: Block<'_>) -> Result<Option<Expr>> {
         let mut shared = self.shared();
         let mut b = Bind::new(&mut shared);
         b.blocks.push(block);
-        let bound = b.expr(e)?;
-        if !shared.subqueries.is_empty() {
-            return Err(types::Error::not_supported("subqueries in this expression"));
+        let bound = b.expr(e);
+        if !shared.subqueries.is_empty() || shared.query_count > 0 {
+            return Ok(None);
         }
-        Ok(bound)
+        bound.map(Some)
     }
 
     pub(super) fn shared(&self) -> Shared<'e> {
@@ -128,9 +134,19 @@ impl<'e> Binder<'e> {
             row_ids: None,
             locks: vec![],
             outer_lock: None,
+            source_columns: None,
             derived_depth: 0,
         }
     }
+}
+
+/// What the outermost SELECT found out about the columns of its FROM.
+#[derive(Debug)]
+pub(super) enum SourceColumns {
+    Wanted,
+    Output(Scope),
+    /// An output row does not stand for one row of FROM.
+    Lost,
 }
 
 /// What all blocks of a statement share.
@@ -166,6 +182,8 @@ pub(super) struct Shared<'e> {
     pub locks: Vec<TableLock>,
     /// The clause that means the view being expanded, and so all tables in it.
     pub outer_lock: Option<(ast::LockStrength, ast::LockWait)>,
+    /// The columns of the outermost SELECT's FROM, which it is to output, for ON DUPLICATE KEY UPDATE.
+    pub source_columns: Option<SourceColumns>,
     /// Derived tables (which may read a target) being bound.
     pub derived_depth: usize,
 }

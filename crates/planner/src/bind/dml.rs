@@ -189,89 +189,11 @@ impl<'e> Binder<'e> {
         let query = shared.finish(bound.plan, bound.output);
         Ok(BoundDelete { query, targets })
     }
-
-    /// ON DUPLICATE KEY UPDATE: (column position, value; None is DEFAULT). Column ids are positions: the existing row's
-    /// columns first, then the new row's, which VALUES(col) and the row alias name. No subqueries (1235).
-    pub fn bind_on_duplicate(&self, insert: &ast::Insert, table: &TableDef) -> Result<Vec<(usize, Option<Expr>)>> {
-        let n = table.columns.len();
-        let mut out = vec![];
-        for a in &insert.on_duplicate {
-            let column_idx =
-                table.column_idx(&a.column.name).ok_or_else(|| Error::bad_field(written(&a.column), "field list"))?;
-            if matches!(a.value.kind, ast::ExprKind::Default) {
-                out.push((column_idx, None));
-                continue;
-            }
-            let mut block = Block::new(Clause::FieldList);
-            block.add_positional(table, &table.name);
-            // The new row is reached through VALUES() or its alias, not by bare names.
-            let visible = block.scope.visible.len();
-            let alias = insert.row_alias.as_ref().map_or("", |a| &a.name);
-            block.add_positional(table, alias);
-            block.scope.visible.truncate(visible);
-            block.new_row = Some(1);
-            if let Some(row_alias) = &insert.row_alias {
-                rename_new_row(&mut block, insert, row_alias, table)?;
-            }
-            let mut value = self.bind_lone(&a.value, block)?;
-            let mut assigned: Vec<(ColumnId, Expr)> = vec![];
-            for (c, e) in &out {
-                let (c, column): (&usize, _) = (c, &table.columns[*c]);
-                if let Some(e) = e {
-                    assigned.retain(|(id, _)| *id != *c as ColumnId);
-                    assigned.push((*c as ColumnId, stored(e, column.ty, column.nullable)?));
-                }
-            }
-            substitute(&mut value, &assigned);
-            debug_assert!(max_column(&value).is_none_or(|c| (c as usize) < 2 * n));
-            out.push((column_idx, Some(value)));
-        }
-        Ok(out)
-    }
-}
-
-fn rename_new_row(
-    block: &mut Block<'_>,
-    insert: &ast::Insert,
-    row_alias: &ast::RowAlias,
-    table: &TableDef,
-) -> Result<()> {
-    if row_alias.columns.is_empty() {
-        return Ok(());
-    }
-    let listed: Vec<usize> = match &insert.columns {
-        None => (0..table.columns.len()).filter(|&i| !table.columns[i].invisible).collect(),
-        Some(c) => c
-            .iter()
-            .map(|c| table.column_idx(&c.name).ok_or_else(|| Error::bad_field(written(c), "field list")))
-            .collect::<Result<_>>()?,
-    };
-    if listed.len() != row_alias.columns.len() {
-        return Err(Error::view_wrong_list());
-    }
-    let source = &mut block.scope.sources[1];
-    for (idx, name) in listed.iter().zip(&row_alias.columns) {
-        source.columns[*idx].name = name.0.clone();
-        // Column aliases go by their bare names too.
-        let column = source.columns[*idx].clone();
-        block.scope.visible.push(column);
-    }
-    Ok(())
-}
-
-fn max_column(e: &Expr) -> Option<ColumnId> {
-    let mut max = None;
-    e.walk(&mut |e| {
-        if let ExprKind::Column(c) = e.kind {
-            max = max.max(Some(c));
-        }
-    });
-    max
 }
 
 /// What a column holds once `value` was assigned to it. NULL in a NOT NULL column has become the type's zero, if the
 /// statement did not fail.
-fn stored(value: &Expr, ty: SqlType, nullable: bool) -> Result<Expr> {
+pub(super) fn stored(value: &Expr, ty: SqlType, nullable: bool) -> Result<Expr> {
     let cast = build::implicit_cast(value.clone(), ty);
     match nullable || !value.nullable {
         true => Ok(cast),
@@ -280,7 +202,7 @@ fn stored(value: &Expr, ty: SqlType, nullable: bool) -> Result<Expr> {
 }
 
 /// Replaces columns by the values just assigned to them.
-fn substitute(e: &mut Expr, assigned: &[(ColumnId, Expr)]) {
+pub(super) fn substitute(e: &mut Expr, assigned: &[(ColumnId, Expr)]) {
     if assigned.is_empty() {
         return;
     }
@@ -372,13 +294,21 @@ impl<'a> Bind<'a, '_, '_> {
 
     /// `DEFAULT(col)`: the column's default value.
     pub fn default_of(&mut self, c: &ast::ColumnRef) -> Result<Expr> {
-        let column = self.column(c)?;
-        let ExprKind::Column(id) = column.kind else { return Err(Error::bad_field(written(c), "field list")) };
-        if (id as usize) >= self.shared.columns.len() {
-            return Err(Error::not_supported("DEFAULT(column) here"));
-        }
-        let Some((table, idx)) = self.shared.columns.get(id).origin.clone() else {
-            return Err(Error::no_default_for_field(&*c.name));
+        let of_row = self.blocks.last().and_then(|b| b.table.clone());
+        let (table, idx) = match of_row {
+            Some(table) => {
+                let idx = table.column_idx(&c.name).ok_or_else(|| Error::bad_field(written(c), "field list"))?;
+                (table, idx)
+            }
+            None => {
+                let column = self.column(c)?;
+                let ExprKind::Column(id) = column.kind else { return Err(Error::bad_field(written(c), "field list")) };
+                if (id as usize) >= self.shared.columns.len() {
+                    return Err(Error::not_supported("DEFAULT(column) here"));
+                }
+                let origin = self.shared.columns.get(id).origin.clone();
+                origin.ok_or_else(|| Error::no_default_for_field(&*c.name))?
+            }
         };
         let def = &table.columns[idx];
         match &def.default {
@@ -400,7 +330,8 @@ impl<'a> Bind<'a, '_, '_> {
 
     /// `VALUES(col)`: the new row's value in ON DUPLICATE KEY UPDATE; NULL anywhere else.
     pub fn values_of(&mut self, c: &ast::ColumnRef) -> Result<Expr> {
-        let block = self.blocks.last().expect("expressions stand in blocks");
+        let last = self.blocks.last().expect("expressions stand in blocks");
+        let block = self.blocks.iter().rev().find(|b| b.new_row.is_some()).unwrap_or(last);
         let Some(source) = block.new_row else {
             let column = self.column(c)?;
             return Ok(Expr::constant(types::Value::Null, column.ty));
@@ -414,6 +345,9 @@ impl<'a> Bind<'a, '_, '_> {
         let id = block.scope.sources[source].columns[idx].id;
         let types = block.positional.as_ref().ok_or_else(|| Error::internal("the new row is positional"))?;
         let (ty, _) = types[id as usize];
-        Ok(Expr::column(id, ty, true))
+        Ok(match block.values {
+            Some(values) => Expr::constant(values[id as usize].clone(), ty),
+            None => Expr::column(id, ty, true),
+        })
     }
 }

@@ -33,6 +33,7 @@ mod expression;
 mod from;
 mod generated;
 mod grouping;
+mod insert;
 mod locking;
 mod names;
 mod order;
@@ -48,6 +49,7 @@ mod windows;
 
 pub use api::{Binder, SystemVariables};
 pub use dml::{BoundAssignment, BoundDelete, BoundUpdate, DmlTarget, NewValue};
+pub use insert::{DuplicateNames, DuplicateValue, InsertSelect};
 pub use locking::{BoundLocking, LockTarget};
 
 /// Tables in one FROM, as in MySQL.

@@ -234,7 +234,10 @@ impl Bind<'_, '_, '_> {
         match block.positional {
             Some(ref types) => {
                 let (ty, nullable) = types[column.id as usize];
-                Expr::column(column.id, ty, nullable)
+                match block.values {
+                    Some(values) => Expr::constant(values[column.id as usize].clone(), ty),
+                    None => Expr::column(column.id, ty, nullable),
+                }
             }
             None => self.shared.columns.expr(column.id),
         }

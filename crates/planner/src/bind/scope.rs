@@ -7,7 +7,7 @@ use parser::ast;
 use plan::logical::Columns;
 use std::collections::HashSet;
 use std::sync::Arc;
-use types::SqlType;
+use types::{SqlType, Value};
 
 /// The clause being bound: decides what names mean, whether aggregates may stand, and the words of errors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -166,6 +166,10 @@ pub struct Block<'a> {
     pub lateral_references: Vec<ColumnId>,
     /// Column ids are positions, of these types, rather than ids of the statement.
     pub positional: Option<Vec<(SqlType, bool)>>,
+    /// With `positional`: columns stand for these values.
+    pub values: Option<&'a [Value]>,
+    /// With `positional`: the table whose row it is, for DEFAULT(column).
+    pub table: Option<Arc<TableDef>>,
     /// Name of the recursive CTE of which this is a recursive member.
     pub recursive_of: Option<&'a str>,
 }
@@ -192,6 +196,8 @@ impl Block<'_> {
             new_row: None,
             lateral_references: vec![],
             positional: None,
+            values: None,
+            table: None,
             recursive_of: None,
         }
     }

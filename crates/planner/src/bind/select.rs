@@ -8,6 +8,7 @@
 //! bound, `grouping` rewrites what lies above the Aggregate in terms of its output.
 
 use super::api::Bind;
+use super::api::SourceColumns;
 use super::from::conjuncts;
 use super::grouping::{Place, Regroup};
 use super::locking::RowIds;
@@ -283,6 +284,7 @@ impl<'a> Bind<'a, '_, '_> {
             output.push((id, item.name.clone()));
         }
         self.output_row_ids(s, block, &local, &mut project);
+        self.output_source_columns(s, block, &local, &mut project);
         let width = project.len();
         let mut sort: Vec<(Expr, bool)> = vec![];
         let mut hidden: Vec<(ColumnId, Expr)> = vec![];
@@ -355,6 +357,31 @@ impl<'a> Bind<'a, '_, '_> {
         } else {
             project.extend(ids.iter().map(|(_, id)| (*id, self.shared.columns.expr(*id))));
             RowIds::Output(block.scope.clone(), ids)
+        });
+    }
+
+    /// The columns of FROM pass through for ON DUPLICATE KEY UPDATE.
+    fn output_source_columns(
+        &mut self,
+        s: &ast::Select,
+        block: &Block<'a>,
+        local: &HashSet<ColumnId>,
+        project: &mut Vec<(ColumnId, Expr)>,
+    ) {
+        if !block.is_top || !matches!(self.shared.source_columns, Some(SourceColumns::Wanted)) {
+            return;
+        }
+        let ids: Vec<ColumnId> = block.scope.sources.iter().flat_map(|s| s.columns.iter().map(|c| c.id)).collect();
+        let lost = s.modifiers.distinct || s.group_by.is_some() || ids.iter().any(|id| !local.contains(id));
+        self.shared.source_columns = Some(if lost {
+            SourceColumns::Lost
+        } else {
+            for id in ids {
+                if project.iter().all(|(p, _)| *p != id) {
+                    project.push((id, self.shared.columns.expr(id)));
+                }
+            }
+            SourceColumns::Output(block.scope.clone())
         });
     }
 
