@@ -51,7 +51,6 @@ impl Table {
     ///
     /// `key`: one chunk a part, of the column's physical type, whose position 0 is the key; it has no NULLs. Errors: 1062,
     /// 1205, 1213, 1317.
-    #[expect(clippy::too_many_arguments)]
     pub fn change_by_key(
         self: &Arc<Self>,
         txn: &Arc<Txn>,
@@ -82,7 +81,7 @@ impl Table {
             let keyed = set.has_keys_on(columns);
             let has_key = |leaf: &Leaf, slot| unique.spec.equals(&|c| (leaf.column(c), slot), key);
             let is_current = || self.indexes.is_current(&set);
-            match self.try_step(txn, row_id, (&has_key, &is_current), columns, keyed, &mut values, decide) {
+            match self.try_step(txn, row_id, &has_key, &is_current, columns, keyed, &mut values, decide) {
                 Tried::Again => {}
                 Tried::Held => drop(self.lock_row(txn, row_id, LockWait::Wait)?),
                 Tried::Done(Step::Update) => {
@@ -120,7 +119,8 @@ impl Table {
         self: &Arc<Self>,
         txn: &Arc<Txn>,
         row_id: u64,
-        (has_key, is_current): (&dyn Fn(&Leaf, usize) -> bool, &dyn Fn() -> bool),
+        has_key: &dyn Fn(&Leaf, usize) -> bool,
+        is_current: &dyn Fn() -> bool,
         columns: &[usize],
         keyed: bool,
         values: &mut Vec<Chunk>,
