@@ -82,9 +82,11 @@ pub(crate) enum Decided {
 /// Where columns come from, by id.
 type Positions<'a> = &'a dyn Fn(ColumnId) -> Option<usize>;
 
-/// The table, the predicates on it and the output of a statement that changes rows of one table, in no order and without
-/// limit.
-fn shape(query: &LogicalQuery) -> Option<(&Arc<TableDef>, &[(ColumnId, usize)], &[Expr], &[(ColumnId, Expr)])> {
+/// A table, its columns, the predicates on it and what is computed of its rows.
+type Shape<'a> = (&'a Arc<TableDef>, &'a [(ColumnId, usize)], &'a [Expr], &'a [(ColumnId, Expr)]);
+
+/// That of a statement that changes rows of one table, in no order and without limit.
+fn shape(query: &LogicalQuery) -> Option<Shape<'_>> {
     let Logical::Project { input, exprs } = &query.root else { return None };
     let Logical::Filter { input, predicates } = &**input else { return None };
     let Logical::Get { table, columns, is_virtual: false, hints, row_id: Some(_), .. } = &**input else { return None };
