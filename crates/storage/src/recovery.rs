@@ -6,7 +6,8 @@
 //!                tail cut)          are left)      each thread has its own leaves and their order)
 //! ```
 //! Tables are made from their last definitions: rows of a table that is gone are not replayed, and an index that was
-//! added later is built once. Only commits newer than the manifest's timestamp are replayed.
+//! added later is built once. Only commits newer than the manifest's timestamp are replayed. The log is read twice, once
+//! to check it and once to replay it, and at no time is more than one segment of it in memory.
 
 use crate::checkpoint::extent::{self, Loc};
 use crate::checkpoint::manifest::Manifest;
@@ -16,8 +17,8 @@ use crate::image::leaf as leaf_image;
 use crate::io::{File, Io, corrupt, failed};
 use crate::leaf::Leaf;
 use crate::log::changes::{self, Op, OpKind};
-use crate::log::frame::{FRAME_HEADER_BYTES, Kind};
-use crate::log::read::{self, FrameAt, LogScan, SegmentScan, Unsettled};
+use crate::log::frame::Kind;
+use crate::log::read::{self, LogScan, Segment, Unsettled};
 use crate::table::Table;
 use crate::txn::TxnManager;
 use catalog::TableDef;
@@ -109,12 +110,11 @@ pub fn recover(
     finish(&source, &tables, &replayed, &dicts);
     let mut definitions = definitions;
     definitions.table_id_max = definitions.table_id_max.max(replayed.table_id_max);
-    let last_ts = scan.segments.iter().flat_map(|s| &s.frames).map(|f| f.ts).max().unwrap_or(0).max(manifest.ts);
     Ok(Recovered {
+        last_ts: scan.last_ts.max(manifest.ts),
         manifest,
         definitions,
         tables: tables.into_values().collect(),
-        last_ts,
         end_lsn: scan.end_lsn,
         next_segment: scan.next_segment,
         unsettled: scan.unsettled(),
@@ -124,18 +124,12 @@ pub fn recover(
 
 fn replay_definitions(scan: &LogScan, manifest: &Manifest) -> Result<Definitions> {
     let mut definitions = manifest.definitions.clone();
-    for segment in &scan.segments {
-        for frame in segment.frames.iter().filter(|f| f.kind == Kind::Definitions && f.ts > manifest.ts) {
-            let changes = definitions::get_changes(segment.body(frame))
-                .ok_or_else(|| bad_record(segment, frame, "the definitions make no sense"))?;
-            changes.iter().for_each(|c| definitions.apply(c));
-        }
+    for logged in scan.definitions.iter().filter(|d| d.ts > manifest.ts) {
+        let changes = definitions::get_changes(&logged.body)
+            .ok_or_else(|| corrupt(&logged.path, logged.offset, "the definitions make no sense"))?;
+        changes.iter().for_each(|c| definitions.apply(c));
     }
     Ok(definitions)
-}
-
-fn bad_record(segment: &SegmentScan, frame: &FrameAt, what: &str) -> Error {
-    corrupt(&segment.path, (frame.body.start - FRAME_HEADER_BYTES) as u64, what)
 }
 
 /// Dictionaries that leaves share, by table and column: the longest so far, with its entries as they lie in images.
@@ -253,25 +247,23 @@ struct Replayed {
 
 /// A commit of the log: its bytes, which may be those of several frames.
 struct Commit<'a> {
-    segment: &'a SegmentScan,
-    frame: &'a FrameAt,
+    offset: u64,
     body: Cow<'a, [u8]>,
 }
 
-fn commits<'a>(scan: &'a LogScan, after: u64) -> Vec<Commit<'a>> {
-    let mut out = Vec::new();
-    for segment in &scan.segments {
-        let mut parts: Vec<u8> = Vec::new();
-        for frame in segment.frames.iter().filter(|f| f.ts > after) {
-            let body = segment.body(frame);
-            match frame.kind {
-                Kind::Definitions => {}
-                Kind::Part => parts.extend_from_slice(body),
-                Kind::Commit if parts.is_empty() => out.push(Commit { segment, frame, body: Cow::Borrowed(body) }),
-                Kind::Commit => {
-                    parts.extend_from_slice(body);
-                    out.push(Commit { segment, frame, body: Cow::Owned(std::mem::take(&mut parts)) });
-                }
+/// A transaction's parts lie in one segment.
+fn commits<'a>(segment: &'a Segment<'_>) -> Vec<Commit<'a>> {
+    let mut out = Vec::with_capacity(segment.frames.len());
+    let mut parts: Vec<u8> = Vec::new();
+    for frame in &segment.frames {
+        let (offset, body) = (frame.offset(), segment.body(frame));
+        match frame.kind {
+            Kind::Definitions => {}
+            Kind::Part => parts.extend_from_slice(body),
+            Kind::Commit if parts.is_empty() => out.push(Commit { offset, body: Cow::Borrowed(body) }),
+            Kind::Commit => {
+                parts.extend_from_slice(body);
+                out.push(Commit { offset, body: Cow::Owned(std::mem::take(&mut parts)) });
             }
         }
     }
@@ -285,27 +277,41 @@ fn replay(
     tables: &BTreeMap<u64, Arc<Table>>,
     dicts: &Dicts,
 ) -> Result<Replayed> {
-    let commits = commits(scan, manifest.ts);
-    let threads = if commits.len() < 64 { 1 } else { source.threads };
     let tables: HashMap<u64, &Arc<Table>> = tables.iter().map(|(id, t)| (*id, t)).collect();
-    let all: Mutex<Replayed> = Mutex::new(Replayed { commits: commits.len() as u64, ..Replayed::default() });
+    let mut all = Replayed::default();
+    for segment in &scan.segments {
+        let segment = segment.read(source.io, manifest.ts)?;
+        replay_segment(source, &segment, &tables, dicts, &mut all)?;
+        (source.progress)(Progress { phase: "replaying", done: all.commits, total: scan.frames });
+    }
+    Ok(all)
+}
+
+fn replay_segment(
+    source: &Source<'_>,
+    segment: &Segment<'_>,
+    tables: &HashMap<u64, &Arc<Table>>,
+    dicts: &Dicts,
+    all: &mut Replayed,
+) -> Result<()> {
+    let commits = commits(segment);
+    let threads = if commits.len() < 64 { 1 } else { source.threads };
+    let shared = Mutex::new(&mut *all);
     in_parallel(threads, threads, |worker| {
         let mut own = Replayed::default();
-        for (i, commit) in commits.iter().enumerate() {
-            if worker == 0 && i.is_multiple_of(65536) {
-                (source.progress)(Progress { phase: "replaying", done: i as u64, total: commits.len() as u64 });
-            }
+        for commit in &commits {
             let mine = |op: &Op<'_>| (op.table.wrapping_mul(31) + op.leaf_no) % threads as u64 == worker as u64;
-            replay_commit(commit, &tables, dicts, mine, &mut own)
-                .ok_or_else(|| bad_record(commit.segment, commit.frame, "a change does not fit its table"))?;
+            replay_commit(commit, tables, dicts, mine, &mut own)
+                .ok_or_else(|| corrupt(segment.path, commit.offset, "a change does not fit its table"))?;
         }
-        let mut all = all.lock().expect("no panic while held");
+        let mut all = shared.lock().expect("no panic while held");
         all.changes += own.changes;
         all.table_id_max = all.table_id_max.max(own.table_id_max);
         all.touched.extend(own.touched);
         Ok(())
     })?;
-    Ok(all.into_inner().expect("no panic while held"))
+    all.commits += commits.len() as u64;
+    Ok(())
 }
 
 fn replay_commit(

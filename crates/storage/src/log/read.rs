@@ -14,10 +14,17 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use types::Result;
 
-/// The frames of the log from a checkpoint's position on, checked.
+/// The log from a checkpoint's position on, checked. It is longer than memory should be, so its frames are read again,
+/// segment by segment, when they are replayed.
 #[derive(Debug, Default)]
 pub struct LogScan {
     pub segments: Vec<SegmentScan>,
+    /// Changes of definitions.
+    pub definitions: Vec<Definition>,
+    /// Frames, some of which may not count.
+    pub frames: u64,
+    /// The newest timestamp of any.
+    pub last_ts: u64,
     /// Where the log ends: whatever lies behind is not to be looked at again.
     pub end_lsn: u64,
     /// Up to here the log is known to be on stable storage.
@@ -28,24 +35,73 @@ pub struct LogScan {
     pub torn: Option<(PathBuf, u64, u64)>,
 }
 
+/// A segment's frames lie between its header and `end`.
 #[derive(Debug)]
 pub struct SegmentScan {
     pub path: PathBuf,
     pub header: SegmentHeader,
-    pub bytes: Vec<u8>,
+    pub end: u64,
+    file_bytes: u64,
+}
+
+/// Changes of definitions, and where they lie.
+#[derive(Debug)]
+pub struct Definition {
+    pub ts: u64,
+    lsn: u64,
+    pub path: PathBuf,
+    pub offset: u64,
+    pub body: Vec<u8>,
+}
+
+/// A segment's bytes, to be replayed.
+#[derive(Debug)]
+pub struct Segment<'a> {
+    pub path: &'a Path,
+    bytes: Vec<u8>,
     pub frames: Vec<FrameAt>,
 }
 
 #[derive(Clone, Debug)]
 pub struct FrameAt {
     pub kind: Kind,
-    pub ts: u64,
     pub body: Range<usize>,
 }
 
-impl SegmentScan {
+impl FrameAt {
+    /// Of the frame in its file.
+    pub fn offset(&self) -> u64 {
+        (self.body.start - FRAME_HEADER_BYTES) as u64
+    }
+}
+
+impl Segment<'_> {
     pub fn body(&self, frame: &FrameAt) -> &[u8] {
         &self.bytes[frame.body.clone()]
+    }
+}
+
+impl SegmentScan {
+    /// Reads the frames after `ts`.
+    pub fn read(&self, io: &dyn Io, ts: u64) -> Result<Segment<'_>> {
+        let path = &self.path;
+        let file = io.open(path).map_err(|e| failed("open", path, &e))?;
+        // One without frames may have a header that is cut short.
+        let mut bytes = vec![0; self.end.min(self.file_bytes) as usize];
+        file.read_at(&mut bytes, 0).map_err(|e| failed("read", path, &e))?;
+        let mut frames = Vec::new();
+        let mut at = SEGMENT_HEADER_BYTES as usize;
+        while at < bytes.len() {
+            let Some((frame, body)) = frame::get(&bytes[at..], self.header.number) else {
+                return Err(corrupt(path, at as u64, "a log record is not what it was a moment ago"));
+            };
+            let from = at + FRAME_HEADER_BYTES;
+            at = from + body.len();
+            if frame.ts > ts {
+                frames.push(FrameAt { kind: frame.kind, body: from..at });
+            }
+        }
+        Ok(Segment { path, bytes, frames })
     }
 }
 
@@ -97,7 +153,7 @@ fn bad_end(scan: &LogScan, dir: &Path, first: u64) -> types::Error {
     let what = "a log record is bad or missing, and later ones show that it was written";
     match (&scan.torn, scan.segments.last()) {
         (Some((path, offset, _)), _) => corrupt(path, *offset, what),
-        (None, Some(last)) => corrupt(&last.path, last.bytes.len() as u64, what),
+        (None, Some(last)) => corrupt(&last.path, last.file_bytes, what),
         (None, None) => corrupt(&segment::path(dir, first), 0, what),
     }
 }
@@ -125,32 +181,39 @@ fn close_previous(scan: &mut LogScan, start_lsn: u64) -> Result<()> {
     if scan.end_lsn < start_lsn {
         let (path, offset) = match (&scan.torn, scan.segments.last()) {
             (Some((path, offset, _)), _) => (path.clone(), *offset),
-            (None, Some(last)) => (last.path.clone(), last.bytes.len() as u64),
+            (None, Some(last)) => (last.path.clone(), last.file_bytes),
             (None, None) => (PathBuf::from("the first log segment"), 0),
         };
         return Err(corrupt(&path, offset, "log records are bad or missing, and a later segment follows"));
     }
     // A tail that an earlier recovery cut off may have whole frames in it: they do not count.
-    let mut extra = scan.end_lsn - start_lsn;
-    while extra > 0 {
-        let Some(frame) = scan.segments.last_mut().and_then(|s| s.frames.pop()) else { break };
-        extra = extra.saturating_sub((frame.body.len() + FRAME_HEADER_BYTES) as u64);
+    if let Some(last) = scan.segments.last_mut() {
+        last.end = last.end.min((start_lsn - last.header.start_lsn) + SEGMENT_HEADER_BYTES);
     }
+    scan.definitions.retain(|d| d.lsn < start_lsn);
     scan.end_lsn = start_lsn;
     scan.torn = None;
     Ok(())
 }
 
 fn read_segment(scan: &mut LogScan, path: PathBuf, bytes: Vec<u8>, header: SegmentHeader, proof: &mut u64) {
-    let mut frames = Vec::new();
     let mut at = SEGMENT_HEADER_BYTES as usize;
+    // Where the last whole transaction ends.
+    let mut end = at;
     while let Some((frame, body)) = bytes.get(at..).and_then(|b| frame::get(b, header.number)) {
-        let from = at + FRAME_HEADER_BYTES;
+        let lsn = header.start_lsn + at as u64 - SEGMENT_HEADER_BYTES;
         *proof = (*proof).max(frame.synced);
-        frames.push(FrameAt { kind: frame.kind, ts: frame.ts, body: from..from + body.len() });
-        at = from + body.len();
+        if frame.kind == Kind::Definitions {
+            let (path, offset, body) = (path.clone(), at as u64, body.to_vec());
+            scan.definitions.push(Definition { ts: frame.ts, lsn, path, offset, body });
+        }
+        at += FRAME_HEADER_BYTES + body.len();
+        scan.frames += 1;
+        scan.last_ts = scan.last_ts.max(frame.ts);
+        if frame.kind != Kind::Part {
+            end = at;
+        }
     }
-    scan.end_lsn = header.start_lsn + (at as u64).saturating_sub(SEGMENT_HEADER_BYTES);
     let rest = bytes.get(at..).unwrap_or_default();
     if rest.iter().any(|b| *b != 0) {
         scan.torn = Some((path.clone(), at as u64, rest.len() as u64));
@@ -161,11 +224,10 @@ fn read_segment(scan: &mut LogScan, path: PathBuf, bytes: Vec<u8>, header: Segme
             }
         }
     }
-    // A transaction whose last part is missing never was.
-    while frames.last().is_some_and(|f: &FrameAt| f.kind == Kind::Part) {
-        let part = frames.pop().expect("there is one");
-        scan.end_lsn -= (part.body.len() + FRAME_HEADER_BYTES) as u64;
-        scan.torn = Some((path.clone(), (part.body.start - FRAME_HEADER_BYTES) as u64, part.body.len() as u64));
+    if end < at {
+        // A transaction whose last part is missing never was.
+        scan.torn = Some((path.clone(), end as u64, (at - end) as u64));
     }
-    scan.segments.push(SegmentScan { path, header, bytes, frames });
+    scan.end_lsn = header.start_lsn + end as u64 - SEGMENT_HEADER_BYTES;
+    scan.segments.push(SegmentScan { path, header, end: end as u64, file_bytes: bytes.len() as u64 });
 }
