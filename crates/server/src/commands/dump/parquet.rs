@@ -27,7 +27,7 @@ pub fn dump_parquet(source: &mut Source, table: &Relation, names: &[String], out
         .build();
     let failed = |e: parquet::errors::ParquetError| fault(format!("cannot write: {e}"));
     let mut writer = ArrowWriter::try_new(out, scan.schema().clone(), Some(properties)).map_err(failed)?;
-    while let Some(batch) = scan.next() {
+    for batch in scan.by_ref() {
         writer.write(&batch?).map_err(failed)?;
         if writer.in_progress_size() >= GROUP_BYTES_MAX {
             writer.flush().map_err(failed)?;
