@@ -52,7 +52,26 @@ const TABLE: &str =
     dt DATETIME, ts TIMESTAMP NULL, ch TIMESTAMP(2) DEFAULT CURRENT_TIMESTAMP(2) ON UPDATE CURRENT_TIMESTAMP(2), y YEAR,
     bi VARBINARY(4), e INT UNSIGNED, w DECIMAL(40,3), UNIQUE KEY (e), KEY (a), KEY va (v, a), UNIQUE KEY cc (c, da))";
 
+/// With rules that flat plans leave to the ordinary way.
+const RULES: &str = "CREATE TABLE p (id INT PRIMARY KEY, x INT UNIQUE);
+    CREATE TABLE r (id INT PRIMARY KEY, x INT, d DECIMAL(8,2) DEFAULT 1, s VARCHAR(10), n INT NOT NULL DEFAULT 3,
+        g INT AS (n + 1) STORED, ch DATETIME ON UPDATE CURRENT_TIMESTAMP, UNIQUE KEY (s), KEY (g), CHECK (n < 100),
+        FOREIGN KEY (x) REFERENCES p (x) ON UPDATE CASCADE ON DELETE SET NULL)";
+
 const TEMPLATES: &[&str] = &[
+    "INSERT INTO r (id, x, s) VALUES ({}, {}, {})",
+    "UPDATE r SET x = {} WHERE id = {}",
+    "UPDATE r SET d = d + {}, n = n - {} WHERE id = {}",
+    "UPDATE r SET s = CONCAT(s, {}), d = d / {} WHERE id = {} AND x > {}",
+    "UPDATE r SET n = {}, d = x * {} WHERE s = {} AND id > {}",
+    "UPDATE r SET d = IF(x > {}, d * 2, NULL), n = LENGTH(s) WHERE id = {}",
+    "UPDATE IGNORE r SET n = NULL, x = {} WHERE id = {}",
+    "UPDATE p SET x = {} WHERE id = {}",
+    "UPDATE p SET x = x + {} WHERE x = {}",
+    "DELETE FROM p WHERE id = {}",
+    "DELETE FROM p WHERE x = {} AND id < {}",
+    "DELETE FROM r WHERE id = {} AND (d > {} OR s LIKE {})",
+    "INSERT INTO p VALUES ({}, {})",
     "INSERT INTO m (a, b, v, e) VALUES ({}, {}, {}, {})",
     "INSERT INTO m (id, d, dt, ts) VALUES ({}, {}, {}, {})",
     "INSERT INTO m (ti, da, y, w) VALUES ({}, {}, {}, {})",
@@ -168,8 +187,13 @@ fn compare(mode: &str, found_rows: bool, seed: u64, statements: usize) {
     let mut sessions = [session(&dbs[0]), session(&dbs[1])];
     for s in &mut sessions {
         must(s, TABLE);
-        must(s, &format!("SET sql_mode = '{mode}', time_zone = '+03:00'"));
+        must(s, RULES);
+        must(s, &format!("SET sql_mode = '{mode}', time_zone = '+03:00', timestamp = 1700000000"));
         s.set_reports_found_rows(found_rows);
+        for i in 0..25 {
+            must(s, &format!("INSERT INTO p VALUES ({i}, {i})"));
+            must(s, &format!("INSERT INTO r (id, x, s) VALUES ({i}, {i}, 's{i}')"));
+        }
         for i in 1..40 {
             must(s, &format!("INSERT INTO m (a, b, c, v, e, da) VALUES ({i}, {i}, 'c{i}', 'v{i}', {i}, '2024-01-01')"));
         }
@@ -181,14 +205,30 @@ fn compare(mode: &str, found_rows: bool, seed: u64, statements: usize) {
     for n in 0..statements {
         let sql = fill(TEMPLATES[random.below(TEMPLATES.len())], &mut random);
         now += 0.5;
-        let answers = sessions.each_mut().map(|s| {
+        // what is sorted goes through the executor
+        let sorted = sql.contains("WHERE") && !sql.contains("LIMIT") && !sql.contains("SELECT");
+        let slow = if sorted { format!("{sql} ORDER BY id") } else { sql.clone() };
+        let [kept, fresh] = &mut sessions;
+        let answers = [(kept, &sql), (fresh, &slow)].map(|(s, sql)| {
             must(s, &format!("SET timestamp = {now}"));
-            (answer(run(s, &sql)), must(s, "SHOW WARNINGS").rows)
+            let mut answer = (answer(run(s, sql)), must(s, "SHOW WARNINGS").rows);
+            if sorted {
+                // what is no number is told of by each operator that looks at it, for each row
+                answer.1.retain(|w| !w.contains("Truncated incorrect DOUBLE"));
+                if let Ok(ok) = &mut answer.0 {
+                    ok.2 = 0;
+                    ok.3.truncate(ok.3.find("Warnings").unwrap_or(ok.3.len()));
+                }
+            }
+            // the words for an expression, and the row that a scan fails at, are each plan's own
+            let answer = format!("{answer:?}");
+            let cut = ["out of range in", "Truncated incorrect DOUBLE value: 's", "syntax to use near"].into_iter();
+            cut.fold(&*answer, |all, words| all.split_once(words).map_or(all, |(head, _)| head)).to_string()
         });
         assert_eq!(answers[0], answers[1], "{mode} {seed}: statement {n}: {sql}");
         if random.below(10) == 0 {
-            for order in ["id", "e, id", "v, a, id"] {
-                let all = format!("SELECT * FROM m ORDER BY {order} LIMIT 1000");
+            for (table, order) in [("m", "id"), ("m", "e, id"), ("m", "v, a, id"), ("r", "g, id"), ("p", "x, id")] {
+                let all = format!("SELECT * FROM {table} ORDER BY {order} LIMIT 1000");
                 let rows = sessions.each_mut().map(|s| must(s, &all).rows);
                 assert_eq!(rows[0], rows[1], "{mode} {seed}: after statement {n}: {sql}");
             }

@@ -46,7 +46,7 @@ impl Table {
     /// Finds the row that has a key of a unique index (`index`: its position in the definition) and does with it what
     /// `decide` says, who sees the row where it lies, under its leaf's latch: `decide` must be short and wait for
     /// nothing. For [`Step::Update`] it puts one chunk with one value for each of `columns` into the list that it gets,
-    /// which is empty. It is asked once at most. `None`: no row has the key; with `hold_absent`, nobody else brings it in
+    /// which is empty. It is asked once at most. Answers with the row's id; `None`: no row has the key; with `hold_absent`, nobody else brings it in
     /// until `txn` ends.
     ///
     /// `key`: one chunk a part, of the column's physical type, whose position 0 is the key; it has no NULLs. Errors: 1062,
@@ -59,7 +59,7 @@ impl Table {
         columns: &[usize],
         hold_absent: bool,
         decide: &mut dyn FnMut(RowAt<'_, '_>, &mut Vec<Chunk>) -> Step,
-    ) -> Result<Option<Step>> {
+    ) -> Result<Option<(u64, Step)>> {
         let mut wait = RowWait::new(self.txns(), txn);
         let key = Key { chunks: key, row: 0 };
         let mut values = Vec::with_capacity(columns.len());
@@ -80,8 +80,8 @@ impl Table {
             // New keys are entered beside the leaf's latch, so the row is held first.
             let keyed = set.has_keys_on(columns);
             let has_key = |leaf: &Leaf, slot| unique.spec.equals(&|c| (leaf.column(c), slot), key);
-            let is_current = || self.indexes.is_current(&set);
-            match self.try_step(txn, row_id, &has_key, &is_current, columns, keyed, &mut values, decide) {
+            let still = |leaf: &Leaf, slot| has_key(leaf, slot) && self.indexes.is_current(&set);
+            match self.try_step(txn, row_id, &still, columns, keyed, &mut values, decide) {
                 Tried::Again => {}
                 Tried::Held => drop(self.lock_row(txn, row_id, LockWait::Wait)?),
                 Tried::Done(Step::Update) => {
@@ -90,13 +90,13 @@ impl Table {
                         true => drop(self.update(txn, row_id, columns, &refs, 0)?),
                         false => drop(self.updated(row_id, columns, &refs, 0, true)?),
                     }
-                    return Ok(Some(Step::Update));
+                    return Ok(Some((row_id, Step::Update)));
                 }
                 Tried::Done(Step::Delete) => {
                     self.deleted(row_id);
-                    return Ok(Some(Step::Delete));
+                    return Ok(Some((row_id, Step::Delete)));
                 }
-                Tried::Done(step) => return Ok(Some(step)),
+                Tried::Done(step) => return Ok(Some((row_id, step))),
             }
         }
     }
@@ -114,13 +114,13 @@ impl Table {
         true
     }
 
+    /// `still`: what was found before holds.
     #[expect(clippy::too_many_arguments)]
     fn try_step(
         self: &Arc<Self>,
         txn: &Arc<Txn>,
         row_id: u64,
-        has_key: &dyn Fn(&Leaf, usize) -> bool,
-        is_current: &dyn Fn() -> bool,
+        still: &dyn Fn(&Leaf, usize) -> bool,
         columns: &[usize],
         keyed: bool,
         values: &mut Vec<Chunk>,
@@ -134,7 +134,7 @@ impl Table {
             RowState::Held(_) => return Tried::Held,
             RowState::Free => {}
         }
-        if !has_key(leaf, slot) || !is_current() {
+        if !still(leaf, slot) {
             return Tried::Again;
         }
         if !leaf.shared_by_others(slot, txn).is_empty() {

@@ -1,6 +1,7 @@
 //! DELETE from one table or from tables of a join.
 
 use super::key_locks::StatementLocks;
+use super::keyed::KeyedRow;
 use super::returning::{ReturnedRows, Returning};
 use super::table_writer::TableWriter;
 use super::targets::{may_repeat_rows, row_ids};
@@ -19,6 +20,7 @@ use types::{Error, Result};
 #[derive(Debug)]
 pub(crate) struct DeletePlan {
     pub plan: Plan,
+    keyed: Option<KeyedRow>,
     pub targets: Vec<DmlTarget>,
     ignore: bool,
     locks: StatementLocks,
@@ -69,10 +71,11 @@ impl Session {
             return Ok(None);
         }
         self.check_changeable(&bound.targets)?;
+        let keyed = if bound.targets.len() == 1 { KeyedRow::of(self, &bound.query) } else { None };
         let locks = self.take_locks(&mut bound.query)?;
         let plan = self.optimize(bound.query)?;
         self.check_safe_update(&plan, &bound.targets, d.limit.is_some())?;
-        Ok(Some(DeletePlan { plan, targets: bound.targets, ignore: d.ignore, locks }))
+        Ok(Some(DeletePlan { plan, keyed, targets: bound.targets, ignore: d.ignore, locks }))
     }
 
     fn run_delete(
@@ -81,8 +84,8 @@ impl Session {
         txn: &Arc<Txn>,
         returning: Option<Returning>,
     ) -> Result<(u64, Option<ReturnedRows>)> {
-        let DeletePlan { plan, targets, ignore, locks } = delete;
-        let found = self.find_rows(plan, targets, locks, txn)?;
+        let DeletePlan { plan, keyed, targets, ignore, locks } = delete;
+        let found = self.find_rows(plan, keyed.as_ref(), targets, locks, txn)?;
         let returned = match returning {
             Some(r) => {
                 let ids: Vec<u64> =

@@ -6,7 +6,8 @@
 //! - [`rules`]: generated columns and CHECK constraints; [`foreign_key`]: references in both directions.
 //! - [`insert`]: INSERT and REPLACE; [`on_duplicate`]: what they do with duplicates; [`returning`]: RETURNING.
 //! - [`source`]: a query as the source of rows (also CREATE TABLE ... SELECT).
-//! - [`targets`]: finding and locking the rows that UPDATE and DELETE change; [`key_locks`]: what was looked for by key.
+//! - [`targets`]: finding and locking the rows that UPDATE and DELETE change; [`key_locks`]: what was looked for by key;
+//!   [`keyed`]: the row of a whole unique key, without a plan.
 //! - [`update`], [`delete`]: the statements.
 
 mod convert;
@@ -14,6 +15,7 @@ mod delete;
 mod foreign_key;
 mod insert;
 mod key_locks;
+mod keyed;
 mod on_duplicate;
 mod returning;
 mod rules;

@@ -14,6 +14,7 @@
 //! All of it is kept before the first row is changed: a statement never meets its own changes.
 
 use super::key_locks::{KeyLocks, StatementLocks};
+use super::keyed::KeyedRow;
 use crate::query::Runner;
 use crate::session::Session;
 use catalog::TableEngine;
@@ -30,7 +31,18 @@ use vector::{Batch, Values};
 pub(super) struct FoundRows {
     /// Every position selected.
     pub batches: Vec<Batch>,
-    _memory: Reservation,
+    _memory: Option<Reservation>,
+}
+
+impl FoundRows {
+    pub fn none() -> FoundRows {
+        FoundRows { batches: Vec::new(), _memory: None }
+    }
+
+    /// Of few rows, which do not count as memory.
+    pub fn one(batch: Batch) -> FoundRows {
+        FoundRows { batches: vec![batch], _memory: None }
+    }
 }
 
 impl Session {
@@ -57,15 +69,21 @@ impl Session {
         Ok(())
     }
 
-    /// What the query puts out, once all target rows are locked.
+    /// What the query puts out, once all target rows are locked. `keyed`: if it is one row, found by a unique key.
     /// `inner`: what locking clauses of subqueries mean.
     pub(super) fn find_rows(
         &self,
         plan: &Plan,
+        keyed: Option<&KeyedRow>,
         targets: &[DmlTarget],
         inner: &StatementLocks,
         txn: &Arc<Txn>,
     ) -> Result<FoundRows> {
+        if let Some(row) = keyed
+            && let Some(found) = self.find_keyed(row, txn)?
+        {
+            return Ok(found);
+        }
         let store = self.db().store();
         let tables: Vec<(usize, Arc<Table>)> =
             targets.iter().map(|t| Ok((t.row_id, store.expect_table(&t.table)?))).collect::<Result<_>>()?;
@@ -97,7 +115,7 @@ impl Session {
             })?;
             let locked = lock_all(&batches, &tables, txn, &snapshot)?;
             if self.lock_looked_up(&lookups, &locks, txn, &snapshot)? && locked {
-                return Ok(FoundRows { batches, _memory: memory });
+                return Ok(FoundRows { batches, _memory: Some(memory) });
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::convert::Converter;
 use super::key_locks::StatementLocks;
+use super::keyed::KeyedRow;
 use super::table_writer::TableWriter;
 use super::targets::{may_repeat_rows, row_ids};
 use super::writer::check_not_generated;
@@ -29,6 +30,7 @@ pub(crate) struct Updated {
 #[derive(Debug)]
 pub(crate) struct UpdatePlan {
     pub plan: Plan,
+    keyed: Option<KeyedRow>,
     pub targets: Vec<DmlTarget>,
     assignments: Vec<BoundAssignment>,
     /// Types of the query's output.
@@ -77,14 +79,15 @@ impl Session {
             check_not_generated(&targets[a.target].table, &[a.column_idx])?;
         }
         let types = query.output.iter().map(|(id, _)| query.columns.get(*id).ty).collect();
+        let keyed = if targets.len() == 1 { KeyedRow::of(self, &query) } else { None };
         let locks = self.take_locks(&mut query)?;
         let plan = self.optimize(query)?;
         self.check_safe_update(&plan, &targets, u.limit.is_some())?;
-        Ok(Some(UpdatePlan { plan, targets, assignments, types, ignore: u.ignore, locks }))
+        Ok(Some(UpdatePlan { plan, keyed, targets, assignments, types, ignore: u.ignore, locks }))
     }
 
     fn run_update(&self, u: &UpdatePlan, ignore: bool, txn: &Arc<Txn>) -> Result<Updated> {
-        let found = self.find_rows(&u.plan, &u.targets, &u.locks, txn)?;
+        let found = self.find_rows(&u.plan, u.keyed.as_ref(), &u.targets, &u.locks, txn)?;
         let joined = may_repeat_rows(&u.plan.root);
         let mut done = Updated::default();
         for target in 0..u.targets.len() {

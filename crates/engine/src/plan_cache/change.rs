@@ -11,7 +11,7 @@
 //! beforehand; one that does not fit as it is (an error, a warning, an adjustment) is left to the ordinary way, and so is a
 //! result that does not fit.
 
-use super::key::{Source, UniqueKey, integer_at, integer_of};
+use super::key::{Positions, Source, UniqueKey, integer_at, integer_of};
 use crate::dml::{Converter, now, same};
 use crate::session::Session;
 use catalog::{DefaultValue, TableDef, TableEngine};
@@ -79,13 +79,15 @@ pub(crate) enum Decided {
     Unsuited,
 }
 
-/// Where columns come from, by id.
-type Positions<'a> = &'a dyn Fn(ColumnId) -> Option<usize>;
+/// A statement that changes rows of one table, in no order and without limit.
+struct Shape<'q> {
+    table: &'q Arc<TableDef>,
+    /// Ids of its columns.
+    columns: &'q [(ColumnId, usize)],
+    predicates: &'q [Expr],
+    exprs: &'q [(ColumnId, Expr)],
+}
 
-/// A table, its columns, the predicates on it and what is computed of its rows.
-type Shape<'a> = (&'a Arc<TableDef>, &'a [(ColumnId, usize)], &'a [Expr], &'a [(ColumnId, Expr)]);
-
-/// That of a statement that changes rows of one table, in no order and without limit.
 fn shape(query: &LogicalQuery) -> Option<Shape<'_>> {
     let Logical::Project { input, exprs } = &query.root else { return None };
     let Logical::Filter { input, predicates } = &**input else { return None };
@@ -96,7 +98,7 @@ fn shape(query: &LogicalQuery) -> Option<Shape<'_>> {
         && !query.serial
         && table.engine != TableEngine::Virtual
         && !table.temporary;
-    plain.then_some((table, columns, predicates, exprs))
+    plain.then_some(Shape { table, columns, predicates, exprs })
 }
 
 /// Whether rows of the table have nothing but keys and types to keep to.
@@ -107,7 +109,7 @@ pub(super) fn has_plain_rules(table: &TableDef) -> bool {
 impl PointDelete {
     /// `None`: the statement is of another shape.
     pub fn of(session: &Session, bound: &BoundDelete) -> Option<PointDelete> {
-        let (table, columns, predicates, _) = shape(&bound.query)?;
+        let Shape { table, columns, predicates, .. } = shape(&bound.query)?;
         let position = |id: ColumnId| columns.iter().find(|(c, _)| *c == id).map(|(_, n)| *n);
         let referenced = !session.db().catalog().references_to(&table.schema, &table.name).is_empty();
         if referenced || bound.targets.len() != 1 {
@@ -120,7 +122,7 @@ impl PointDelete {
 impl PointUpdate {
     /// `None`: the statement is of another shape.
     pub fn of(session: &Session, bound: &BoundUpdate) -> Option<PointUpdate> {
-        let (table, ids, predicates, exprs) = shape(&bound.query)?;
+        let Shape { table, columns: ids, predicates, exprs } = shape(&bound.query)?;
         if bound.targets.len() != 1 || !has_plain_rules(table) {
             return None;
         }

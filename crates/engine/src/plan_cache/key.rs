@@ -5,6 +5,9 @@ use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use types::{SqlType, Value};
 use vector::Chunk;
 
+/// Which column of the table an id stands for.
+pub(crate) type Positions<'a> = &'a dyn Fn(ColumnId) -> Option<usize>;
+
 /// Where a key part's value comes from.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
@@ -98,20 +101,29 @@ pub(crate) fn key_columns(table: &TableDef, index: usize) -> Option<Vec<usize>> 
 
 impl UniqueKey {
     /// The unique key of which every part is given by one of `predicates`, if they say nothing else.
-    pub fn of(
+    pub fn of(table: &TableDef, predicates: &[Expr], position: Positions<'_>) -> Option<UniqueKey> {
+        let (key, rest) = UniqueKey::among(table, predicates, position)?;
+        rest.is_empty().then_some(key)
+    }
+
+    /// The unique key of which every part is given by one of `predicates`, with the others.
+    pub fn among<'e>(
         table: &TableDef,
-        predicates: &[Expr],
-        position: &dyn Fn(ColumnId) -> Option<usize>,
-    ) -> Option<UniqueKey> {
+        predicates: &'e [Expr],
+        position: Positions<'_>,
+    ) -> Option<(UniqueKey, Vec<&'e Expr>)> {
         (0..table.indexes.len()).find_map(|index| {
             let columns = key_columns(table, index)?;
-            if columns.len() != predicates.len() {
-                return None;
+            let mut rest: Vec<&Expr> = predicates.iter().collect();
+            let mut parts = Vec::with_capacity(columns.len());
+            for &c in &columns {
+                let found = rest.iter().enumerate().find_map(|(i, p)| Some((i, source_of(table, c, p, position)?)));
+                let (at, source) = found?;
+                rest.remove(at);
+                parts.push(source);
             }
-            let part = |&c: &usize| source_of(table, c, predicates, position);
-            let parts: Vec<Source> = columns.iter().map(part).collect::<Option<_>>()?;
             let types = columns.iter().map(|&c| table.columns[c].ty).collect();
-            Some(UniqueKey { index, parts, types })
+            Some((UniqueKey { index, parts, types }, rest))
         })
     }
 
@@ -129,20 +141,15 @@ impl UniqueKey {
     }
 }
 
-/// What the predicates say that the column is equal to.
-fn source_of(
-    table: &TableDef,
-    column: usize,
-    predicates: &[Expr],
-    position: &dyn Fn(ColumnId) -> Option<usize>,
-) -> Option<Source> {
+/// What the predicate says that the column is equal to.
+fn source_of(table: &TableDef, column: usize, predicate: &Expr, position: Positions<'_>) -> Option<Source> {
     let ty = &table.columns[column].ty;
     let is_it = |e: &Expr| matches!(e.kind, ExprKind::Column(id) if position(id) == Some(column));
-    predicates.iter().find_map(|p| match &p.kind {
+    match &predicate.kind {
         ExprKind::Compare { op: CmpOp::Eq, left, right } if is_it(left) => Source::of(right, ty),
         ExprKind::Compare { op: CmpOp::Eq, left, right } if is_it(right) => Source::of(left, ty),
         _ => None,
-    })
+    }
 }
 
 /// An integer value.

@@ -63,7 +63,8 @@ impl Session {
         Ok(Some(()))
     }
 
-    fn count_lookup(&self, found: u64) {
+    /// A row was looked for by key.
+    pub(crate) fn count_lookup(&self, found: u64) {
         let status = self.db().status();
         add(&status.handler_read_key, 1);
         add(&status.innodb_rows_read, found);
@@ -87,7 +88,7 @@ impl Session {
         Ok(match done {
             _ if unsuited => Updated::Unsuited,
             None => Updated::Missing,
-            Some(Step::Update) => Updated::Changed,
+            Some((_, Step::Update)) => Updated::Changed,
             Some(_) => Updated::Same,
         })
     }

@@ -1,0 +1,134 @@
+//! The one row that UPDATE or DELETE is about, found by a unique key: what [`Session::find_rows`] does, without a plan.
+//!
+//! ```text
+//!   key ─▶ Table::change_by_key: the row's newest version, held ─▶ rest of WHERE ─▶ the query's output
+//! ```
+//! For `WHERE` that gives every part of a unique key, whatever else it says. What is not of the key's types is left to
+//! the plan. As there, the row stays locked from REPEATABLE READ on even if the rest of WHERE does not hold.
+
+use super::targets::FoundRows;
+use crate::plan_cache::{KeyChunks, UniqueKey, with_refs};
+use crate::session::{Isolation, Session};
+use catalog::{TableDef, TableEngine};
+use expr::{Compiled, Expr, ExprKind, Params};
+use plan::logical::{Logical, LogicalQuery};
+use std::sync::Arc;
+use storage::{Step, Txn};
+use types::Result;
+use vector::{Batch, Chunk, Values, Vector};
+
+#[derive(Debug)]
+enum Output {
+    RowId,
+    Value(Compiled),
+}
+
+/// See the module head.
+#[derive(Debug)]
+pub(crate) struct KeyedRow {
+    table: Arc<TableDef>,
+    key: UniqueKey,
+    /// Columns of the table that the expressions use, by position.
+    columns: Vec<usize>,
+    rest: Option<Compiled>,
+    output: Vec<Output>,
+}
+
+impl KeyedRow {
+    /// `None`: the query is of another shape.
+    pub fn of(session: &Session, query: &LogicalQuery) -> Option<KeyedRow> {
+        let Logical::Project { input, exprs } = &query.root else { return None };
+        let Logical::Filter { input, predicates } = &**input else { return None };
+        let Logical::Get { table, columns: ids, is_virtual: false, hints, row_id: Some(row_id), .. } = &**input else {
+            return None;
+        };
+        if !hints.is_empty() || !query.subqueries.is_empty() || table.engine == TableEngine::Virtual {
+            return None;
+        }
+        let position = |id| ids.iter().find(|(c, _)| *c == id).map(|(_, n)| *n);
+        let (key, rest) = UniqueKey::among(table, predicates, &position)?;
+        let mut columns = Vec::new();
+        let mut placed = |e: &Expr| {
+            let mut e = e.clone();
+            let mut known = true;
+            e.rewrite(&mut |e| {
+                if let ExprKind::Column(id) = &mut e.kind {
+                    let Some(column) = position(*id) else { return known = false };
+                    let at = columns.iter().position(|c| *c == column).unwrap_or_else(|| {
+                        columns.push(column);
+                        columns.len() - 1
+                    });
+                    *id = at as expr::ColumnId;
+                }
+            });
+            known.then_some(e)
+        };
+        let rest: Vec<Expr> = rest.into_iter().map(&mut placed).collect::<Option<_>>()?;
+        let mut values = Vec::new();
+        for (id, _) in &query.output {
+            values.push(match id == row_id {
+                true => None,
+                false => Some(placed(&exprs.iter().find(|(e, _)| e == id)?.1)?),
+            });
+        }
+        let (info, params) = (session.info(), Params::default());
+        let ctx = session.eval_context(&info, &params);
+        let rest = match rest.is_empty() {
+            true => None,
+            false => Some(Compiled::conjunction(&rest, &ctx).ok()?),
+        };
+        let compiled = |e: Option<Expr>| match e {
+            None => Some(Output::RowId),
+            Some(e) => Compiled::new(&e, &ctx).ok().map(Output::Value),
+        };
+        let output = values.into_iter().map(compiled).collect::<Option<_>>()?;
+        Some(KeyedRow { table: table.clone(), key, columns, rest, output })
+    }
+}
+
+impl Session {
+    /// The row, held, as the query puts it out. `None`: the values are not of the key's types.
+    pub(super) fn find_keyed(&self, row: &KeyedRow, txn: &Arc<Txn>) -> Result<Option<FoundRows>> {
+        self.check_killed()?;
+        let key = match row.key.chunks(self.params()) {
+            KeyChunks::Unsuited => return Ok(None),
+            KeyChunks::Nothing => return Ok(Some(FoundRows::none())),
+            KeyChunks::Is(key) => key,
+        };
+        let table = self.db().store().expect_table(&row.table)?;
+        let savepoint = txn.savepoint();
+        let mut columns: Vec<Chunk> = Vec::with_capacity(row.columns.len());
+        let mut take = |at: storage::RowAt<'_, '_>, _: &mut Vec<Chunk>| {
+            columns.extend(row.columns.iter().map(|&c| {
+                let (chunk, position) = at(c);
+                let mut one = chunk.gather_owned(&[position as u16]);
+                one.widen_to(row.table.columns[c].ty.phys());
+                one
+            }));
+            Step::Lock
+        };
+        let hold = self.holds_absent_keys();
+        let found = with_refs(&key, |key| table.change_by_key(txn, row.key.index, key, &[], hold, &mut take))?;
+        self.count_lookup(u64::from(found.is_some()));
+        let Some((row_id, _)) = found else { return Ok(Some(FoundRows::none())) };
+        let mut batch = Batch::new(1, columns.into_iter().map(Vector::flat).collect());
+        let (info, params) = (self.info(), self.plan_params());
+        let ctx = self.eval_context(&info, &params);
+        if let Some(rest) = &row.rest {
+            rest.filter(&mut batch, &ctx)?;
+        }
+        if batch.count() == 0 {
+            if !matches!(self.isolation(), Isolation::RepeatableRead | Isolation::Serializable) {
+                self.db().store().txns().rollback_to(txn, savepoint);
+            }
+            return Ok(Some(FoundRows::none()));
+        }
+        batch.selection = vector::Selection::All;
+        let value = |output: &Output| match output {
+            Output::RowId => Ok(Vector::flat(Chunk::new(Values::U64(vec![row_id]), None))),
+            Output::Value(value) => value.eval(&batch, &ctx).map(|v| Vector::Flat(v.flatten(1))),
+        };
+        let output = row.output.iter().map(value).collect::<Result<_>>()?;
+        Ok(Some(FoundRows::one(Batch::new(1, output))))
+    }
+}
