@@ -20,7 +20,7 @@ use vector::{Batch, Chunk, Values, Vector};
 #[derive(Debug)]
 enum Output {
     RowId,
-    Value(Compiled),
+    Value(Box<Compiled>),
 }
 
 /// See the module head.
@@ -79,7 +79,7 @@ impl KeyedRow {
         };
         let compiled = |e: Option<Expr>| match e {
             None => Some(Output::RowId),
-            Some(e) => Compiled::new(&e, &ctx).ok().map(Output::Value),
+            Some(e) => Compiled::new(&e, &ctx).ok().map(|c| Output::Value(Box::new(c))),
         };
         let output = values.into_iter().map(compiled).collect::<Option<_>>()?;
         Some(KeyedRow { table: table.clone(), key, columns, rest, output })
