@@ -94,6 +94,16 @@ pub trait TableReader: Send + Sync {
         self.index_cursor(index, span, false)
     }
 
+    /// A moment from which on entries read of the index may be counted: see [`TableReader::all_seen`].
+    fn settled(&self, _index: usize) -> Option<u64> {
+        None
+    }
+
+    /// Whether it is certain that each of the candidates, read since the moment, stands for one visible row.
+    fn all_seen(&self, _moment: u64, _candidates: &Candidates) -> bool {
+        false
+    }
+
     /// The leaf of a row.
     fn leaf_of(&self, _row_id: u64) -> usize {
         0

@@ -278,6 +278,14 @@ impl TableReader for StoreReader<'_> {
         Ok(Box::new(StoreCursor(cursor)))
     }
 
+    fn settled(&self, index: usize) -> Option<u64> {
+        self.table.settled(index)
+    }
+
+    fn all_seen(&self, moment: u64, candidates: &Candidates) -> bool {
+        self.table.all_seen(moment, candidates, self.snapshot)
+    }
+
     fn leaf_of(&self, row_id: u64) -> usize {
         self.table.split(row_id).0 as usize
     }

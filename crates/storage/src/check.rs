@@ -150,4 +150,45 @@ mod tests {
         tree.insert(&not_there, ids[5]);
         assert_eq!(table.check(), [format!("by_a: no version of row {} has the key of its entry", ids[5])]);
     }
+
+    #[test]
+    fn entries_are_counted_only_while_nobody_takes_any_away() {
+        use crate::{Candidates, KeyRange};
+        let store = Store::default();
+        let table = store.create_table(Arc::new(definition()));
+        let txn = store.txns().begin();
+        let mut ids = Vec::new();
+        for i in 0..10 {
+            let row = Chunk::single(table.types()[0], &Value::Int(i));
+            ids.extend(table.insert_rows(&txn, &[&row], 1).expect("no duplicates"));
+        }
+        table.build_index(0);
+        let read = || {
+            let mut found = Candidates::default();
+            table.index_cursor(0, &KeyRange::ALL, false).expect("an ordered index").next(&mut found, 100);
+            found
+        };
+        let seen = |moment, found: &Candidates| table.all_seen(moment, found, &store.txns().snapshot());
+        // Not committed, then committed, with versions or without.
+        assert!(!seen(table.settled(0).expect("nobody collects"), &read()));
+        store.txns().commit(&txn).expect("the log can be written");
+        store.txns().collect_garbage(1 << 20);
+        let before = table.settled(0).expect("nobody collects");
+        let found = read();
+        assert!(found.len() == 10 && seen(before, &found));
+        // A row goes: not as long as its version is there, and not by entries read before that went.
+        let txn = store.txns().begin();
+        assert!(table.delete(&txn, ids[4]).expect("nobody has it"));
+        assert!(!seen(before, &found));
+        store.txns().commit(&txn).expect("the log can be written");
+        store.txns().collect_garbage(1 << 20);
+        assert_eq!(table.versioned_leaves(), 0);
+        assert!(!seen(before, &found), "what was read before is not certain any more");
+        let (after, found) = (table.settled(0).expect("nobody collects"), read());
+        assert!(found.len() == 9 && seen(after, &found));
+        let flux = table.flux.enter();
+        assert!(table.settled(0).is_none() && !seen(after, &found));
+        drop(flux);
+        assert!(table.settled(0).is_some());
+    }
 }

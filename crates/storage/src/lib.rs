@@ -67,6 +67,7 @@ mod reindex;
 mod reuse;
 mod row_wait;
 mod scan;
+mod settled;
 mod shared;
 mod stats;
 mod store;

@@ -15,6 +15,7 @@ use crate::index::{ROW_IDS_MAX, Rows};
 use crate::leaf::Leaf;
 use crate::log::segment::Images;
 use crate::reuse::Reuse;
+use crate::settled::Flux;
 use crate::stats::StatsState;
 use crate::sync::{AtomicU64, Mutex, Ordering, Rank};
 use crate::txn::{Change, Txn, TxnManager, Versioned};
@@ -45,6 +46,7 @@ pub struct Table {
     pub(crate) heap: Heap,
     pub(crate) tail: Mutex<Tail>,
     pub(crate) reuse: Reuse,
+    pub(crate) flux: Flux,
     pub(crate) indexes: IndexCell,
     pub(crate) txns: Arc<TxnManager>,
     /// One for each string column.
@@ -93,6 +95,7 @@ impl Table {
             heap: Heap::default(),
             tail: Mutex::new(Rank::Tail, Tail::default()),
             reuse: Reuse::default(),
+            flux: Flux::default(),
             indexes: IndexCell::new(IndexSet::new(def.clone())),
             txns,
             dicts: types.iter().map(|t| (*t == PhysType::Str).then(SharedDict::new)).collect(),
@@ -308,6 +311,7 @@ impl Table {
 
     /// Rows that a load has dropped leave the indexes.
     pub(crate) fn forget_dropped(&self, dropped: &[(u64, Error)]) {
+        let _flux = self.flux.enter();
         let set = self.indexes();
         for &(row_id, _) in dropped {
             let mut keys = RowKeys::default();
@@ -343,6 +347,7 @@ impl Table {
     }
 
     fn undo_row(&self, leaf_no: u64, slot: usize) {
+        let _flux = self.flux.enter();
         let mut keys = RowKeys::default();
         let (undone, set) = {
             let mut state = self.slot(leaf_no).write();
@@ -364,6 +369,7 @@ impl Table {
     }
 
     fn undo_leaf(&self, leaf_no: u64) {
+        let _flux = self.flux.enter();
         let mut keys = Vec::new();
         let set = {
             let mut state = self.slot(leaf_no).write();
@@ -426,6 +432,7 @@ impl Versioned for Table {
     }
 
     fn collect(&self, leaf_no: u64, oldest: u64) {
+        let _flux = self.flux.enter();
         let mut pruned: Vec<Pruned> = Vec::new();
         let mut keys: Vec<(u16, RowKeys)> = Vec::new();
         let (dead, sparse, set) = {

@@ -429,3 +429,61 @@ fn handler_counters_tell_how_rows_were_read() {
     check("SELECT b FROM t WHERE id = 5", [0, 1, 0, 0, 0, 0, 0]);
     check("SELECT SUM(b + 1) FROM t", [0, 0, 0, 0, 0, 0, 2000]);
 }
+
+/// Rows move between keys, go and come back, and are loaded; the number of rows between two commits is always the same.
+#[test]
+fn rows_are_counted_right_while_they_move() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    const ROWS: u64 = 600;
+    struct Stop<'a>(&'a AtomicBool);
+    impl Drop for Stop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+    for config in configs().iter().take(2) {
+        let mut ours = Ours::open(config);
+        ours.run("CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, KEY (a))").expect("a table");
+        for id in 0..ROWS {
+            ours.run(&format!("INSERT INTO t VALUES ({id}, {}, 0)", id % 50)).expect("a row");
+        }
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for w in 0..2u64 {
+                let (mut ours, stop) = (ours.another(), &stop);
+                scope.spawn(move || {
+                    let _stop = Stop(stop);
+                    let mut rng = Rng::new();
+                    ours.run("USE d").expect("the database");
+                    while !stop.load(Ordering::Acquire) {
+                        let (id, key) = (rng.u64(0..ROWS / 2) * 2 + w, rng.u64(0..50));
+                        let end = if rng.u8(0..4) == 0 { "ROLLBACK" } else { "COMMIT" };
+                        let change = match rng.u8(0..3) {
+                            0 => format!("DELETE FROM t WHERE id = {id}; INSERT INTO t VALUES ({id}, {key}, 1)"),
+                            1 => format!("UPDATE t SET a = {key} WHERE id = {id}; UPDATE t SET a = a + 1 WHERE id = {id}"),
+                            _ => format!("UPDATE t SET a = {key} WHERE id = {id}"),
+                        };
+                        for sql in format!("BEGIN; {change}; {end}").split("; ") {
+                            ours.run(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+                        }
+                        // Pauses, in which versions are collected.
+                        if rng.u8(0..30) == 0 {
+                            std::thread::sleep(std::time::Duration::from_millis(5));
+                        }
+                    }
+                });
+            }
+            for _ in 0..2 {
+                let (mut ours, stop) = (ours.another(), &stop);
+                scope.spawn(move || {
+                    let _stop = Stop(stop);
+                    ours.run("USE d").expect("the database");
+                    for _ in 0..number("NEXTLEAF_COUNTS", 400) {
+                        let rows = ours.run("SELECT COUNT(*) FROM t FORCE INDEX (a) WHERE a >= 0").expect("a number");
+                        assert_eq!(rows[0][0], Some(ROWS.to_string()));
+                    }
+                });
+            }
+        });
+    }
+}

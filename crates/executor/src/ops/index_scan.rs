@@ -8,6 +8,8 @@
 //! Two shortcuts. Where the table's rows lie in the order of the index, the leaves that can hold the stretches are
 //! scanned, and the walk is left with the rows that lie elsewhere. And where the stretches turn out to hold a good part of the table (the plan was made for other values), all
 //! leaves are, unless the rows are wanted in order.
+//!
+//! Where rows are only counted, they need not be looked at as long as their leaves have no versions.
 
 use crate::context::{Candidates, IndexCursor, KeySpan, TableReader};
 use crate::eval::{Filter, Program};
@@ -33,6 +35,8 @@ const SCAN_SHARE: u64 = 8;
 const SHORT: u64 = 2048;
 /// Stretches that are asked how many entries they have.
 const DIVES_MAX: usize = 8;
+/// After so many batches in turn whose rows had to be looked at, a thread no more hopes for others.
+const UNSETTLED_MAX: u32 = 4;
 /// Keys that are looked up together.
 const KEYS_AT_ONCE: usize = 128;
 /// Rows that each of several leaves should hold to be scanned for them.
@@ -117,6 +121,7 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         found: Candidates::default(),
         found_done: 0,
     };
+    let counts = walk.keys.is_empty() && filters.is_empty() && project.is_empty() && !*with_row_id;
     let source = IndexScanSource {
         run: *run,
         reader: &*reader,
@@ -125,6 +130,7 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         columns,
         project,
         with_row_id: *with_row_id,
+        counts,
         filter: Filter::new(filters, &run.eval())?,
         workers: if *ordered { 1 } else { (entries / ROWS_PER_WORKER).max(1) as usize },
         scanned,
@@ -219,6 +225,8 @@ struct IndexScanSource<'a> {
     columns: &'a [usize],
     project: &'a [usize],
     with_row_id: bool,
+    /// Only the number of rows is wanted.
+    counts: bool,
     filter: Filter,
     workers: usize,
     /// Leaves whose rows are not wanted again, ascending.
@@ -253,7 +261,7 @@ impl IndexScanSource<'_> {
 
 impl Source for IndexScanSource<'_> {
     fn local<'b>(&'b self) -> Result<Box<dyn Pull + 'b>> {
-        Ok(Box::new(IndexScanPull { source: self, candidates: Candidates::default() }))
+        Ok(Box::new(IndexScanPull { source: self, candidates: Candidates::default(), unsettled: 0 }))
     }
 
     fn workers_max(&self) -> usize {
@@ -264,6 +272,8 @@ impl Source for IndexScanSource<'_> {
 struct IndexScanPull<'a, 's> {
     source: &'a IndexScanSource<'s>,
     candidates: Candidates,
+    /// Batches of late whose rows had to be looked at to be counted.
+    unsettled: u32,
 }
 
 impl IndexScanPull<'_, '_> {
@@ -284,6 +294,7 @@ impl Pull for IndexScanPull<'_, '_> {
         let s = self.source;
         loop {
             s.run.ctx.check_killed()?;
+            let moment = if s.counts && self.unsettled < UNSETTLED_MAX { s.reader.settled(s.index) } else { None };
             if !s.take(&mut self.candidates)? {
                 return Ok(None);
             }
@@ -291,6 +302,14 @@ impl Pull for IndexScanPull<'_, '_> {
                 self.leave_out_scanned();
             }
             entries_walked(&s.run, s.reverse).fetch_add(self.candidates.len() as u64, Relaxed);
+            if moment.is_some_and(|m| s.reader.all_seen(m, &self.candidates)) {
+                let rows = self.candidates.len();
+                self.unsettled = 0;
+                s.run.ctx.progress.rows_read.fetch_add(rows as u64, Relaxed);
+                s.run.ctx.progress.index_rows.fetch_add(rows as u64, Relaxed);
+                return Ok(Some(Batch::new(rows, Vec::new())));
+            }
+            self.unsettled += 1;
             let mut batch = s.reader.fetch_candidates(s.index, &self.candidates, s.columns, s.with_row_id)?;
             s.run.ctx.progress.rows_read.fetch_add(batch.count() as u64, Relaxed);
             s.run.ctx.progress.index_rows.fetch_add(batch.count() as u64, Relaxed);

@@ -225,6 +225,10 @@ impl OrderedIndex {
         self.orphans.lock().extend(orphans);
     }
 
+    pub fn has_orphans(&self) -> bool {
+        !self.orphans.lock().is_empty()
+    }
+
     pub fn take_orphans(&self, of_leaf: impl Fn(u64) -> bool) -> Vec<KeyedRow> {
         let mut orphans = self.orphans.lock();
         if orphans.is_empty() {

@@ -1,0 +1,68 @@
+//! Counting entries of an ordered index without a look at their rows.
+//!
+//! An entry may be there for a version that a snapshot does not see, or for one that is gone: so whoever reads an index
+//! compares each entry with its row, which is a cache miss or two a row. A leaf without versions is different: once
+//! whoever took its last versions away has taken their entries away too, its rows have one entry each, and every snapshot
+//! sees them. Looking at leaves is cheap, there are a thousand times fewer of them.
+//!
+//! ```text
+//!   collector   begun += 1 ── prunes versions, removes entries ── ended += 1
+//!   reader      begun = ended? ── reads entries ── no versions in their leaves? ── begun as before?
+//! ```
+//! If the reader finds a leaf without versions, its last collector began before: so either it had ended before the entries
+//! were read, or the reader's last look tells.
+
+use crate::index::cursor::Candidates;
+use crate::leaf::Leaf;
+use crate::sync::{AtomicU64, Ordering};
+use crate::table::Table;
+use crate::txn::Snapshot;
+
+/// How many have begun, and ended, to take versions and then entries away.
+#[derive(Debug, Default)]
+pub struct Flux {
+    begun: AtomicU64,
+    ended: AtomicU64,
+}
+
+/// Somebody takes versions and entries away.
+#[derive(Debug)]
+pub struct InFlux<'a>(&'a Flux);
+
+impl Flux {
+    /// To be held from before the versions go until the entries have gone.
+    pub fn enter(&self) -> InFlux<'_> {
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        InFlux(self)
+    }
+}
+
+impl Drop for InFlux<'_> {
+    fn drop(&mut self) {
+        self.0.ended.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Table {
+    /// A moment in which nobody takes entries away, for [`Table::all_seen`]: before entries are read. `None`: somebody
+    /// does, or the index does not keep all its entries in its tree.
+    pub fn settled(&self, index: usize) -> Option<u64> {
+        let set = self.indexes();
+        let ordered = set.ordered.get(index)?.as_ref()?;
+        if ordered.leaves_out_runs || ordered.has_orphans() {
+            return None;
+        }
+        let ended = self.flux.ended.load(Ordering::SeqCst);
+        (self.flux.begun.load(Ordering::SeqCst) == ended).then_some(ended)
+    }
+
+    /// Whether it is certain that `snapshot` sees each of the candidates, read since the moment, once and under its key.
+    pub fn all_seen(&self, moment: u64, candidates: &Candidates, snapshot: &Snapshot) -> bool {
+        if snapshot.skipping().is_some() {
+            return false;
+        }
+        let plain = |leaf: &Leaf| !leaf.has_versions();
+        let settled = |&row_id: &u64| self.slot(self.split(row_id).0).read().leaf().is_some_and(plain);
+        candidates.row_ids().iter().all(settled) && self.flux.begun.load(Ordering::SeqCst) == moment
+    }
+}
