@@ -443,7 +443,8 @@ fn rows_are_counted_right_while_they_move() {
     }
     for config in configs().iter().take(2) {
         let mut ours = Ours::open(config);
-        ours.run("CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, KEY (a))").expect("a table");
+        ours.run("CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, KEY (a))")
+            .expect("a table");
         for id in 0..ROWS {
             ours.run(&format!("INSERT INTO t VALUES ({id}, {}, 0)", id % 50)).expect("a row");
         }
@@ -460,7 +461,9 @@ fn rows_are_counted_right_while_they_move() {
                         let end = if rng.u8(0..4) == 0 { "ROLLBACK" } else { "COMMIT" };
                         let change = match rng.u8(0..3) {
                             0 => format!("DELETE FROM t WHERE id = {id}; INSERT INTO t VALUES ({id}, {key}, 1)"),
-                            1 => format!("UPDATE t SET a = {key} WHERE id = {id}; UPDATE t SET a = a + 1 WHERE id = {id}"),
+                            1 => format!(
+                                "UPDATE t SET a = {key} WHERE id = {id}; UPDATE t SET a = a + 1 WHERE id = {id}"
+                            ),
                             _ => format!("UPDATE t SET a = {key} WHERE id = {id}"),
                         };
                         for sql in format!("BEGIN; {change}; {end}").split("; ") {
