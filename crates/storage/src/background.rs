@@ -31,6 +31,10 @@ impl Background {
             while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 let Some(durable) = store.durable() else { return };
                 let redo = durable.redo();
+                if redo.is_dead() {
+                    // It was told when it happened.
+                    continue;
+                }
                 let lazy = redo.mode() != FlushMode::Sync || redo.synced_lsn() < redo.lsn();
                 if lazy && synced.elapsed() >= SYNC_EVERY {
                     synced = Instant::now();

@@ -5,11 +5,15 @@
 mod common;
 
 use common::{chunk, insert, kvs, scan};
+use shuttle::rand::Rng;
 use shuttle::thread;
 use std::path::Path;
 use std::sync::Arc;
-use storage::io::SimIo;
-use storage::{DurableOptions, LockWait, Object, ObjectKey, RowLock, Snapshot, StorageOptions, Store, Table};
+use storage::io::{Fault, SimIo};
+use storage::{
+    DurableOptions, Found, LockWait, Object, ObjectKey, OnTrouble, RowLock, RowLockMode, Snapshot, StorageOptions,
+    Store, Table,
+};
 use types::Value;
 
 const SCHEDULES: usize = 2_000;
@@ -135,11 +139,16 @@ fn a_key_comes_in_once() {
 }
 
 fn durable(rows: &[Vec<Value>]) -> (Store, Arc<Table>, Vec<u64>) {
+    durable_on(&SimIo::default(), rows)
+}
+
+fn durable_on(io: &SimIo, rows: &[Vec<Value>]) -> (Store, Arc<Table>, Vec<u64>) {
     let definition = || kvs(8, false).1.def().clone();
-    let options = DurableOptions { threads: 1, ..DurableOptions::default() };
+    let on_trouble = OnTrouble(Box::new(|_, _| {}));
+    let options = DurableOptions { threads: 1, on_trouble, ..DurableOptions::default() };
     let define = &mut |_: &ObjectKey, _: &Object| Ok(definition());
     let storage = StorageOptions { leaf_rows: Some(8) };
-    let opened = Store::open(Arc::new(SimIo::default()), Path::new("/db"), storage, options, define, &|_| ());
+    let opened = Store::open(Arc::new(io.clone()), Path::new("/db"), storage, options, define, &|_| ());
     let store = opened.expect("the disk works").0;
     let table = store.create_table(definition());
     let txn = store.txns().begin();
@@ -174,5 +183,174 @@ fn whoever_waits_for_the_log_is_woken() {
             assert_eq!(values(&table, &store.txns().snapshot()), [2, 2, 2, 2]);
         },
         SCHEDULES,
+    );
+}
+
+/// The same when the disk fails in the middle of it: everybody gets an answer, and snapshots show exactly what was
+/// acknowledged, although later transactions were built on what was not.
+#[test]
+fn a_log_that_fails_leaves_what_was_acknowledged() {
+    shuttle::check_random(
+        || {
+            let io = SimIo::default();
+            let (store, table, ids) = durable_on(&io, &[row(1, 0)]);
+            let id = ids[0];
+            io.fail_at(io.calls() + shuttle::rand::thread_rng().gen_range(1..9), Fault::Error);
+            let threads: Vec<_> = (0..3)
+                .map(|_| {
+                    let (store, table) = (store.clone(), table.clone());
+                    thread::spawn(move || {
+                        let mut told = 0;
+                        for _ in 0..2 {
+                            let txn = store.txns().begin();
+                            assert_eq!(table.lock_row(&txn, id, LockWait::Wait), Ok(RowLock::Locked));
+                            let value = values(&table, &store.txns().current(&txn))[0] + 1;
+                            let v = chunk(&table, 1, &[Value::Int(value)]);
+                            table.update(&txn, id, &[1], &[&v], 0).expect("held");
+                            match store.txns().commit(&txn) {
+                                Ok(_) => told = value,
+                                Err(e) => assert!([1180, 1836].contains(&e.code().0), "{e}"),
+                            }
+                        }
+                        told
+                    })
+                })
+                .collect();
+            let mut seen = 0;
+            for _ in 0..3 {
+                let now = values(&table, &store.txns().snapshot())[0];
+                assert!(now >= seen, "a snapshot went back");
+                seen = now;
+            }
+            let told = threads.into_iter().map(|t| t.join().expect("no panic")).max().expect("there are three");
+            assert_eq!(values(&table, &store.txns().snapshot()), [told]);
+            assert!(seen <= told, "{seen} was seen, {told} acknowledged");
+        },
+        SCHEDULES / 2,
+    );
+}
+
+/// Who only looked at a row under its lock is answered when what he saw is durable.
+#[test]
+fn a_locking_read_is_answered_when_it_is_durable() {
+    shuttle::check_random(
+        || {
+            let (store, table, ids) = durable(&[row(1, 0)]);
+            let id = ids[0];
+            let writer = {
+                let (store, table) = (store.clone(), table.clone());
+                thread::spawn(move || {
+                    for round in 1..3 {
+                        let txn = store.txns().begin();
+                        let v = chunk(&table, 1, &[Value::Int(round)]);
+                        table.update(&txn, id, &[1], &[&v], 0).expect("it comes to its turn");
+                        store.txns().commit(&txn).expect("the disk works");
+                    }
+                })
+            };
+            for mode in [RowLockMode::Shared, RowLockMode::Exclusive, RowLockMode::Shared] {
+                let txn = store.txns().begin();
+                let snapshot = store.txns().current(&txn);
+                table.lock_rows(&txn, &[id], mode, LockWait::Wait, &snapshot).expect("nobody waits for this one");
+                let seen = values(&table, &store.txns().current(&txn));
+                match mode {
+                    RowLockMode::Shared => store.txns().rollback(&txn),
+                    RowLockMode::Exclusive => _ = store.txns().commit(&txn).expect("the disk works"),
+                }
+                let now = values(&table, &store.txns().snapshot());
+                assert!(now >= seen, "{seen:?} was answered, {now:?} is durable");
+            }
+            writer.join().expect("no panic");
+        },
+        SCHEDULES / 2,
+    );
+}
+
+/// One who wants to change a row that others share in turns gets it, and so do they.
+#[test]
+fn whoever_waits_for_a_shared_row_has_his_turn() {
+    shuttle::check_random(
+        || {
+            let (store, table, ids) = start(&[row(1, 0)]);
+            let id = ids[0];
+            let sharers: Vec<_> = (0..2)
+                .map(|_| {
+                    let (store, table) = (store.clone(), table.clone());
+                    thread::spawn(move || {
+                        for _ in 0..2 {
+                            let txn = store.txns().begin();
+                            let now = store.txns().current(&txn);
+                            let found = table.lock_rows(&txn, &[id], RowLockMode::Shared, LockWait::Wait, &now);
+                            assert!(matches!(found.as_deref(), Ok([Found::AsSeen | Found::Changed])), "{found:?}");
+                            let held = values(&table, &store.txns().current(&txn));
+                            assert_eq!(values(&table, &store.txns().current(&txn)), held, "a shared row changed");
+                            store.txns().commit(&txn).expect("in memory");
+                        }
+                    })
+                })
+                .collect();
+            let writers: Vec<_> = (0..2)
+                .map(|_| {
+                    let (store, table) = (store.clone(), table.clone());
+                    thread::spawn(move || {
+                        let txn = store.txns().begin();
+                        let v = |now: &Snapshot| chunk(&table, 1, &[Value::Int(values(&table, now)[0] + 1)]);
+                        assert_eq!(table.lock_row(&txn, id, LockWait::Wait), Ok(RowLock::Locked));
+                        let v = v(&store.txns().current(&txn));
+                        table.update(&txn, id, &[1], &[&v], 0).expect("held");
+                        store.txns().commit(&txn).expect("in memory");
+                    })
+                })
+                .collect();
+            sharers.into_iter().chain(writers).for_each(|t| t.join().expect("no panic"));
+            assert_eq!(values(&table, &store.txns().snapshot()), [2]);
+        },
+        SCHEDULES,
+    );
+}
+
+/// Rows die and others come into their slots, while a snapshot goes on to show those that died.
+#[test]
+fn a_slot_is_filled_when_nobody_sees_its_row() {
+    shuttle::check_random(
+        || {
+            let (store, table, ids) = start(&(0..17).map(|k| row(k, k)).collect::<Vec<_>>());
+            let deleter = {
+                let (store, table) = (store.clone(), table.clone());
+                thread::spawn(move || {
+                    for of_txn in ids[..6].chunks(3) {
+                        let txn = store.txns().begin();
+                        of_txn.iter().for_each(|id| assert_eq!(table.delete(&txn, *id), Ok(true)));
+                        store.txns().commit(&txn).expect("in memory");
+                    }
+                    store.txns().collect_garbage(usize::MAX);
+                })
+            };
+            let inserter = {
+                let (store, table) = (store.clone(), table.clone());
+                thread::spawn(move || {
+                    for k in 100..106 {
+                        let txn = store.txns().begin();
+                        insert(&table, &txn, &[row(k, k)]).expect("no duplicates");
+                        store.txns().commit(&txn).expect("in memory");
+                    }
+                })
+            };
+            for _ in 0..2 {
+                let snapshot = store.txns().snapshot();
+                let mut first = values(&table, &snapshot);
+                first.sort_unstable();
+                let old = first.iter().filter(|v| **v < 100).count();
+                assert!([17, 14, 11].contains(&old), "{first:?}");
+                let mut again = values(&table, &snapshot);
+                again.sort_unstable();
+                assert_eq!(again, first, "a snapshot changed");
+            }
+            deleter.join().expect("no panic");
+            inserter.join().expect("no panic");
+            assert_eq!(values(&table, &store.txns().snapshot()).len(), 17);
+            assert_eq!(table.check(), Vec::<String>::new());
+        },
+        SCHEDULES / 4,
     );
 }

@@ -21,6 +21,7 @@ use crate::log::segment::Images;
 use crate::table::Table;
 use crate::txn::{Change, Txn};
 use crate::undo::UndoKind;
+use std::borrow::Cow;
 use std::sync::Arc;
 use types::PhysType;
 use vector::Chunk;
@@ -76,16 +77,17 @@ const LEAVES_A_ROUND: usize = 256;
 const LEAVES_A_THREAD: usize = 8;
 
 /// What a transaction made of a row, all in all.
-enum Net {
+enum Net<'a> {
     Nothing,
     Insert,
-    Update(Vec<u16>),
+    Update(Cow<'a, [u16]>),
     Delete,
 }
 
 /// Walks the transaction's own records of the row, newest first.
-fn net(leaf: &Leaf, slot: usize, txn: &Txn) -> Net {
-    let mut columns: Vec<u16> = Vec::new();
+fn net<'a>(leaf: &'a Leaf, slot: usize, txn: &Txn) -> Net<'a> {
+    // Most rows are changed once: those columns are not copied.
+    let mut columns: Cow<'a, [u16]> = Cow::Borrowed(&[]);
     let mut existed = true;
     let mut own = false;
     let mut chain = leaf.chain(slot);
@@ -94,8 +96,11 @@ fn net(leaf: &Leaf, slot: usize, txn: &Txn) -> Net {
         match &undo.kind {
             UndoKind::Insert => existed = false,
             UndoKind::Delete => existed = true,
+            UndoKind::Update { columns: changed, .. } if columns.is_empty() => columns = Cow::Borrowed(changed),
             UndoKind::Update { columns: changed, .. } => {
-                columns.extend(changed.iter().copied().filter(|c| !columns.contains(c)).collect::<Vec<_>>())
+                for c in changed.iter().filter(|c| !columns.contains(c)).copied().collect::<Vec<_>>() {
+                    columns.to_mut().push(c);
+                }
             }
             UndoKind::Lock => {}
         }
