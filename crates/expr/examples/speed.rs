@@ -120,7 +120,7 @@ fn main() {
         "price * (1 - discount) * (1 + tax)",
         arith(ArithOp::Mul, price, arith(ArithOp::Add, build::integer(1), col(3))),
     );
-    let like = |e, p: &str| build::like(e, text(p), Some('\\'), false).expect("builds");
+    let like = |e, p: &str| build::like(e, text(p), Some('\\'), false, types::Collation::default()).expect("builds");
     filtered("comment LIKE '%special%requests%' (ai_ci)", like(col(5), "%special%requests%"));
     filtered("comment LIKE 'special%' (ai_ci)", like(col(5), "special%"));
     filtered("word = 'accounts' (ai_ci)", cmp(CmpOp::Eq, col(6), text("accounts")));
@@ -132,7 +132,12 @@ fn main() {
     );
     let ids: Vec<Expr> = (0..20).map(|i| build::integer(i * 5000)).collect();
     filtered("bigint IN (20 values)", build::in_list(col(0), ids, false).expect("builds"));
-    let case = build::case(None, vec![(cmp(CmpOp::Eq, col(7), text("MAIL")), col(1))], Some(build::integer(0)));
+    let case = build::case(
+        None,
+        vec![(cmp(CmpOp::Eq, col(7), text("MAIL")), col(1))],
+        Some(build::integer(0)),
+        types::Collation::default(),
+    );
     evaluated("CASE WHEN dict = 'MAIL' THEN price ELSE 0 END", case.expect("builds"));
     evaluated("EXTRACT(YEAR FROM date)", build::extract(expr::IntervalUnit::Year, col(4)).expect("builds"));
     let sub = build::function("substring", vec![col(5), build::integer(1), build::integer(2)], &session);

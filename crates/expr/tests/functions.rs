@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use types::{SqlType, Value};
 
 fn s(v: &str) -> Expr {
-    build::string(v.as_bytes(), build::CONNECTION_COLLATION)
+    build::string(v.as_bytes(), types::Collation::default())
 }
 fn i(v: i64) -> Expr {
     if v < 0 { build::neg(build::integer(v.unsigned_abs())).expect("a number") } else { build::integer(v as u64) }
@@ -270,7 +270,8 @@ fn dates() {
         "get_format"(s("DATE"), s("EUR")) = "%d.%m.%Y";
     }
     use expr::IntervalUnit::*;
-    let add = |e: Expr, n: Expr, u, sub| show(&build::date_add(e, n, u, sub).expect("builds")).0;
+    let add =
+        |e: Expr, n: Expr, u, sub| show(&build::date_add(e, n, u, sub, types::Collation::default()).expect("builds")).0;
     assert_eq!(add(dt("2018-05-01"), i(1), Day, false), "2018-05-02");
     assert_eq!(add(s("2020-12-31 23:59:59"), i(1), Second, false), "2021-01-01 00:00:00");
     assert_eq!(add(s("2018-12-31 23:59:59"), i(1), Day, false), "2019-01-01 23:59:59");
@@ -305,8 +306,11 @@ fn casts_and_warnings() {
     assert_eq!(cast(s("2024-02-29 10:11:12.5"), SqlType::DateTime { fsp: 0 }).0, "2024-02-29 10:11:13");
     assert_eq!(cast(i(20240229), SqlType::Date).0, "2024-02-29");
     assert_eq!(cast(build::temporal("2024-02-29", SqlType::Date).expect("a date"), SqlType::BIGINT).0, "20240229");
-    assert_eq!(show(&build::cast_char(s("hello"), Some(3), None).expect("builds")), ("hel".into(), vec![1292]));
-    assert_eq!(show(&build::cast_char(d("1.50"), None, None).expect("builds")).0, "1.50");
+    assert_eq!(
+        show(&build::cast_char(s("hello"), Some(3), types::Collation::default()).expect("builds")),
+        ("hel".into(), vec![1292])
+    );
+    assert_eq!(show(&build::cast_char(d("1.50"), None, types::Collation::default()).expect("builds")).0, "1.50");
     let sum = build::arith(expr::ArithOp::Add, s("3 apples"), i(4), &session()).expect("builds");
     assert_eq!(show(&sum), ("7".into(), vec![1292]));
     let third = build::arith(expr::ArithOp::Div, i(1), i(3), &session()).expect("builds");
@@ -319,7 +323,7 @@ fn casts_and_warnings() {
     assert_eq!(show(&percent).0, "33.3333");
     let more = build::arith(expr::ArithOp::Add, percent, d("0.5"), &session()).expect("builds");
     assert_eq!(show(&more).0, "33.8333");
-    assert_eq!(show(&build::cast_char(s("a"), Some(3), Some(types::Collation::Binary)).expect("builds")).0, "a\0\0");
+    assert_eq!(show(&build::cast_char(s("a"), Some(3), types::Collation::Binary).expect("builds")).0, "a\0\0");
     let zero = build::arith(expr::ArithOp::Div, i(1), i(0), &session()).expect("builds");
     assert_eq!(show(&zero), ("NULL".into(), vec![1365]));
     for (name, args, code) in [("nosuch", vec![], 1305), ("left", vec![s("a")], 1582), ("json_array", vec![], 1235)] {

@@ -407,9 +407,10 @@ impl Gen<'_> {
             1 => {
                 let whens = vec![(self.predicate(depth - 1), self.number(depth - 1))];
                 let otherwise = self.rng.chance(70).then(|| self.number(depth - 1));
-                build::case(None, whens, otherwise).expect("builds")
+                build::case(None, whens, otherwise, types::Collation::default()).expect("builds")
             }
-            2 => build::coalesce(vec![self.number(depth - 1), self.number(depth - 1)]).expect("builds"),
+            2 => build::coalesce(vec![self.number(depth - 1), self.number(depth - 1)], types::Collation::default())
+                .expect("builds"),
             k => {
                 let (l, r) = (self.number(depth - 1), self.number(depth - 1));
                 let double = matches!(l.ty, SqlType::Double) || matches!(r.ty, SqlType::Double);
@@ -454,7 +455,7 @@ impl Gen<'_> {
                 let patterns = ["a%", "%B%", "a_c", "%", "ABC", "%long%text", "_", "%é%", "ta%l "];
                 let p = build::string(patterns[self.rng.below(9) as usize].as_bytes(), CI);
                 let negated = self.rng.chance(30);
-                build::like(self.string(), p, Some('\\'), negated).expect("builds")
+                build::like(self.string(), p, Some('\\'), negated, types::Collation::default()).expect("builds")
             }
             5 => {
                 let n = 1 + self.rng.below(7);

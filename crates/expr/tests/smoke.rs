@@ -38,14 +38,21 @@ fn arithmetic() {
 
 #[test]
 fn comparisons() {
-    let s = |s: &str| build::string(s.as_bytes(), build::CONNECTION_COLLATION);
+    let s = |s: &str| build::string(s.as_bytes(), types::Collation::default());
     let cmp = |op, l, r| value(build::compare(op, l, r).expect("builds"));
     assert_eq!(cmp(CmpOp::Eq, s("abc"), s("ABC")), Value::Int(1));
     assert_eq!(cmp(CmpOp::Eq, s("1.0"), build::integer(1)), Value::Int(1));
     assert_eq!(cmp(CmpOp::Lt, build::decimal("1.5").expect("a decimal"), build::integer(2)), Value::Int(1));
     assert_eq!(cmp(CmpOp::Eq, build::null(), build::integer(2)), Value::Null);
     assert_eq!(cmp(CmpOp::NullSafeEq, build::null(), build::null()), Value::Int(1));
-    let like = build::like(s("special packages requests"), s("%SPECIAL%requests%"), Some('\\'), false).expect("builds");
+    let like = build::like(
+        s("special packages requests"),
+        s("%SPECIAL%requests%"),
+        Some('\\'),
+        false,
+        types::Collation::default(),
+    )
+    .expect("builds");
     assert_eq!(value(like), Value::Int(1));
     let date = build::temporal("1998-12-01", SqlType::Date).expect("a date");
     assert_eq!(cmp(CmpOp::Gt, date, s("1998-11-30")), Value::Int(1));

@@ -62,9 +62,10 @@ pub fn aggregate(
             (vec![e], SqlType::BIGINT_UNSIGNED, false)
         }
         GroupConcat => {
-            let args: Vec<Expr> = args.into_iter().map(to_string).collect();
+            let connection = session.collation_connection;
+            let args: Vec<Expr> = args.into_iter().map(|e| to_string(e, connection)).collect();
             let refs: Vec<&Expr> = args.iter().collect();
-            let collation = aggregate_collations(&refs, "group_concat")?.unwrap_or(super::CONNECTION_COLLATION);
+            let collation = aggregate_collations(&refs, "group_concat")?.unwrap_or(connection);
             let len = session.group_concat_max_len.min(u32::MAX as u64) as u32;
             (args, string_type(len, collation), true)
         }
@@ -166,7 +167,8 @@ pub fn window(func: WindowFunc, args: Vec<Expr>, frame: WindowFrame, session: &S
             }
             if count == 3 {
                 let default = args.pop().expect("three arguments");
-                let ty = super::logic::common_result(&[&args[0], &default], &name.to_ascii_lowercase())?;
+                let connection = session.collation_connection;
+                let ty = super::logic::common_result(&[&args[0], &default], &name.to_ascii_lowercase(), connection)?;
                 let first = args.remove(0);
                 args.insert(0, implicit_cast(first, ty));
                 args.push(implicit_cast(default, ty));

@@ -3,7 +3,7 @@
 use super::arith::{decimal_shape, numeric, scalar};
 use super::common::{decimal_type, scale_of};
 use super::logic::common_result;
-use super::{CONNECTION_COLLATION, aggregate_collations, char_length_of, implicit_cast, string_type};
+use super::{aggregate_collations, char_length_of, implicit_cast, string_type};
 use crate::functions::{MAY_NULL, NOT_YET, Ret, SEES_NULL, SIGNATURES, TrimSide};
 use crate::{ArithOp, Expr, ExprKind, Function, SessionInfo};
 use types::{Collation, Error, IntSize, Result, SqlType, StringKind, Value};
@@ -12,6 +12,7 @@ use types::{Collation, Error, IntSize, Result, SqlType, StringKind, Value};
 /// any other name.
 pub fn function(name: &str, mut args: Vec<Expr>, session: &SessionInfo) -> Result<Expr> {
     let upper = name.to_ascii_uppercase();
+    let connection = session.collation_connection;
     for a in &args {
         scalar(a)?;
     }
@@ -24,7 +25,7 @@ pub fn function(name: &str, mut args: Vec<Expr>, session: &SessionInfo) -> Resul
     match upper.as_str() {
         "IF" => {
             exactly(3)?;
-            return super::if_(next(), next(), next());
+            return super::if_(next(), next(), next(), connection);
         }
         "NULLIF" => {
             exactly(2)?;
@@ -32,7 +33,7 @@ pub fn function(name: &str, mut args: Vec<Expr>, session: &SessionInfo) -> Resul
         }
         "IFNULL" => {
             exactly(2)?;
-            return ifnull(next(), next());
+            return ifnull(next(), next(), connection);
         }
         "ISNULL" => {
             exactly(1)?;
@@ -44,7 +45,7 @@ pub fn function(name: &str, mut args: Vec<Expr>, session: &SessionInfo) -> Resul
         }
         "LIKE" => {
             exactly(2)?;
-            return super::like(next(), next(), Some('\\'), false);
+            return super::like(next(), next(), Some('\\'), false, connection);
         }
         "NAME_CONST" => {
             exactly(2)?;
@@ -63,11 +64,11 @@ pub fn function(name: &str, mut args: Vec<Expr>, session: &SessionInfo) -> Resul
         }
         "ADDDATE" | "SUBDATE" => {
             exactly(2)?;
-            return super::date_add(next(), next(), crate::IntervalUnit::Day, upper == "SUBDATE");
+            return super::date_add(next(), next(), crate::IntervalUnit::Day, upper == "SUBDATE", connection);
         }
         "TRIM" => {
             exactly(1)?;
-            return trim(next(), TrimSide::Both, None);
+            return trim(next(), TrimSide::Both, None, connection);
         }
         "VALUES" => return Err(Error::internal("VALUES() is the binder's")),
         _ => {}
@@ -94,37 +95,37 @@ pub fn function(name: &str, mut args: Vec<Expr>, session: &SessionInfo) -> Resul
     }
     if signature.function == Function::Instr {
         args.swap(0, 1);
-        return build(Function::Locate, args);
+        return build(Function::Locate, args, connection);
     }
-    build(signature.function, args)
+    build(signature.function, args, connection)
 }
 
 /// A call of a function with a signature; arguments are counted already.
-pub(super) fn build(function: Function, args: Vec<Expr>) -> Result<Expr> {
+pub(super) fn build(function: Function, args: Vec<Expr>, connection: Collation) -> Result<Expr> {
     let signature = function.signature().ok_or_else(|| Error::internal("a function without a signature"))?;
     let letters = signature.args.as_bytes();
     let common = if letters.contains(&b'c') {
         let all: Vec<&Expr> = args.iter().collect();
-        Some(common_result(&all, &signature.names[0].to_ascii_lowercase())?)
+        Some(common_result(&all, &signature.names[0].to_ascii_lowercase(), connection)?)
     } else {
         None
     };
     let mut args: Vec<Expr> = args
         .into_iter()
         .enumerate()
-        .map(|(i, e)| convert(e, letters.get(i).or(letters.last()).copied().unwrap_or(b'*'), common))
+        .map(|(i, e)| convert(e, letters.get(i).or(letters.last()).copied().unwrap_or(b'*'), common, connection))
         .collect();
-    special_arguments(function, &mut args);
+    special_arguments(function, &mut args, connection);
     share_collation(signature.names[0], &mut args)?;
-    if let Some(constant) = answered_by_type(function, &args) {
+    if let Some(constant) = answered_by_type(function, &args, connection) {
         return Ok(constant);
     }
     if function == Function::TimestampOf && args.len() == 1 {
-        let ty = custom_type(function, &args, CONNECTION_COLLATION)?;
+        let ty = custom_type(function, &args, connection, connection)?;
         let one = args.pop().expect("one argument");
         return Ok(implicit_cast(one, ty));
     }
-    let ty = result_type(function, signature.ret, &args)?;
+    let ty = result_type(function, signature.ret, &args, connection)?;
     let sees_null = signature.flags & SEES_NULL != 0;
     let nullable = match function {
         Function::Coalesce => args.iter().all(|a| a.nullable),
@@ -144,7 +145,7 @@ fn replace(slot: &mut Expr, f: impl FnOnce(Expr) -> Expr) {
 }
 
 /// Conversions that depend on more than the argument's place.
-fn special_arguments(function: Function, args: &mut [Expr]) {
+fn special_arguments(function: Function, args: &mut [Expr], connection: Collation) {
     let as_datetime = |e: Expr| match e.ty {
         SqlType::DateTime { .. } => e,
         _ => {
@@ -166,12 +167,12 @@ fn special_arguments(function: Function, args: &mut [Expr]) {
         }
     };
     match function {
-        Function::Hex => replace(&mut args[0], |e| if e.ty.is_numeric() { e } else { to_string(e) }),
+        Function::Hex => replace(&mut args[0], |e| if e.ty.is_numeric() { e } else { to_string(e, connection) }),
         Function::Field => {
             let strings = args.iter().all(|a| a.ty.is_string() || a.ty == SqlType::Null);
             let exact = |t: &SqlType| t.is_integer() || matches!(t, SqlType::Decimal { .. });
             if strings {
-                args.iter_mut().for_each(|a| replace(a, to_string));
+                args.iter_mut().for_each(|a| replace(a, |e| to_string(e, connection)));
             } else if !args.iter().all(|a| exact(&a.ty) || a.ty == SqlType::Null) {
                 args.iter_mut().for_each(|a| replace(a, |e| implicit_cast(e, SqlType::Double)));
             }
@@ -196,12 +197,12 @@ fn special_arguments(function: Function, args: &mut [Expr]) {
 }
 
 /// CHARSET, COLLATION and COERCIBILITY depend on types alone.
-fn answered_by_type(function: Function, args: &[Expr]) -> Option<Expr> {
+fn answered_by_type(function: Function, args: &[Expr], connection: Collation) -> Option<Expr> {
     let e = args.first()?;
     let collation = e.ty.collation().unwrap_or(Collation::Binary);
     match function {
-        Function::Charset => Some(super::string(collation.charset().name().as_bytes(), CONNECTION_COLLATION)),
-        Function::CollationOf => Some(super::string(collation.name().as_bytes(), CONNECTION_COLLATION)),
+        Function::Charset => Some(super::string(collation.charset().name().as_bytes(), connection)),
+        Function::CollationOf => Some(super::string(collation.name().as_bytes(), connection)),
         Function::Coercibility => Some(super::integer(super::coercibility(e) as u64)),
         _ => None,
     }
@@ -240,19 +241,19 @@ fn share_collation(name: &str, args: &mut [Expr]) -> Result<()> {
 }
 
 /// Any expression as a string.
-pub(super) fn to_string(e: Expr) -> Expr {
+pub(super) fn to_string(e: Expr, connection: Collation) -> Expr {
     match e.ty {
         SqlType::String { .. } => e,
         t => {
-            let ty = string_type(char_length_of(&t), CONNECTION_COLLATION);
+            let ty = string_type(char_length_of(&t), connection);
             implicit_cast(e, ty)
         }
     }
 }
 
-fn convert(e: Expr, letter: u8, common: Option<SqlType>) -> Expr {
+fn convert(e: Expr, letter: u8, common: Option<SqlType>, connection: Collation) -> Expr {
     match letter {
-        b's' => to_string(e),
+        b's' => to_string(e, connection),
         b'i' => match e.ty {
             SqlType::Int { unsigned: false, .. } | SqlType::Bool | SqlType::Year => e,
             SqlType::Int { unsigned: true, size } if size < IntSize::I64 => e,
@@ -303,8 +304,8 @@ fn const_int(e: Option<&Expr>) -> Option<i64> {
     }
 }
 
-fn result_type(function: Function, ret: Ret, args: &[Expr]) -> Result<SqlType> {
-    let strings = || args.iter().find_map(|a| a.ty.collation()).unwrap_or(CONNECTION_COLLATION);
+fn result_type(function: Function, ret: Ret, args: &[Expr], connection: Collation) -> Result<SqlType> {
+    let strings = || args.iter().find_map(|a| a.ty.collation()).unwrap_or(connection);
     let total = || args.iter().map(|a| if a.ty.is_string() { char_length_of(&a.ty) as u64 } else { 0 }).sum::<u64>();
     let fsp = || const_int(args.first()).unwrap_or(0);
     Ok(match ret {
@@ -312,7 +313,7 @@ fn result_type(function: Function, ret: Ret, args: &[Expr]) -> Result<SqlType> {
         Ret::UInt => SqlType::BIGINT_UNSIGNED,
         Ret::Bool => SqlType::Bool,
         Ret::Double => SqlType::Double,
-        Ret::Text(n) => SqlType::varchar(n, CONNECTION_COLLATION),
+        Ret::Text(n) => SqlType::varchar(n, connection),
         Ret::Joined => {
             let separators = if function == Function::ConcatWs {
                 char_length_of(&args[0].ty) as u64 * (args.len() as u64).saturating_sub(2)
@@ -362,15 +363,15 @@ fn result_type(function: Function, ret: Ret, args: &[Expr]) -> Result<SqlType> {
                 _ => SqlType::DateTime { fsp: fsp as u8 },
             }
         }
-        Ret::Custom => custom_type(function, args, strings())?,
+        Ret::Custom => custom_type(function, args, strings(), connection)?,
     })
 }
 
-fn custom_type(function: Function, args: &[Expr], strings: Collation) -> Result<SqlType> {
+fn custom_type(function: Function, args: &[Expr], strings: Collation, connection: Collation) -> Result<SqlType> {
     use Function::*;
     let first = args.first().map_or(SqlType::Null, |a| a.ty);
     let first_len = char_length_of(&first);
-    let text = |n: u32| string_type(n, CONNECTION_COLLATION);
+    let text = |n: u32| string_type(n, connection);
     Ok(match function {
         Char => SqlType::varchar(4 * args.len() as u32, Collation::Binary),
         Hex => text(if first.is_string() {
@@ -418,7 +419,7 @@ fn custom_type(function: Function, args: &[Expr], strings: Collation) -> Result<
             match first {
                 SqlType::Time { .. } => SqlType::Time { fsp },
                 t if t.is_temporal() => SqlType::DateTime { fsp },
-                t => SqlType::varchar(29, t.collation().unwrap_or(CONNECTION_COLLATION)),
+                _ => SqlType::varchar(29, connection),
             }
         }
         TimestampOf => SqlType::DateTime { fsp: args.iter().map(fsp_of).max().unwrap_or(0) },
@@ -454,36 +455,36 @@ fn format_type(format: &[u8]) -> SqlType {
 }
 
 /// `COALESCE(args)`: the first that is not NULL; later ones are evaluated only where earlier ones are NULL.
-pub fn coalesce(args: Vec<Expr>) -> Result<Expr> {
+pub fn coalesce(args: Vec<Expr>, connection: Collation) -> Result<Expr> {
     if args.is_empty() {
         return Err(Error::wrong_paramcount_to_native_fct("COALESCE"));
     }
     for a in &args {
         scalar(a)?;
     }
-    build(Function::Coalesce, args)
+    build(Function::Coalesce, args, connection)
 }
 
 /// `IFNULL(a, b)`
-pub fn ifnull(a: Expr, b: Expr) -> Result<Expr> {
-    coalesce(vec![a, b])
+pub fn ifnull(a: Expr, b: Expr, connection: Collation) -> Result<Expr> {
+    coalesce(vec![a, b], connection)
 }
 
 /// `TRIM([side] [what FROM] e)`
-pub fn trim(e: Expr, side: TrimSide, what: Option<Expr>) -> Result<Expr> {
+pub fn trim(e: Expr, side: TrimSide, what: Option<Expr>, connection: Collation) -> Result<Expr> {
     scalar(&e)?;
-    let e = to_string(e);
-    let collation = e.ty.collation().unwrap_or(CONNECTION_COLLATION);
+    let e = to_string(e, connection);
+    let collation = e.ty.collation().unwrap_or(connection);
     let what = match what {
         Some(w) => {
             scalar(&w)?;
-            to_string(w)
+            to_string(w, connection)
         }
         None => super::string(b" ", collation),
     };
     let mut args = vec![e, what];
     share_collation("TRIM", &mut args)?;
-    let ty = result_type(Function::Lower, Ret::First, &args)?;
+    let ty = result_type(Function::Lower, Ret::First, &args, connection)?;
     let nullable = args.iter().any(|a| a.nullable);
     Ok(Expr::new(ExprKind::Call { function: Function::Trim(side), args }, ty, nullable))
 }
@@ -491,7 +492,7 @@ pub fn trim(e: Expr, side: TrimSide, what: Option<Expr>) -> Result<Expr> {
 /// `CONVERT(e USING charset)`; `collation` is the default one of the character set.
 pub fn convert_using(e: Expr, collation: Collation) -> Result<Expr> {
     scalar(&e)?;
-    let e = to_string(e);
+    let e = to_string(e, collation);
     let SqlType::String { kind, len, .. } = e.ty else { return Err(Error::internal("to_string yields strings")) };
     let nullable = true;
     let ty = match kind {

@@ -1,7 +1,7 @@
 //! Conversions.
 
 use super::arith::scalar;
-use super::{CONNECTION_COLLATION, char_length_of, string_type};
+use super::{char_length_of, string_type};
 use crate::{Expr, ExprKind, Function};
 use types::{Collation, Result, SqlType, StringKind, Value};
 
@@ -14,10 +14,10 @@ pub fn cast(e: Expr, ty: SqlType, explicit: bool) -> Result<Expr> {
     Ok(node(e, ty, true))
 }
 
-/// `CAST(e AS CHAR[(len)])` or BINARY: without a length the result is as long as the value.
-pub fn cast_char(e: Expr, len: Option<u32>, collation: Option<Collation>) -> Result<Expr> {
+/// `CAST(e AS CHAR[(len)])` or BINARY: without a length the result is as long as the value. `collation` is the
+/// connection's where no character set is named.
+pub fn cast_char(e: Expr, len: Option<u32>, collation: Collation) -> Result<Expr> {
     scalar(&e)?;
-    let collation = collation.unwrap_or(CONNECTION_COLLATION);
     let ty = match (len, e.ty) {
         // BINARY(n) is padded to n bytes.
         (Some(n), _) if collation == Collation::Binary && n <= u16::MAX as u32 => {
@@ -154,9 +154,9 @@ fn size_bits(size: types::IntSize) -> u32 {
 }
 
 /// `e COLLATE collation`; 1253 if the collation is of another character set.
-pub fn collate(e: Expr, collation: Collation) -> Result<Expr> {
+pub fn collate(e: Expr, collation: Collation, connection: Collation) -> Result<Expr> {
     scalar(&e)?;
-    let e = super::call::to_string(e);
+    let e = super::call::to_string(e, connection);
     let SqlType::String { kind, len, collation: from } = e.ty else {
         return Err(types::Error::internal("to_string yields strings"));
     };

@@ -1,31 +1,78 @@
 //! Which collation wins where strings of several meet (MySQL manual, "Collation Coercibility in Expressions").
 
 use crate::{Expr, ExprKind, Function};
-use types::{Collation, Error, Result};
+use types::{Collation, Error, Result, SqlType};
 
-/// 0 explicit COLLATE, 1 two collations concatenated, 2 a column, 3 a system constant, 4 a literal, 5 a number or date,
-/// 6 NULL. The lowest wins.
+/// 0 explicit COLLATE, 1 two collations concatenated, 2 a column or CAST, 3 a system constant, 4 a literal or text that a
+/// function made, 5 a number or date, 6 NULL. The lowest wins.
 pub fn coercibility(e: &Expr) -> u8 {
     match &e.kind {
         ExprKind::Const(v) if v.is_null() => 6,
+        _ if e.ty == SqlType::Null => 6,
         _ if !e.ty.is_string() => 5,
-        ExprKind::Const(_) => 4,
+        ExprKind::Const(_) | ExprKind::Param(_) => 4,
         ExprKind::Call { function: Function::Collate, .. } => 0,
         ExprKind::Call {
             function: Function::User | Function::CurrentUser | Function::Version | Function::Database,
             ..
         } => 3,
         ExprKind::Column(_) | ExprKind::Subquery(_) | ExprKind::UserVar(_) | ExprKind::SetUserVar { .. } => 2,
-        ExprKind::Param(_) => 4,
-        // Casts keep what they convert. What has its collation from no operand (numbers and dates printed, digests, names)
-        // does not insist on it: it takes that of the column or literal it meets.
-        ExprKind::Cast { explicit: true, expr } if expr.ty.is_string() => 2,
-        ExprKind::Cast { explicit: true, .. } => 3,
-        _ => {
-            let own = e.ty.collation();
-            e.children().into_iter().filter(|c| c.ty.collation() == own).map(coercibility).min().unwrap_or(5)
+        ExprKind::Cast { explicit: true, .. } => 2,
+        // A number or date that an operator prints, or a string seen in another's collation.
+        ExprKind::Cast { explicit: false, expr } => coercibility(expr),
+        ExprKind::Call { function, .. } if makes_text(*function) => 4,
+        // CASE chooses among its results; its conditions compare strings of their own.
+        ExprKind::Case { branches, otherwise } => {
+            strongest(e, branches.iter().map(|(_, result)| result).chain(otherwise.as_deref()))
         }
+        _ => strongest(e, e.children().into_iter()),
     }
+}
+
+/// Of the operands that gave `e` its collation. Numbers and dates alone make text as literals are.
+fn strongest<'e>(e: &Expr, operands: impl Iterator<Item = &'e Expr>) -> u8 {
+    let own = e.ty.collation();
+    match operands.filter(|c| c.ty == SqlType::Null || c.ty.collation() == own).map(coercibility).min() {
+        Some(6) => 6,
+        level => level.unwrap_or(4).min(4),
+    }
+}
+
+/// Functions whose text is none of their operands': digits, names, digests, bytes.
+fn makes_text(function: Function) -> bool {
+    use Function::*;
+    matches!(
+        function,
+        Hex | Unhex
+            | Bin
+            | Oct
+            | Conv
+            | Char
+            | Format
+            | Md5
+            | Sha1
+            | Sha2
+            | Uuid
+            | UuidToBin
+            | BinToUuid
+            | RandomBytes
+            | ToBase64
+            | FromBase64
+            | WeightString
+            | DateFormat
+            | TimeFormat
+            | FromUnixtime
+            | Dayname
+            | Monthname
+            | GetFormat
+            | Addtime
+            | Subtime
+            | DateAdd(_)
+            | DateSub(_)
+            | InetNtoa
+            | Inet6Aton
+            | Inet6Ntoa
+    )
 }
 
 /// The stronger of two collations where both are equally coercible.

@@ -2,9 +2,6 @@
 
 use types::{Collation, IntSize, SqlType, StringKind};
 
-/// The collation of string literals and of numbers printed as strings.
-pub const CONNECTION_COLLATION: Collation = Collation::Utf8mb4_0900AiCi;
-
 /// VARCHAR(len), or the smallest TEXT that holds `len` characters.
 pub fn string_type(len: u32, collation: Collation) -> SqlType {
     let bytes_a_char = match collation {
@@ -80,20 +77,21 @@ pub(super) fn decimal_type(whole: u32, scale: u32) -> SqlType {
     SqlType::Decimal { precision: precision as u8, scale: scale as u8 }
 }
 
-/// The type to which all of `types` convert without loss of meaning.
-pub fn common_type(types: &[SqlType]) -> SqlType {
+/// The type to which all of `types` convert without loss of meaning. `connection`: the collation of text made of what is
+/// no text.
+pub fn common_type(types: &[SqlType], connection: Collation) -> SqlType {
     let mut it = types.iter().filter(|t| **t != SqlType::Null);
     let Some(first) = it.next() else { return SqlType::Null };
-    it.fold(*first, |a, b| common_of_two(a, *b))
+    it.fold(*first, |a, b| common_of_two(a, *b, connection))
 }
 
 /// [`common_type`] for the columns of UNION: the same rules, except that an all-NULL column is a zero-length binary
 /// string for clients.
-pub fn union_type(types: &[SqlType]) -> SqlType {
-    common_type(types)
+pub fn union_type(types: &[SqlType], connection: Collation) -> SqlType {
+    common_type(types, connection)
 }
 
-fn common_of_two(a: SqlType, b: SqlType) -> SqlType {
+fn common_of_two(a: SqlType, b: SqlType, connection: Collation) -> SqlType {
     use SqlType::*;
     if a == b {
         return a;
@@ -136,7 +134,7 @@ fn common_of_two(a: SqlType, b: SqlType) -> SqlType {
         (Timestamp { fsp: x }, Timestamp { fsp: y }) => Timestamp { fsp: x.max(y) },
         (a, b) if a.is_temporal() && b.is_temporal() => DateTime { fsp: scale_of(&a).max(scale_of(&b)) },
         (a, b) => {
-            let collation = a.collation().or(b.collation()).unwrap_or(CONNECTION_COLLATION);
+            let collation = a.collation().or(b.collation()).unwrap_or(connection);
             let len = char_length_of(&a).max(char_length_of(&b));
             match (a, b) {
                 (String { kind, .. }, _) | (_, String { kind, .. })

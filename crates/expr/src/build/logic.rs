@@ -4,7 +4,7 @@ use super::arith::{numeric, scalar};
 use super::compare::is_null_const;
 use super::{aggregate_collations, boolean, common_type, compare, implicit_cast};
 use crate::{CmpOp, Expr, ExprKind, Function, Truth};
-use types::{Result, SqlType};
+use types::{Collation, Result, SqlType};
 
 /// The expression as a condition: predicates stay, anything else is compared with zero.
 pub fn truth(e: Expr) -> Result<Expr> {
@@ -107,10 +107,10 @@ pub fn is_truth(e: Expr, value: Truth, negated: bool) -> Result<Expr> {
 }
 
 /// `e [NOT] LIKE pattern [ESCAPE c]`. `escape` is `\` by default; None switches escaping off (`ESCAPE ''`).
-pub fn like(e: Expr, pattern: Expr, escape: Option<char>, negated: bool) -> Result<Expr> {
+pub fn like(e: Expr, pattern: Expr, escape: Option<char>, negated: bool, connection: Collation) -> Result<Expr> {
     scalar(&e)?;
     scalar(&pattern)?;
-    let (e, pattern) = (super::call::to_string(e), super::call::to_string(pattern));
+    let (e, pattern) = (super::call::to_string(e, connection), super::call::to_string(pattern, connection));
     let collation = aggregate_collations(&[&e, &pattern], "like")?;
     let to = |e: Expr| match (e.ty, collation) {
         (SqlType::String { kind, len, collation: c }, Some(to)) if c != to => {
@@ -125,13 +125,18 @@ pub fn like(e: Expr, pattern: Expr, escape: Option<char>, negated: bool) -> Resu
 }
 
 /// `e [NOT] REGEXP pattern`
-pub fn regexp(e: Expr, pattern: Expr, negated: bool) -> Result<Expr> {
-    let call = super::call::build(Function::RegexpLike, vec![e, pattern])?;
+pub fn regexp(e: Expr, pattern: Expr, negated: bool, connection: Collation) -> Result<Expr> {
+    let call = super::call::build(Function::RegexpLike, vec![e, pattern], connection)?;
     if negated { not(call) } else { Ok(call) }
 }
 
 /// `CASE [operand] WHEN .. THEN .. ELSE .. END`
-pub fn case(operand: Option<Expr>, whens: Vec<(Expr, Expr)>, otherwise: Option<Expr>) -> Result<Expr> {
+pub fn case(
+    operand: Option<Expr>,
+    whens: Vec<(Expr, Expr)>,
+    otherwise: Option<Expr>,
+    connection: Collation,
+) -> Result<Expr> {
     let mut branches = Vec::with_capacity(whens.len());
     for (when, then) in whens {
         scalar(&then)?;
@@ -142,7 +147,7 @@ pub fn case(operand: Option<Expr>, whens: Vec<(Expr, Expr)>, otherwise: Option<E
         branches.push((condition, then));
     }
     let results: Vec<&Expr> = branches.iter().map(|(_, t)| t).chain(&otherwise).collect();
-    let ty = common_result(&results, "case")?;
+    let ty = common_result(&results, "case", connection)?;
     let nullable = otherwise.as_ref().is_none_or(|e| e.nullable) || branches.iter().any(|(_, t)| t.nullable);
     let branches = branches.into_iter().map(|(w, t)| (w, implicit_cast(t, ty))).collect();
     let otherwise = match otherwise {
@@ -153,9 +158,9 @@ pub fn case(operand: Option<Expr>, whens: Vec<(Expr, Expr)>, otherwise: Option<E
 }
 
 /// The common type of alternatives, with the collation that wins among them.
-pub(super) fn common_result(exprs: &[&Expr], operation: &str) -> Result<SqlType> {
+pub(super) fn common_result(exprs: &[&Expr], operation: &str, connection: Collation) -> Result<SqlType> {
     let types: Vec<SqlType> = exprs.iter().map(|e| e.ty).collect();
-    let ty = common_type(&types);
+    let ty = common_type(&types, connection);
     Ok(match (ty, aggregate_collations(exprs, operation)?) {
         (SqlType::String { kind, len, .. }, Some(collation)) => SqlType::String { kind, len, collation },
         _ => ty,
@@ -163,8 +168,8 @@ pub(super) fn common_result(exprs: &[&Expr], operation: &str) -> Result<SqlType>
 }
 
 /// `IF(condition, then, otherwise)`
-pub fn if_(condition: Expr, then: Expr, otherwise: Expr) -> Result<Expr> {
-    case(None, vec![(condition, then)], Some(otherwise))
+pub fn if_(condition: Expr, then: Expr, otherwise: Expr, connection: Collation) -> Result<Expr> {
+    case(None, vec![(condition, then)], Some(otherwise), connection)
 }
 
 /// `NULLIF(a, b)`: NULL if they are equal, else `a`.

@@ -5,6 +5,9 @@
 //! and returns an expression with its type and nullability. Constants are converted at once where the conversion is
 //! exact, so that a bare column stays bare and an index on it stays usable.
 //!
+//! `connection` is `collation_connection` wherever it is asked for: text that is made of numbers, dates or nothing at all
+//! has that collation.
+//!
 //! Sources: MySQL 8.4 manual, "Type Conversion in Expression Evaluation", "Arithmetic Operators", "Precision Math",
 //! "Collation Coercibility in Expressions", and the sections of each function.
 
@@ -24,7 +27,7 @@ pub use arith::{arith, bit_not, neg};
 pub use call::{coalesce, convert_using, function, ifnull, trim};
 pub use cast::{cast, cast_char, collate, implicit_cast};
 pub use coercibility::{aggregate_collations, coercibility};
-pub use common::{CONNECTION_COLLATION, char_length_of, common_type, string_type, union_type};
+pub use common::{char_length_of, common_type, string_type, union_type};
 pub use compare::{between, compare, in_list};
 pub use literal::{bit, boolean, decimal, double, hex, integer, null, string, temporal};
 pub use logic::{and, case, if_, is_null, is_truth, like, not, nullif, or, regexp, truth, xor};

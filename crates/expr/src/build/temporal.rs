@@ -5,7 +5,7 @@ use super::{call, compare, implicit_cast};
 use crate::{CmpOp, Expr, ExprKind, Function, IntervalUnit};
 use types::temporal::TemporalMode;
 use types::temporal::parse::{datetime_from_number, parse_date, parse_datetime, parse_time};
-use types::{Error, Result, SqlType, Value};
+use types::{Collation, Error, Result, SqlType, Value};
 
 /// A temporal literal; see [`super::literal::temporal`].
 pub(super) fn literal(text: &str, ty: SqlType) -> Result<Expr> {
@@ -27,7 +27,7 @@ pub(super) fn literal(text: &str, ty: SqlType) -> Result<Expr> {
                 let ty = SqlType::DateTime { fsp: p.fsp };
                 if p.offset.is_some() {
                     // Seen from the session's time zone, which evaluation knows.
-                    return Ok(implicit_cast(super::string(bytes, super::CONNECTION_COLLATION), ty));
+                    return Ok(implicit_cast(super::string(bytes, Collation::default()), ty));
                 }
                 Ok(Expr::constant(Value::DateTime(p.value), ty))
             }
@@ -151,10 +151,10 @@ fn datetime_constant(t: Expr, value: types::DateTime, fsp: u8, has_time: bool) -
 }
 
 /// `date ± INTERVAL value unit` (also DATE_ADD, DATE_SUB, TIMESTAMPADD).
-pub fn date_add(date: Expr, value: Expr, unit: IntervalUnit, subtract: bool) -> Result<Expr> {
+pub fn date_add(date: Expr, value: Expr, unit: IntervalUnit, subtract: bool, connection: Collation) -> Result<Expr> {
     scalar(&date)?;
     scalar(&value)?;
-    let value = interval_value(value, unit);
+    let value = interval_value(value, unit, connection);
     let fraction = match (unit, value.ty) {
         (u, _) if u.has_micros() => 6,
         (IntervalUnit::Second, SqlType::Decimal { scale, .. }) => scale.min(6),
@@ -172,17 +172,14 @@ pub fn date_add(date: Expr, value: Expr, unit: IntervalUnit, subtract: bool) -> 
             (implicit_cast(date, SqlType::DateTime { fsp }), SqlType::DateTime { fsp: fsp.max(fraction) })
         }
         SqlType::Null => (Expr::constant(Value::Null, SqlType::DateTime { fsp: 0 }), SqlType::DateTime { fsp: 0 }),
-        ty => {
-            let collation = ty.collation().unwrap_or(super::CONNECTION_COLLATION);
-            (call::to_string(date), SqlType::varchar(29, collation))
-        }
+        _ => (call::to_string(date, connection), SqlType::varchar(29, connection)),
     };
     let function = if subtract { Function::DateSub(unit) } else { Function::DateAdd(unit) };
     Ok(Expr::new(ExprKind::Call { function, args: vec![date, value] }, ty, true))
 }
 
 /// Composite units read the digits of a string; SECOND takes a fraction; the others a BIGINT.
-fn interval_value(value: Expr, unit: IntervalUnit) -> Expr {
+fn interval_value(value: Expr, unit: IntervalUnit, connection: Collation) -> Expr {
     use IntervalUnit::*;
     match unit {
         Second => match value.ty {
@@ -196,7 +193,7 @@ fn interval_value(value: Expr, unit: IntervalUnit) -> Expr {
                 implicit_cast(value, SqlType::BIGINT)
             }
         }
-        _ => call::to_string(value),
+        _ => call::to_string(value, connection),
     }
 }
 

@@ -47,8 +47,11 @@ impl<'a> Bind<'a, '_, '_> {
 
     pub fn user_variable(&mut self, name: &ast::Ident) -> Expr {
         let assigned = self.shared.assigned.get(&name.to_lowercase()).copied();
-        let text =
-            SqlType::String { kind: StringKind::LongText, len: u32::MAX / 4, collation: build::CONNECTION_COLLATION };
+        let text = SqlType::String {
+            kind: StringKind::LongText,
+            len: u32::MAX / 4,
+            collation: self.shared.session.collation_connection,
+        };
         self.shared.cacheable = false;
         let ty = assigned.or_else(|| self.shared.variables.user_variable_type(name)).unwrap_or(text);
         Expr::new(ExprKind::UserVar(name.0.clone()), ty, true)
@@ -84,11 +87,11 @@ impl<'a> Bind<'a, '_, '_> {
             }
             K::Collate(c) => {
                 let x = self.expr(&c.0)?;
-                build::collate(x, Collation::from_name(&c.1)?)
+                build::collate(x, Collation::from_name(&c.1)?, session.collation_connection)
             }
             K::DateArith(d) => {
                 let (date, value) = (self.expr(&d.date)?, self.expr(&d.value)?);
-                build::date_add(date, value, d.unit, d.subtract)
+                build::date_add(date, value, d.unit, d.subtract, session.collation_connection)
             }
             K::Function(f) => self.function(f),
             K::Aggregate(a) => self.aggregate(a),
@@ -109,7 +112,7 @@ impl<'a> Bind<'a, '_, '_> {
                     ast::TrimSide::Leading => TrimSide::Leading,
                     ast::TrimSide::Trailing => TrimSide::Trailing,
                 };
-                build::trim(x, side, what)
+                build::trim(x, side, what, session.collation_connection)
             }
             K::CharUsing(c) => {
                 let args = c.0.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
@@ -171,9 +174,9 @@ impl<'a> Bind<'a, '_, '_> {
             ast::CastType::Year => SqlType::Year,
             ast::CastType::Char { len, charset } => {
                 let collation = charset.as_ref().map(|c| charset_collation(c)).transpose()?;
-                return build::cast_char(x, *len, collation);
+                return build::cast_char(x, *len, collation.unwrap_or(self.shared.session.collation_connection));
             }
-            ast::CastType::Binary { len } => return build::cast_char(x, *len, Some(Collation::Binary)),
+            ast::CastType::Binary { len } => return build::cast_char(x, *len, Collation::Binary),
             ast::CastType::Json => return Err(Error::not_supported("CAST(.. AS JSON)")),
             ast::CastType::Geometry(_) => return Err(Error::not_supported("CAST to a spatial type")),
         };

@@ -197,7 +197,10 @@ pub(super) fn stored(value: &Expr, ty: SqlType, nullable: bool) -> Result<Expr> 
     let cast = build::implicit_cast(value.clone(), ty);
     match nullable || !value.nullable {
         true => Ok(cast),
-        false => Ok(build::implicit_cast(build::ifnull(cast, Expr::constant(zero_of(&ty), ty))?, ty)),
+        false => Ok(build::implicit_cast(
+            build::ifnull(cast, Expr::constant(zero_of(&ty), ty), ty.collation().unwrap_or_default())?,
+            ty,
+        )),
     }
 }
 

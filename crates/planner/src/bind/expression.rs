@@ -69,11 +69,11 @@ impl<'a> Bind<'a, '_, '_> {
             K::Like(l) => {
                 let (x, pattern) = (self.expr(&l.expr)?, self.expr(&l.pattern)?);
                 let escape = self.escape(l.escape.as_ref())?;
-                build::like(x, pattern, escape, l.negated)
+                build::like(x, pattern, escape, l.negated, self.shared.session.collation_connection)
             }
             K::Regexp(r) => {
                 let (x, pattern) = (self.expr(&r.expr)?, self.expr(&r.pattern)?);
-                build::regexp(x, pattern, r.negated)
+                build::regexp(x, pattern, r.negated, self.shared.session.collation_connection)
             }
             K::Quantified(q) => {
                 let left = self.operand(&q.left)?;
@@ -94,7 +94,7 @@ impl<'a> Bind<'a, '_, '_> {
                     whens.push((self.expr(when)?, self.expr(then)?));
                 }
                 let otherwise = c.else_expr.as_ref().map(|o| self.expr(o)).transpose()?;
-                build::case(operand, whens, otherwise)
+                build::case(operand, whens, otherwise, self.shared.session.collation_connection)
             }
             _ => self.call(e),
         }
@@ -107,7 +107,7 @@ impl<'a> Bind<'a, '_, '_> {
             ast::UnaryOp::Plus => Ok(x),
             ast::UnaryOp::BitNot => build::bit_not(x),
             ast::UnaryOp::Not => build::not(x),
-            ast::UnaryOp::Binary => build::cast_char(x, None, Some(types::Collation::Binary)),
+            ast::UnaryOp::Binary => build::cast_char(x, None, types::Collation::Binary),
         }
     }
 

@@ -105,7 +105,7 @@ impl<'a> Bind<'a, '_, '_> {
         let mut output = vec![];
         for c in 0..width {
             let types: Vec<_> = bound.iter().map(|r| r[c].ty).collect();
-            let ty = expr::build::union_type(&types);
+            let ty = expr::build::union_type(&types, self.shared.session.collation_connection);
             for row in &mut bound {
                 let e = std::mem::replace(&mut row[c], expr::build::null());
                 row[c] = expr::build::implicit_cast(e, ty);

@@ -57,7 +57,10 @@ impl<'a> Bind<'a, '_, '_> {
         let mut nullable = vec![];
         for c in 0..width {
             let infos: Vec<_> = operands.iter().map(|o| columns.get(o.output[c].0)).collect();
-            types.push(build::union_type(&infos.iter().map(|i| i.ty).collect::<Vec<_>>()));
+            types.push(build::union_type(
+                &infos.iter().map(|i| i.ty).collect::<Vec<_>>(),
+                self.shared.session.collation_connection,
+            ));
             nullable.push(match kind {
                 SetOpKind::Union => infos.iter().any(|i| i.nullable),
                 SetOpKind::Intersect | SetOpKind::Except => infos[0].nullable,
