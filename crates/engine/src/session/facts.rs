@@ -206,8 +206,10 @@ impl Session {
     }
 
     pub(crate) fn optimizer_settings(&self) -> OptimizerSettings {
+        let switch = self.vars().text("optimizer_switch");
         OptimizerSettings {
-            use_invisible_indexes: self.vars().text("optimizer_switch").contains("use_invisible_indexes=on"),
+            derived_merge: switch.contains("derived_merge=on"),
+            use_invisible_indexes: switch.contains("use_invisible_indexes=on"),
             ..OptimizerSettings::default()
         }
     }
