@@ -18,6 +18,7 @@
 mod dbt2;
 mod filter;
 mod flexasynch;
+mod html;
 mod index_rebuild;
 mod leaf_locate;
 mod local;

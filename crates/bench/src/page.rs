@@ -1,15 +1,12 @@
-//! Reports of any experiment: facts, tables, bars; one HTML file that needs nothing else.
+//! Reports of any experiment: facts, bars, tables.
 
+use crate::html::{self, Cell};
 use std::fmt::Write;
 
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#222}\
-h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}table{border-collapse:collapse;font-variant-numeric:tabular-nums}\
-th,td{padding:.15rem .7rem;text-align:right;border-bottom:1px solid #ddd}th:first-child,td:first-child{text-align:left}\
-svg{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:#444}ul{padding-left:1.2rem}";
-const COLORS: [&str; 4] = ["#0a7d4f", "#c9820a", "#5b6fb5", "#8a4b80"];
 const WIDTH: f64 = 900.0;
-const LEFT: f64 = 230.0;
 const BAR: f64 = 13.0;
+/// About what a letter takes.
+const LETTER: f64 = 6.6;
 
 /// Bars in groups: one group a label, one bar a series.
 #[derive(Clone, Debug, Default)]
@@ -29,10 +26,6 @@ pub struct Page {
     pub tables: Vec<(String, Vec<String>, Vec<Vec<String>>)>,
 }
 
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 /// A number with three digits or so that count.
 pub fn short(v: f64) -> String {
     match v.abs() {
@@ -47,65 +40,60 @@ pub fn short(v: f64) -> String {
 }
 
 /// Bars of one group are scaled to the longest of that group: groups may differ a thousandfold, series are compared.
-fn plot(bars: &Bars) -> String {
+fn plot(out: &mut String, bars: &Bars) {
+    let letters = bars.groups.iter().map(|g| g.0.chars().count()).max().unwrap_or(0);
+    let left = (LETTER * letters as f64 + 16.0).clamp(60.0, WIDTH / 2.0);
     let height_of = |g: &(String, Vec<f64>)| BAR * g.1.len() as f64 + 9.0;
     let height: f64 = bars.groups.iter().map(height_of).sum::<f64>() + 10.0;
-    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">", escape(&bars.title));
-    let mut y = 5.0;
-    for group in &bars.groups {
-        let most = group.1.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
-        let middle = y + BAR * group.1.len() as f64 / 2.0 + 4.0;
-        let _ = write!(svg, "<text x=\"4\" y=\"{middle:.1}\">{}</text>", escape(&group.0));
-        for (s, &value) in group.1.iter().enumerate().filter(|v| v.1.is_finite()) {
-            let width = value / most * (WIDTH - LEFT - 90.0);
-            let _ = write!(
-                svg,
-                "<rect x=\"{LEFT}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                y + s as f64 * BAR,
-                width.max(1.0),
-                BAR - 2.0,
-                COLORS[s % COLORS.len()],
-                LEFT + width + 6.0,
-                y + s as f64 * BAR + BAR - 3.0,
-                short(value)
-            );
+    html::plot(out, &bars.title, (WIDTH, height), |svg| {
+        let mut y = 5.0;
+        for group in &bars.groups {
+            let most = group.1.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+            let middle = y + BAR * group.1.len() as f64 / 2.0 + 3.0;
+            let _ = write!(svg, "<text x=\"4\" y=\"{middle:.1}\">{}</text>", html::escape(&group.0));
+            for (s, &value) in group.1.iter().enumerate() {
+                let top = y + s as f64 * BAR;
+                let width = if value.is_finite() { value / most * (WIDTH - left - 90.0) } else { 0.0 };
+                if value.is_finite() {
+                    let _ = write!(
+                        svg,
+                        "<rect class=\"{}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+                        html::series(s),
+                        width.max(1.0),
+                        BAR - 2.0
+                    );
+                }
+                let (x, base, text) = (left + width + 6.0, top + BAR - 3.0, short(value));
+                let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{base:.1}\">{text}</text>");
+            }
+            y += height_of(group);
         }
-        y += height_of(group);
-    }
-    svg + "</svg>"
+    });
+}
+
+/// Figures stand to the right, the rest to the left.
+fn cell(text: &String) -> Cell {
+    let figure = text.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit()) || text == "-";
+    if figure { Cell::Figure(text.clone()) } else { Cell::Words(text.clone()) }
 }
 
 /// The whole page.
 pub fn html(page: &Page) -> String {
-    let title = escape(&page.title);
-    let mut out = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <title>{title}</title><style>{STYLE}</style><h1>{title}</h1><ul>"
-    );
-    for fact in &page.facts {
-        let _ = write!(out, "<li>{}</li>", escape(fact));
-    }
-    out += "</ul>";
+    let mut out = html::begin(&page.title, page.facts.iter().cloned());
     for bars in &page.bars {
-        let _ = write!(out, "<h2>{}</h2><p>", escape(&bars.title));
-        for (s, name) in bars.series.iter().enumerate() {
-            let color = COLORS[s % COLORS.len()];
-            let _ = write!(out, "<span style=\"color:{color}\">&#9632;</span> {} &nbsp; ", escape(name));
+        html::heading(&mut out, &bars.title);
+        html::legend(&mut out, &bars.series);
+        if bars.groups.len() > 1 {
+            html::note(&mut out, "The longest bar of each group has the full length.");
         }
-        let _ = write!(out, "</p>{}", plot(bars));
+        plot(&mut out, bars);
     }
     for (heading, columns, rows) in &page.tables {
-        let cells = |row: &[String], tag: &str| -> String {
-            row.iter().map(|c| format!("<{tag}>{}</{tag}>", escape(c))).collect()
-        };
-        let _ = write!(out, "<h2>{}</h2><table><tr>{}</tr>", escape(heading), cells(columns, "th"));
-        for row in rows {
-            let _ = write!(out, "<tr>{}</tr>", cells(row, "td"));
-        }
-        out += "</table>";
+        html::heading(&mut out, heading);
+        let rows: Vec<Vec<Cell>> = rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+        html::table(&mut out, columns, &rows);
     }
-    out + "</html>\n"
+    html::end(out)
 }
 
 /// Writes the page where a path is given, and says so.
