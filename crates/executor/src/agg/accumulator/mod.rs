@@ -8,10 +8,14 @@
 //! Exactness: integers and DECIMALs of at most 18 digits are summed in 128 bits, wider DECIMALs in 256; AVG divides the
 //! exact sum, rounding half away from zero at MySQL's scale. DOUBLEs are summed as they come.
 
+mod kernels;
+mod results;
+
 use super::concat::Concat;
 use super::fast;
-use crate::collate;
 use expr::{AggCall, AggFunc, EvalContext};
+use kernels::{count_rows, doubles, extreme_rows, is_better, sum_rows, words};
+use results::exact_results;
 use types::{Collation, Error, I256, PhysType, Result, SqlType, Value};
 use vector::{Batch, Bitmap, Chunk, ChunkBuilder, Selection, Values, Vector};
 
@@ -438,202 +442,6 @@ impl Accumulator {
             Accumulator::Concat(c) => c.finish(from, to, ctx),
         })
     }
-}
-
-fn count_rows(n: &mut [i64], rows: Rows<'_>, args: &[Vector], few: bool) {
-    let nullable: Vec<&Vector> = args.iter().filter(|a| a.chunk().0.has_nulls()).collect();
-    match nullable[..] {
-        [] if rows.group_count == 1 => n[0] += rows.groups.len() as i64,
-        [] if few => fast::count_few(rows.groups, n),
-        [] => rows.groups.iter().for_each(|&g| n[g as usize] += 1),
-        [one] => {
-            let (chunk, constant) = one.chunk();
-            rows.for_valid(chunk, constant, |g, _| n[g] += 1);
-        }
-        _ => {
-            let mut j = 0;
-            rows.selection.for_each(rows.rows, |i| {
-                n[rows.groups[j] as usize] += nullable.iter().all(|a| a.is_valid(i)) as i64;
-                j += 1;
-            });
-        }
-    }
-}
-
-fn sum_rows(sum: &mut [i128], rows: Rows<'_>, arg: &Vector, few: bool) {
-    let (chunk, constant) = arg.chunk();
-    macro_rules! sum {
-        ($v:expr, $small:expr) => {{
-            let v = $v;
-            if !constant && chunk.validity.is_none() && rows.group_count == 1 {
-                if $small {
-                    sum[0] += fast::sum_one(v, rows.selection) as i128;
-                } else {
-                    sum[0] += fast::sum_one_wide(v, rows.selection);
-                }
-            } else if !constant && chunk.validity.is_none() && few && $small {
-                fast::sum_few(v, rows.selection, rows.groups, sum);
-            } else {
-                rows.for_valid(chunk, constant, |g, i| sum[g] += v[i] as i128);
-            }
-        }};
-    }
-    match &chunk.values {
-        Values::I8(v) => sum!(v, true),
-        Values::U8(v) => sum!(v, true),
-        Values::I16(v) => sum!(v, true),
-        Values::U16(v) => sum!(v, true),
-        Values::I32(v) => sum!(v, true),
-        Values::U32(v) => sum!(v, true),
-        Values::I64(v) => sum!(v, fast::fits_i64(chunk.bounds)),
-        Values::U64(v) => rows.for_valid(chunk, constant, |g, i| sum[g] += v[i] as i128),
-        Values::I128(v) => rows.for_valid(chunk, constant, |g, i| sum[g] += v[i]),
-        other => panic!("SUM over {:?}", other.phys()),
-    }
-}
-
-/// The values as DOUBLEs, DECIMALs scaled.
-fn doubles(rows: Rows<'_>, arg: &Vector, mut f: impl FnMut(usize, f64)) {
-    let (chunk, constant) = arg.chunk();
-    macro_rules! go {
-        ($v:expr) => {
-            rows.for_valid(chunk, constant, |g, i| f(g, $v[i] as f64))
-        };
-    }
-    match &chunk.values {
-        Values::I8(v) => go!(v),
-        Values::U8(v) => go!(v),
-        Values::I16(v) => go!(v),
-        Values::U16(v) => go!(v),
-        Values::I32(v) => go!(v),
-        Values::U32(v) => go!(v),
-        Values::I64(v) => go!(v),
-        Values::U64(v) => go!(v),
-        Values::F32(v) => go!(v),
-        Values::F64(v) => go!(v),
-        other => panic!("a DOUBLE aggregate over {:?}", other.phys()),
-    }
-}
-
-fn words(rows: Rows<'_>, chunk: &Chunk, constant: bool, mut f: impl FnMut(usize, u64)) {
-    macro_rules! go {
-        ($v:expr) => {
-            rows.for_valid(chunk, constant, |g, i| f(g, $v[i] as i64 as u64))
-        };
-    }
-    match &chunk.values {
-        Values::I8(v) => go!(v),
-        Values::U8(v) => go!(v),
-        Values::I16(v) => go!(v),
-        Values::U16(v) => go!(v),
-        Values::I32(v) => go!(v),
-        Values::U32(v) => go!(v),
-        Values::I64(v) => go!(v),
-        Values::U64(v) => rows.for_valid(chunk, constant, |g, i| f(g, v[i])),
-        other => panic!("a bit aggregate over {:?}", other.phys()),
-    }
-}
-
-fn is_better(max: bool, c: Collation, a: &[u8], b: &[u8]) -> bool {
-    let o = collate::compare(c, a, b);
-    if max { o.is_gt() } else { o.is_lt() }
-}
-
-fn extreme_rows(max: bool, best: &mut Extremes, seen: &mut [bool], rows: Rows<'_>, arg: &Vector) {
-    let (chunk, constant) = arg.chunk();
-    macro_rules! go {
-        ($best:expr, $v:expr, $t:ty) => {
-            if max {
-                rows.for_valid(chunk, constant, |g, i| {
-                    let x = $v[i] as $t;
-                    if !seen[g] || x > $best[g] {
-                        seen[g] = true;
-                        $best[g] = x;
-                    }
-                })
-            } else {
-                rows.for_valid(chunk, constant, |g, i| {
-                    let x = $v[i] as $t;
-                    if !seen[g] || x < $best[g] {
-                        seen[g] = true;
-                        $best[g] = x;
-                    }
-                })
-            }
-        };
-    }
-    match (best, &chunk.values) {
-        (Extremes::I64(b), Values::I8(v)) => go!(b, v, i64),
-        (Extremes::I64(b), Values::I16(v)) => go!(b, v, i64),
-        (Extremes::I64(b), Values::I32(v)) => go!(b, v, i64),
-        (Extremes::I64(b), Values::I64(v)) => go!(b, v, i64),
-        (Extremes::U64(b), Values::U8(v)) => go!(b, v, u64),
-        (Extremes::U64(b), Values::U16(v)) => go!(b, v, u64),
-        (Extremes::U64(b), Values::U32(v)) => go!(b, v, u64),
-        (Extremes::U64(b), Values::U64(v)) => go!(b, v, u64),
-        (Extremes::I128(b), Values::I64(v)) => go!(b, v, i128),
-        (Extremes::I128(b), Values::I128(v)) => go!(b, v, i128),
-        (Extremes::F64(b), Values::F32(v)) => go!(b, v, f64),
-        (Extremes::F64(b), Values::F64(v)) => go!(b, v, f64),
-        (Extremes::I256(b), values) => rows.for_valid(chunk, constant, |g, i| {
-            let x = match values {
-                Values::I256(v) => v[i],
-                Values::I128(v) => I256::from(v[i]),
-                Values::I64(v) => I256::from(v[i]),
-                other => panic!("MIN/MAX over {:?}", other.phys()),
-            };
-            if !seen[g] || if max { x > b[g] } else { x < b[g] } {
-                seen[g] = true;
-                b[g] = x;
-            }
-        }),
-        (Extremes::Str(b, c), _) => rows.for_valid(chunk, constant, |g, i| {
-            let x = arg.bytes(i);
-            if !seen[g] || is_better(max, *c, x, &b[g]) {
-                seen[g] = true;
-                b[g] = x.into();
-            }
-        }),
-        (_, other) => panic!("MIN/MAX over {:?}", other.phys()),
-    }
-}
-
-/// SUMs and AVGs from exact sums and counts.
-fn exact_results(sums: impl Iterator<Item = (I256, i64)>, result: ExactResult) -> Result<Chunk> {
-    let scale_out = match result.ty {
-        SqlType::Decimal { scale, .. } => scale,
-        _ => 0,
-    };
-    let overflow = || Error::internal("an aggregate left the range of DECIMAL");
-    let up = I256::pow10(scale_out.saturating_sub(result.scale_in) as usize);
-    let down = I256::pow10(result.scale_in.saturating_sub(scale_out) as usize);
-    let mut b = ChunkBuilder::new(result.ty.phys(), 0);
-    for (sum, n) in sums {
-        if n == 0 {
-            b.push_null();
-            continue;
-        }
-        let divisor = if result.average { I256::from(n) } else { I256::ONE };
-        let divisor = divisor.checked_mul(down).ok_or_else(overflow)?;
-        let v = if divisor == I256::ONE {
-            sum.checked_mul(up).ok_or_else(overflow)?
-        } else {
-            sum.mul_div_round(up, divisor).ok_or_else(overflow)?
-        };
-        let narrow = |v: I256| v.to_i128().ok_or_else(overflow);
-        match &mut b.values {
-            Values::I64(out) => out.push(v.to_i64().ok_or_else(overflow)?),
-            Values::U64(out) => out.push(v.to_u64().ok_or_else(overflow)?),
-            Values::I128(out) => out.push(narrow(v)?),
-            Values::I256(out) => out.push(v),
-            Values::F64(out) => out.push(v.to_f64()),
-            other => return Err(Error::internal(format_args!("a sum of type {:?}", other.phys()))),
-        }
-        if let Some(bits) = &mut b.validity {
-            bits.push(true);
-        }
-    }
-    Ok(b.finish())
 }
 
 /// The positions of `batch` as one group: what aggregates without GROUP BY update with.

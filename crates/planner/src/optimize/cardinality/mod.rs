@@ -8,14 +8,20 @@
 //!
 //! Sources: Leis et al., *How Good Are Query Optimizers, Really?* (VLDB 2015); Swami & Schiefer 1994 for domains.
 
+mod joins;
+mod selectivity;
+
+pub use joins::{join, join_equality, join_selectivity, match_share};
+pub use selectivity::{as_number, conjunction, filtered, one};
+
 use super::column_set::ColumnSet;
 use super::properties;
-use super::tree::{as_column, expr_columns, output_set, outputs};
+use super::tree::{expr_columns, output_set, outputs};
 use catalog::{Statistics, TableStats};
-use expr::{CmpOp, ColumnId, Expr, ExprKind};
-use plan::logical::{Columns, Logical, LogicalJoinKind, SetOpKind};
+use expr::{ColumnId, Expr, ExprKind};
+use plan::logical::{Columns, Logical, SetOpKind};
 use std::collections::HashMap;
-use types::{SqlType, Value};
+use types::SqlType;
 
 /// What is believed of a column.
 #[derive(Clone, Copy, Debug)]
@@ -105,9 +111,6 @@ fn remaining_distinct(distinct: f64, rows: f64, keep: f64) -> f64 {
 
 /// Rows of a table without statistics.
 const UNKNOWN_ROWS: f64 = 1000.0;
-/// Share of rows that pass a predicate nothing is known about.
-const UNKNOWN_SELECTIVITY: f64 = 0.25;
-const RANGE_SELECTIVITY: f64 = 1.0 / 3.0;
 /// Share of groups that HAVING keeps: who asks for groups by their aggregates looks for the few that stand out.
 const HAVING_SELECTIVITY: f64 = 0.05;
 
@@ -326,48 +329,6 @@ impl<'a> Estimator<'a> {
     }
 }
 
-/// Applies a filter's selectivity; columns compared with constants lose values of their domain too.
-pub fn filtered(mut e: Estimate, predicates: &[Expr], selectivity: f64) -> Estimate {
-    let rows = (e.rows * selectivity).max(0.0);
-    for p in predicates {
-        let cols = expr_columns(p);
-        if cols.len() != 1 {
-            continue;
-        }
-        let s = one(p, &e).clamp(1e-9, 1.0);
-        for c in cols.iter() {
-            if let Some(c) = e.columns.get_mut(&c) {
-                c.domain = (c.domain * s).max(1.0);
-                c.distinct = (c.distinct * s).max(1.0);
-            }
-        }
-    }
-    e.shrink(rows);
-    e.cap();
-    e
-}
-
-/// A number that orders as the value does, where that is meaningful.
-pub fn as_number(v: &Value) -> Option<f64> {
-    Some(match v {
-        Value::Int(v) => *v as f64,
-        Value::UInt(v) => *v as f64,
-        Value::Float(v) => *v as f64,
-        Value::Double(v) => *v,
-        Value::Decimal(d) => d.to_f64(),
-        Value::Date(d) => day_number(d.0 as i64),
-        Value::DateTime(d) => day_number(d.0 >> 37) + (d.0 & ((1 << 37) - 1)) as f64 / 86_400e6,
-        Value::Time(t) => t.0 as f64,
-        Value::Timestamp(t) => t.0 as f64,
-        Value::Null | Value::Bytes(_) => return None,
-    })
-}
-
-/// Days, all months taken as 31 days: linear enough for interpolation.
-fn day_number(packed: i64) -> f64 {
-    ((packed >> 9) * 372 + (packed >> 5 & 15) * 31 + (packed & 31)) as f64
-}
-
 fn computed(e: &Expr, input: &Estimate) -> ColumnEstimate {
     match &e.kind {
         ExprKind::Column(c) => input.column(*c),
@@ -410,278 +371,4 @@ pub fn group_count<'e>(groups: impl Iterator<Item = &'e Expr>, input: &Estimate)
         }
     }
     product.min(input.rows.max(1.0))
-}
-
-/// Selectivity of a conjunction: range pairs on one column taken together, the rest as if independent.
-pub fn conjunction(predicates: &[Expr], input: &Estimate) -> f64 {
-    let mut s = 1.0;
-    let mut ranges: HashMap<ColumnId, (f64, f64)> = HashMap::new();
-    for p in predicates {
-        match range_share(p, input) {
-            // Shares below the lower and above the upper end add up to what a range leaves out.
-            Some((c, lower, upper)) => {
-                let r = ranges.entry(c).or_insert((0.0, 0.0));
-                r.0 = r.0.max(lower);
-                r.1 = r.1.max(upper);
-            }
-            None => s *= one(p, input),
-        }
-    }
-    for (c, (below, above)) in ranges {
-        let known = 1.0 - input.column(c).null_fraction;
-        s *= ((1.0 - below - above) * known).clamp(1.0 / input.column(c).domain.max(1.0).max(input.rows), 1.0);
-    }
-    s.clamp(0.0, 1.0)
-}
-
-/// `column < constant` and the like with known bounds: (column, share cut off below, share cut off above).
-fn range_share(p: &Expr, input: &Estimate) -> Option<(ColumnId, f64, f64)> {
-    let ExprKind::Compare { op, left, right } = &p.kind else { return None };
-    let (c, v, op) = match (as_column(left), constant_number(right)) {
-        (Some(c), Some(v)) => (c, v, *op),
-        _ => {
-            let (c, v) = (as_column(right)?, constant_number(left)?);
-            let op = match op {
-                CmpOp::Lt => CmpOp::Gt,
-                CmpOp::Le => CmpOp::Ge,
-                CmpOp::Gt => CmpOp::Lt,
-                CmpOp::Ge => CmpOp::Le,
-                o => *o,
-            };
-            (c, v, op)
-        }
-    };
-    let e = input.column(c);
-    let (min, max) = (e.min?, e.max?);
-    if max <= min {
-        return None;
-    }
-    let at = ((v - min) / (max - min)).clamp(0.0, 1.0);
-    match op {
-        CmpOp::Lt | CmpOp::Le => Some((c, 0.0, 1.0 - at)),
-        CmpOp::Gt | CmpOp::Ge => Some((c, at, 0.0)),
-        _ => None,
-    }
-}
-
-/// The value of an expression that is constant already, or simple arithmetic on dates left to execution.
-fn constant_number(e: &Expr) -> Option<f64> {
-    match &e.kind {
-        ExprKind::Const(v) => as_number(v),
-        ExprKind::Cast { expr, .. } => constant_number(expr),
-        _ => None,
-    }
-}
-
-/// Selectivity of one predicate.
-pub fn one(p: &Expr, input: &Estimate) -> f64 {
-    let s = match &p.kind {
-        ExprKind::Const(v) => match v {
-            Value::Int(0) | Value::UInt(0) | Value::Null => 0.0,
-            _ => 1.0,
-        },
-        ExprKind::And(parts) => conjunction(parts, input),
-        ExprKind::Or(parts) => 1.0 - parts.iter().map(|p| 1.0 - one(p, input)).product::<f64>(),
-        ExprKind::Not(e) => 1.0 - one(e, input),
-        ExprKind::IsNull { expr, negated } => {
-            let share = as_column(expr).map_or(0.05, |c| input.column(c).null_fraction);
-            if *negated { 1.0 - share } else { share.max(1e-6) }
-        }
-        ExprKind::Compare { op, left, right } => compare(*op, left, right, input),
-        ExprKind::InList { expr, list, negated } => {
-            let d = computed(expr, input).distinct.max(1.0);
-            let s = (list.len() as f64 / d).min(1.0);
-            if *negated { 1.0 - s } else { s }
-        }
-        ExprKind::Like { pattern, negated, .. } => {
-            let s = match &pattern.kind {
-                ExprKind::Const(Value::Bytes(b)) if !b.starts_with(b"%") => 0.02,
-                _ => 0.05,
-            };
-            if *negated { 1.0 - s } else { s }
-        }
-        _ => UNKNOWN_SELECTIVITY,
-    };
-    s.clamp(0.0, 1.0)
-}
-
-fn compare(op: CmpOp, left: &Expr, right: &Expr, input: &Estimate) -> f64 {
-    let (lc, rc) = (expr_columns(left), expr_columns(right));
-    let (l, r) = (computed(left, input), computed(right, input));
-    let equal = 1.0 / l.distinct.max(r.distinct).max(1.0);
-    match op {
-        CmpOp::Eq | CmpOp::NullSafeEq => {
-            // Outside the bounds nothing is equal.
-            for (c, v) in [(&l, constant_number(right)), (&r, constant_number(left))] {
-                if let (Some(min), Some(max), Some(v)) = (c.min, c.max, v)
-                    && (v < min || v > max)
-                {
-                    return 1e-9;
-                }
-            }
-            equal
-        }
-        CmpOp::Ne => 1.0 - equal,
-        _ if lc.is_empty() || rc.is_empty() => {
-            let p = Expr::new(
-                ExprKind::Compare { op, left: left.clone().into(), right: right.clone().into() },
-                SqlType::Bool,
-                true,
-            );
-            match range_share(&p, input) {
-                Some((_, below, above)) => (1.0 - below - above).max(1e-6),
-                None => RANGE_SELECTIVITY,
-            }
-        }
-        _ => RANGE_SELECTIVITY,
-    }
-}
-
-/// The equality of a join condition: its columns, left side first.
-pub fn join_equality(p: &Expr, lo: &ColumnSet, ro: &ColumnSet) -> Option<(Expr, Expr, bool)> {
-    let ExprKind::Compare { op: op @ (CmpOp::Eq | CmpOp::NullSafeEq), left, right } = &p.kind else { return None };
-    let (l, r) = (expr_columns(left), expr_columns(right));
-    if l.is_empty() || r.is_empty() {
-        return None;
-    }
-    let null_safe = *op == CmpOp::NullSafeEq;
-    if l.is_subset(lo) && r.is_subset(ro) {
-        Some(((**left).clone(), (**right).clone(), null_safe))
-    } else if l.is_subset(ro) && r.is_subset(lo) {
-        Some(((**right).clone(), (**left).clone(), null_safe))
-    } else {
-        None
-    }
-}
-
-/// Selectivity of a join condition over the product of both sides.
-pub fn join_selectivity(
-    l: &Estimate,
-    r: &Estimate,
-    on: &[Expr],
-    lo: &ColumnSet,
-    ro: &ColumnSet,
-    keys: impl FnOnce() -> (Vec<ColumnSet>, Vec<ColumnSet>),
-) -> f64 {
-    let mut equal = 1.0;
-    let mut other = 1.0;
-    let (mut lcols, mut rcols, mut count) = (ColumnSet::new(), ColumnSet::new(), 0);
-    for p in on {
-        match join_equality(p, lo, ro) {
-            Some((a, b, _)) => {
-                let (a_est, b_est) = (computed(&a, l), computed(&b, r));
-                equal /= a_est.domain.max(b_est.domain).max(1.0);
-                equal *= (1.0 - a_est.null_fraction) * (1.0 - b_est.null_fraction);
-                if let (Some(a), Some(b)) = (as_column(&a), as_column(&b)) {
-                    lcols.insert(a);
-                    rcols.insert(b);
-                }
-                count += 1;
-            }
-            None => {
-                let mut both = l.clone();
-                both.columns.extend(r.columns.iter().map(|(c, e)| (*c, *e)));
-                both.rows = l.rows.max(r.rows);
-                other *= one(p, &both);
-            }
-        }
-    }
-    if count > 1 {
-        // Columns of one key are not independent: a unique key has as many values as its table has rows.
-        let (lk, rk) = keys();
-        let key_rows = |ks: &[ColumnSet], cols: &ColumnSet, e: &Estimate| {
-            ks.iter()
-                .filter(|k| !k.is_empty() && k.is_subset(cols))
-                .map(|k| k.iter().map(|c| e.column(c).domain).product::<f64>().min(key_domain(e, k)))
-                .fold(f64::MAX, f64::min)
-        };
-        let bound = key_rows(&rk, &rcols, r).min(key_rows(&lk, &lcols, l));
-        if bound < f64::MAX {
-            equal = equal.max(1.0 / bound.max(1.0));
-        } else {
-            // Several equalities between two tables are usually correlated: full credit for the most selective one,
-            // diminishing for the rest.
-            let rows = l.rows.max(r.rows).max(1.0);
-            equal = equal.max(1.0 / (rows * 10.0));
-        }
-    }
-    equal * other
-}
-
-/// Values that a unique key can have: the rows of its table before filters, as far as they are known.
-fn key_domain(e: &Estimate, key: &ColumnSet) -> f64 {
-    // The widest component's domain bounds from below; the rows at hand too.
-    key.iter().map(|c| e.column(c).domain).fold(e.rows, f64::max)
-}
-
-pub fn join(
-    kind: LogicalJoinKind,
-    l: &Estimate,
-    r: &Estimate,
-    on: &[Expr],
-    lo: &ColumnSet,
-    ro: &ColumnSet,
-    keys: impl FnOnce() -> (Vec<ColumnSet>, Vec<ColumnSet>),
-) -> Estimate {
-    let both = |rows: f64| {
-        let mut e = l.clone();
-        e.columns.extend(r.columns.iter().map(|(c, x)| (*c, *x)));
-        e.rows = rows;
-        e.cap();
-        e
-    };
-    match kind {
-        LogicalJoinKind::Inner => both(l.rows * r.rows * join_selectivity(l, r, on, lo, ro, keys)),
-        LogicalJoinKind::Left => both((l.rows * r.rows * join_selectivity(l, r, on, lo, ro, keys)).max(l.rows)),
-        LogicalJoinKind::Full => {
-            both((l.rows * r.rows * join_selectivity(l, r, on, lo, ro, keys)).max(l.rows + r.rows))
-        }
-        LogicalJoinKind::Single => both(l.rows),
-        LogicalJoinKind::Mark { mark, .. } => {
-            let mut e = l.clone();
-            e.columns.insert(
-                mark,
-                ColumnEstimate { distinct: 2.0, domain: 2.0, ..ColumnEstimate::unknown(2.0, &SqlType::Bool) },
-            );
-            e
-        }
-        LogicalJoinKind::Semi | LogicalJoinKind::Anti | LogicalJoinKind::NullAwareAnti => {
-            let share = match_share(l, r, on, lo, ro);
-            let share = if kind == LogicalJoinKind::Semi { share } else { (1.0 - share).max(0.05) };
-            let mut e = l.clone();
-            e.shrink(l.rows * share);
-            e.cap();
-            e
-        }
-    }
-}
-
-/// The share of left rows that have a match.
-pub fn match_share(l: &Estimate, r: &Estimate, on: &[Expr], lo: &ColumnSet, ro: &ColumnSet) -> f64 {
-    if r.rows < 1e-9 {
-        return 0.0;
-    }
-    let (mut domain, mut values, mut equalities, mut others) = (1.0f64, 1.0f64, 0, 0);
-    for p in on {
-        match join_equality(p, lo, ro) {
-            Some((a, b, _)) => {
-                let (a, b) = (computed(&a, l), computed(&b, r));
-                domain *= a.domain.max(b.domain).max(1.0);
-                values *= b.distinct.max(1.0);
-                equalities += 1;
-            }
-            None => others += 1,
-        }
-    }
-    if equalities == 0 {
-        return if others == 0 { 1.0 } else { 0.5 };
-    }
-    let values = values.min(r.rows.max(1.0));
-    // Combinations that occur are at most the rows of the larger side.
-    let domain = if equalities > 1 { domain.min(l.rows.max(r.rows).max(values)) } else { domain };
-    let mut share = (values / domain).clamp(0.0, 1.0);
-    if others > 0 {
-        share *= 0.7f64.powi(others.min(3));
-    }
-    share
 }
