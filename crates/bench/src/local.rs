@@ -2,13 +2,11 @@
 
 use crate::Failure;
 use catalog::{CatalogReader, Relation};
-use engine::{ColumnMeta, Database, EndInfo, OkInfo, Options, ResultSink, Session};
-use std::io::Read;
+use engine::{Collect, Database, LocalFiles, OkInfo, Options, Session};
 use std::path::Path;
 use std::sync::Arc;
 use storage::Table;
-use types::{Result, SqlType, Value};
-use vector::Batch;
+use types::{Result, SqlType};
 
 /// What a column's texts are, for comparing them with another system's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,43 +28,11 @@ pub struct Answer {
 pub struct Local {
     db: Arc<Database>,
     session: Session,
-    rows: Keep,
+    rows: Collect,
 }
 
-#[derive(Debug, Default)]
-struct Keep {
-    columns: Vec<ColumnMeta>,
-    batches: Vec<Batch>,
-    ok: OkInfo,
-}
-
-impl ResultSink for Keep {
-    fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
-        self.columns = columns.to_vec();
-        self.batches.clear();
-        Ok(())
-    }
-
-    fn batch(&mut self, batch: &Batch) -> Result<()> {
-        if batch.count() > 0 {
-            self.batches.push(batch.compact());
-        }
-        Ok(())
-    }
-
-    fn end_rows(&mut self, _: &EndInfo) -> Result<()> {
-        Ok(())
-    }
-
-    fn ok(&mut self, ok: &OkInfo) -> Result<()> {
-        self.ok = ok.clone();
-        Ok(())
-    }
-
-    fn local_infile(&mut self, name: &str) -> Result<Box<dyn Read + Send + '_>> {
-        let file = std::fs::File::open(name);
-        Ok(Box::new(file.map_err(|e| types::Error::file_not_found(name, e.raw_os_error().unwrap_or(0), e))?))
-    }
+fn keep() -> Collect {
+    Collect::default().with_files(LocalFiles::Opened)
 }
 
 impl Local {
@@ -84,7 +50,7 @@ impl Local {
     fn open_with(threads: usize, options: Options) -> std::result::Result<Local, Failure> {
         let db = Database::open(Options { workers: Some(threads.saturating_sub(1)), ..options })?;
         let session = db.session("root", "localhost");
-        let mut local = Local { db, session, rows: Keep::default() };
+        let mut local = Local { db, session, rows: keep() };
         local.run("CREATE DATABASE bench; USE bench")?;
         Ok(local)
     }
@@ -92,7 +58,7 @@ impl Local {
     /// Another session on the same database.
     pub fn another(&self) -> std::result::Result<Local, Failure> {
         let session = self.db.session("root", "localhost");
-        let mut local = Local { db: self.db.clone(), session, rows: Keep::default() };
+        let mut local = Local { db: self.db.clone(), session, rows: keep() };
         local.run("USE bench")?;
         Ok(local)
     }
@@ -103,25 +69,14 @@ impl Local {
 
     /// Runs one or more statements; what the last reported.
     pub fn run(&mut self, sql: &str) -> Result<OkInfo> {
-        self.rows = Keep::default();
+        self.rows = keep();
         self.session.execute(sql.as_bytes(), true, &mut self.rows)?;
         Ok(self.rows.ok.clone())
     }
 
     /// The rows of the last statement.
     pub fn answer(&self) -> Answer {
-        let columns = &self.rows.columns;
-        let text = |batch: &Batch, at: usize, c: usize| {
-            let value = batch.columns[c].value(at, &columns[c].data_ty);
-            let mut out = Vec::new();
-            types::value::render_text(&value, &columns[c].data_ty, &mut out);
-            (!matches!(value, Value::Null)).then(|| String::from_utf8_lossy(&out).into_owned())
-        };
-        let rows = self.rows.batches.iter().flat_map(|b| {
-            let at = b.selection.to_positions(b.rows);
-            at.into_iter().map(move |i| (0..columns.len()).map(|c| text(b, i as usize, c)).collect())
-        });
-        Answer { kinds: columns.iter().map(|c| kind(&c.ty)).collect(), rows: rows.collect() }
+        Answer { kinds: self.rows.columns.iter().map(|c| kind(&c.ty)).collect(), rows: self.rows.texts() }
     }
 
     /// The text of the only row's only column.

@@ -1,48 +1,16 @@
 //! What accesses by index cost, in process: `cargo run --release --example index_speed [rows [text]]`.
 
-use engine::{ColumnMeta, Database, EndInfo, OkInfo, Options, ResultSink};
-use std::io::Read;
+use engine::{Collect, Database, Options};
 use std::time::Instant;
-use types::{Error, Result};
-use vector::Batch;
-
-#[derive(Default)]
-struct Count {
-    rows: usize,
-}
-
-impl ResultSink for Count {
-    fn columns(&mut self, _: &[ColumnMeta]) -> Result<()> {
-        self.rows = 0;
-        Ok(())
-    }
-
-    fn batch(&mut self, batch: &Batch) -> Result<()> {
-        self.rows += batch.count();
-        Ok(())
-    }
-
-    fn end_rows(&mut self, _: &EndInfo) -> Result<()> {
-        Ok(())
-    }
-
-    fn ok(&mut self, _: &OkInfo) -> Result<()> {
-        Ok(())
-    }
-
-    fn local_infile(&mut self, _: &str) -> Result<Box<dyn Read + Send + '_>> {
-        Err(Error::internal("no files"))
-    }
-}
 
 fn main() {
     let rows: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(1_000_000);
     let db = Database::open(Options { workers: Some(0), ..Options::default() }).expect("it opens");
     let mut session = db.session("root", "localhost");
     let mut run = |sql: &str| {
-        let mut sink = Count::default();
+        let mut sink = Collect::without_rows();
         session.execute(sql.as_bytes(), true, &mut sink).unwrap_or_else(|e| panic!("{sql}: {e}"));
-        sink.rows
+        sink.row_count
     };
     run("CREATE DATABASE b; USE b");
     run(

@@ -12,6 +12,7 @@
 
 mod accounts;
 mod charset;
+mod collect;
 mod database;
 mod ddl;
 mod dml;
@@ -33,6 +34,7 @@ mod timer;
 mod variables;
 
 pub use accounts::{Account, Accounts, AuthPlugin};
+pub use collect::{Collect, LocalFiles, open_local};
 pub use database::{Database, Notices, Options};
 pub use prepared::PreparedInfo;
 pub use process::{Entry, Kill, Process, ProcessInfo, ProcessList};

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::Sink;
+use common::{Texts, run};
 use engine::{Database, Options, Session};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,13 +31,7 @@ fn session(db: &Arc<Database>) -> Session {
     s
 }
 
-fn run(s: &mut Session, sql: &str) -> Result<Sink> {
-    let mut sink = Sink::default();
-    s.execute(sql.as_bytes(), true, &mut sink)?;
-    Ok(sink)
-}
-
-fn must(s: &mut Session, sql: &str) -> Sink {
+fn must(s: &mut Session, sql: &str) -> Texts {
     run(s, sql).unwrap_or_else(|e| panic!("{sql}: {e}"))
 }
 
@@ -176,7 +170,7 @@ fn fill(template: &str, random: &mut Seed) -> String {
 
 type Answer = std::result::Result<(u64, u64, u64, String, Vec<String>), (u16, String)>;
 
-fn answer(r: Result<Sink>) -> Answer {
+fn answer(r: Result<Texts>) -> Answer {
     r.map(|s| (s.ok.affected_rows, s.ok.last_insert_id, s.ok.warnings, s.ok.info, s.rows))
         .map_err(|e| (e.code().0, e.message().to_string()))
 }

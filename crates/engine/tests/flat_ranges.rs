@@ -3,10 +3,9 @@
 
 mod common;
 
-use common::Sink;
+use common::{Texts, run};
 use engine::{Database, Options, Session};
 use std::sync::Arc;
-use types::Result;
 
 /// Random numbers that come again with their seed.
 struct Seed(u64);
@@ -25,13 +24,7 @@ fn session(db: &Arc<Database>) -> Session {
     s
 }
 
-fn run(s: &mut Session, sql: &str) -> Result<Sink> {
-    let mut sink = Sink::default();
-    s.execute(sql.as_bytes(), true, &mut sink)?;
-    Ok(sink)
-}
-
-fn must(s: &mut Session, sql: &str) -> Sink {
+fn must(s: &mut Session, sql: &str) -> Texts {
     run(s, sql).unwrap_or_else(|e| panic!("{sql}: {e}"))
 }
 

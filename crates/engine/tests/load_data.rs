@@ -1,56 +1,10 @@
 //! LOAD DATA as statements, from a file and from a client.
 
-use engine::{ColumnMeta, Database, EndInfo, OkInfo, Options, ResultSink, Session};
-use std::io::Read;
-use types::{Result, SqlType, render_text};
-use vector::Batch;
+mod common;
 
-/// Keeps rows as text; gives the same text for every local file.
-#[derive(Default)]
-struct Sink {
-    types: Vec<SqlType>,
-    rows: Vec<String>,
-    ok: OkInfo,
-    local: Vec<u8>,
-}
-
-impl ResultSink for Sink {
-    fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
-        self.types = columns.iter().map(|c| c.ty).collect();
-        Ok(())
-    }
-
-    fn batch(&mut self, batch: &Batch) -> Result<()> {
-        batch.selection.for_each(batch.rows, |i| {
-            let text = |(c, ty): (&vector::Vector, &SqlType)| {
-                let mut out = Vec::new();
-                let value = c.value(i, ty);
-                if value.is_null() {
-                    out.push(b'~')
-                } else {
-                    render_text(&value, ty, &mut out)
-                }
-                String::from_utf8_lossy(&out).into_owned()
-            };
-            let row: Vec<String> = batch.columns.iter().zip(&self.types).map(text).collect();
-            self.rows.push(row.join(","));
-        });
-        Ok(())
-    }
-
-    fn end_rows(&mut self, _: &EndInfo) -> Result<()> {
-        Ok(())
-    }
-
-    fn ok(&mut self, ok: &OkInfo) -> Result<()> {
-        self.ok = ok.clone();
-        Ok(())
-    }
-
-    fn local_infile(&mut self, _: &str) -> Result<Box<dyn Read + Send + '_>> {
-        Ok(Box::new(&self.local[..]))
-    }
-}
+use common::Texts;
+use engine::{Collect, Database, LocalFiles, Options, Session};
+use types::Result;
 
 fn session() -> Session {
     let db = Database::open(Options { workers: Some(1), ..Options::default() }).expect("opens");
@@ -60,10 +14,11 @@ fn session() -> Session {
     s
 }
 
-fn run(s: &mut Session, sql: &str, local: &[u8]) -> Result<Sink> {
-    let mut sink = Sink { local: local.to_vec(), ..Sink::default() };
+/// `local`: what every file of the client holds.
+fn run(s: &mut Session, sql: &str, local: &[u8]) -> Result<Texts> {
+    let mut sink = Collect::default().with_files(LocalFiles::Bytes(local.to_vec()));
     s.execute(sql.as_bytes(), false, &mut sink)?;
-    Ok(sink)
+    Ok(sink.into())
 }
 
 fn rows(s: &mut Session, sql: &str) -> Vec<String> {

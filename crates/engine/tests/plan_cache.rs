@@ -1,55 +1,11 @@
 //! Kept plans answer as fresh ones do.
 
-use engine::{ColumnMeta, Database, EndInfo, OkInfo, Options, ResultSink, Session};
-use std::io::Read;
+mod common;
+
+use common::{Texts, run};
+use engine::{Collect, Database, Options, Session};
 use std::sync::Arc;
-use types::{Result, SqlType, Value, render_text};
-use vector::Batch;
-
-#[derive(Default)]
-struct Sink {
-    columns: Vec<ColumnMeta>,
-    rows: Vec<String>,
-    ok: OkInfo,
-}
-
-impl ResultSink for Sink {
-    fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
-        self.columns = columns.to_vec();
-        Ok(())
-    }
-
-    fn batch(&mut self, batch: &Batch) -> Result<()> {
-        batch.selection.for_each(batch.rows, |i| {
-            let text = |(c, meta): (&vector::Vector, &ColumnMeta)| {
-                let mut out = Vec::new();
-                let value = c.value(i, &meta.data_ty);
-                if value.is_null() {
-                    out.push(b'~')
-                } else {
-                    render_text(&value, &meta.data_ty, &mut out)
-                }
-                String::from_utf8_lossy(&out).into_owned()
-            };
-            let row: Vec<String> = batch.columns.iter().zip(&self.columns).map(text).collect();
-            self.rows.push(row.join(","));
-        });
-        Ok(())
-    }
-
-    fn end_rows(&mut self, _: &EndInfo) -> Result<()> {
-        Ok(())
-    }
-
-    fn ok(&mut self, ok: &OkInfo) -> Result<()> {
-        self.ok = ok.clone();
-        Ok(())
-    }
-
-    fn local_infile(&mut self, _: &str) -> Result<Box<dyn Read + Send + '_>> {
-        Ok(Box::new(&b""[..]))
-    }
-}
+use types::{Result, SqlType, Value};
 
 fn database() -> Arc<Database> {
     Database::open(Options { workers: Some(1), leaf_rows: Some(16), ..Options::default() }).expect("opens")
@@ -60,12 +16,6 @@ fn session(db: &Arc<Database>) -> Session {
     run(&mut s, "CREATE DATABASE IF NOT EXISTS d").expect("new");
     s.use_database("d").expect("it is there");
     s
-}
-
-fn run(s: &mut Session, sql: &str) -> Result<Sink> {
-    let mut sink = Sink::default();
-    s.execute(sql.as_bytes(), true, &mut sink)?;
-    Ok(sink)
 }
 
 fn rows(s: &mut Session, sql: &str) -> Vec<String> {
@@ -186,7 +136,7 @@ fn kept_plans_answer_as_fresh_ones() {
                 sql += part;
             }
             let show =
-                |r: Result<Sink>| r.map(|s| (s.columns, s.rows)).map_err(|e| (e.code(), e.message().to_string()));
+                |r: Result<Texts>| r.map(|s| (s.columns, s.rows)).map_err(|e| (e.code(), e.message().to_string()));
             let (a, b) = (show(run(&mut kept, &sql)), show(run(&mut fresh, &sql)));
             assert_eq!(a, b, "{sql}");
             let warnings = (rows(&mut kept, "SHOW WARNINGS"), rows(&mut fresh, "SHOW WARNINGS"));
@@ -270,8 +220,8 @@ fn prepared_statements_with_plans() {
     fill(&mut s);
     let point = s.prepare(b"SELECT c FROM t WHERE id = ?").expect("valid").id;
     let get = |s: &mut Session, id, value: Value, ty| {
-        let mut sink = Sink::default();
-        s.execute_prepared(id, &[(value, ty)], &mut sink).map(|()| sink.rows)
+        let mut sink = Collect::default();
+        s.execute_prepared(id, &[(value, ty)], &mut sink).map(|()| Texts::from(sink).rows)
     };
     for i in 0..5 {
         assert_eq!(get(&mut s, point, Value::Int(i), SqlType::BIGINT).expect("runs").len(), 1, "{i}");
@@ -335,7 +285,7 @@ fn kept_plans_change_as_fresh_ones() {
             }
             sql += part;
         }
-        let show = |r: Result<Sink>| r.map(|s| (s.ok.affected_rows, s.ok.info)).map_err(|e| e.message().to_string());
+        let show = |r: Result<Texts>| r.map(|s| (s.ok.affected_rows, s.ok.info)).map_err(|e| e.message().to_string());
         let (a, b) = (show(run(&mut kept, &sql)), show(run(&mut fresh, &sql)));
         assert_eq!(a, b, "{sql}");
         if random(20) == 0 {
@@ -360,7 +310,7 @@ fn prepared_changes() {
     let int = |v: i64| (Value::Int(v), SqlType::BIGINT);
     let text = |v: &str| (Value::str(v), SqlType::varchar(v.len() as u32, Default::default()));
     let go = |s: &mut Session, id, params: &[(Value, SqlType)]| {
-        let mut sink = Sink::default();
+        let mut sink = Collect::default();
         s.execute_prepared(id, params, &mut sink).map(|()| sink.ok.affected_rows)
     };
     for i in 0..20 {

@@ -14,7 +14,7 @@
 pub use engine::{ColumnMeta, OkInfo, Options};
 pub use types::{Error, ErrorCode, Result, SqlType, Value, Warning};
 
-use engine::{EndInfo, ResultSink};
+use engine::{Collect, EndInfo, LocalFiles, ResultSink, open_local};
 use std::io::Read;
 use std::sync::Arc;
 use vector::Batch;
@@ -46,16 +46,16 @@ pub struct Session(engine::Session);
 impl Session {
     /// Runs one or more statements; answers what the last one that returns no rows reported. Rows are thrown away.
     pub fn execute(&mut self, sql: &str) -> Result<OkInfo> {
-        let mut sink = Collect::default();
+        let mut sink = Collect::without_rows().with_files(LocalFiles::Opened);
         self.0.execute(sql.as_bytes(), true, &mut sink)?;
-        Ok(sink.ok)
+        Ok(OkInfo { warnings: sink.warnings, ..sink.ok })
     }
 
     /// Runs one or more statements and keeps the rows of the last one that returns any.
     pub fn query(&mut self, sql: &str) -> Result<Rows> {
-        let mut sink = Collect { keep: true, ..Collect::default() };
+        let mut sink = Collect::default().with_files(LocalFiles::Opened);
         self.0.execute(sql.as_bytes(), true, &mut sink)?;
-        Ok(sink.rows)
+        Ok(Rows { columns: sink.columns, batches: sink.batches })
     }
 
     /// Like [`Session::query`], but hands out batches as they come instead of keeping them.
@@ -151,41 +151,6 @@ impl Row<'_> {
     }
 }
 
-#[derive(Default)]
-struct Collect {
-    keep: bool,
-    rows: Rows,
-    ok: OkInfo,
-}
-
-impl ResultSink for Collect {
-    fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
-        self.rows = Rows { columns: columns.to_vec(), batches: Vec::new() };
-        Ok(())
-    }
-
-    fn batch(&mut self, batch: &Batch) -> Result<()> {
-        if self.keep && batch.count() > 0 {
-            self.rows.batches.push(batch.compact());
-        }
-        Ok(())
-    }
-
-    fn end_rows(&mut self, end: &EndInfo) -> Result<()> {
-        self.ok.warnings = end.warnings;
-        Ok(())
-    }
-
-    fn ok(&mut self, ok: &OkInfo) -> Result<()> {
-        self.ok = ok.clone();
-        Ok(())
-    }
-
-    fn local_infile(&mut self, name: &str) -> Result<Box<dyn Read + Send + '_>> {
-        open_local(name)
-    }
-}
-
 struct Each<F> {
     columns: Vec<ColumnMeta>,
     on_batch: F,
@@ -211,13 +176,5 @@ impl<F: FnMut(&[ColumnMeta], &Batch) -> Result<()>> ResultSink for Each<F> {
 
     fn local_infile(&mut self, name: &str) -> Result<Box<dyn Read + Send + '_>> {
         open_local(name)
-    }
-}
-
-/// LOAD DATA LOCAL in this process: the file itself.
-pub(crate) fn open_local(name: &str) -> Result<Box<dyn Read + Send + 'static>> {
-    match std::fs::File::open(name) {
-        Ok(f) => Ok(Box::new(f)),
-        Err(e) => Err(Error::file_not_found(name, e.raw_os_error().unwrap_or(0), e)),
     }
 }

@@ -1,11 +1,9 @@
 //! Nextleaf in this process.
 
-use crate::{Answer, TextRows};
-use engine::{ColumnMeta, Database, EndInfo, OkInfo, Options, ResultSink, Session};
-use std::io::Read;
+use crate::Answer;
+use engine::{Collect, Database, LocalFiles, Options, Session};
 use std::sync::Arc;
 use types::Result;
-use vector::Batch;
 
 /// One way to run: what must never change a result.
 #[derive(Clone, Debug)]
@@ -77,54 +75,10 @@ impl Ours {
 
     /// Runs one statement.
     pub fn run(&mut self, sql: &str) -> Answer {
-        let mut sink = Texts::default();
+        let mut sink = Collect::default().with_files(LocalFiles::Opened);
         match self.session.execute(sql.as_bytes(), true, &mut sink) {
-            Ok(()) => Ok(sink.rows),
+            Ok(()) => Ok(sink.texts()),
             Err(e) => Err((e.code().0, e.message().to_string())),
-        }
-    }
-}
-
-#[derive(Default)]
-struct Texts {
-    columns: Vec<ColumnMeta>,
-    rows: TextRows,
-}
-
-impl ResultSink for Texts {
-    fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
-        self.columns = columns.to_vec();
-        self.rows.clear();
-        Ok(())
-    }
-
-    fn batch(&mut self, batch: &Batch) -> Result<()> {
-        batch.selection.for_each(batch.rows, |i| {
-            let row = batch.columns.iter().zip(&self.columns).map(|(v, c)| {
-                let value = v.value(i, &c.data_ty);
-                (!value.is_null()).then(|| {
-                    let mut out = Vec::new();
-                    types::value::render_text(&value, &c.data_ty, &mut out);
-                    String::from_utf8_lossy(&out).into_owned()
-                })
-            });
-            self.rows.push(row.collect());
-        });
-        Ok(())
-    }
-
-    fn end_rows(&mut self, _: &EndInfo) -> Result<()> {
-        Ok(())
-    }
-
-    fn ok(&mut self, _: &OkInfo) -> Result<()> {
-        Ok(())
-    }
-
-    fn local_infile(&mut self, name: &str) -> Result<Box<dyn Read + Send + '_>> {
-        match std::fs::File::open(name) {
-            Ok(f) => Ok(Box::new(f)),
-            Err(e) => Err(types::Error::internal(e)),
         }
     }
 }

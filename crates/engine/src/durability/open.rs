@@ -3,9 +3,9 @@
 use super::journal::{self, Journal};
 use super::texts;
 use crate::accounts::{Account, Accounts};
+use crate::collect::Collect;
 use crate::database::{Database, Options};
 use crate::session::Session;
-use crate::sink::{ColumnMeta, EndInfo, OkInfo, ResultSink};
 use catalog::{Catalog, Relation, SchemaDef, TableId};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,28 +33,8 @@ pub struct Settings {
 fn scratch_session() -> Result<Session> {
     let db = Database::open(Options { workers: Some(0), ..Options::default() })?;
     let mut session = db.session("root", "localhost");
-    session.execute(b"SET sql_mode = '', foreign_key_checks = 0", false, &mut Nowhere)?;
+    session.execute(b"SET sql_mode = '', foreign_key_checks = 0", false, &mut Collect::without_rows())?;
     Ok(session)
-}
-
-struct Nowhere;
-
-impl ResultSink for Nowhere {
-    fn columns(&mut self, _: &[ColumnMeta]) -> Result<()> {
-        Ok(())
-    }
-    fn batch(&mut self, _: &vector::Batch) -> Result<()> {
-        Ok(())
-    }
-    fn end_rows(&mut self, _: &EndInfo) -> Result<()> {
-        Ok(())
-    }
-    fn ok(&mut self, _: &OkInfo) -> Result<()> {
-        Ok(())
-    }
-    fn local_infile(&mut self, _: &str) -> Result<Box<dyn std::io::Read + Send + '_>> {
-        Err(types::Error::not_supported("LOCAL"))
-    }
 }
 
 /// Progress is told at most this often.

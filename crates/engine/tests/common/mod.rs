@@ -1,55 +1,31 @@
 //! Sessions of one database, with their answers as text.
 #![allow(dead_code)]
 
-use engine::{ColumnMeta, Database, EndInfo, OkInfo, Options, ResultSink, Session};
-use std::io::Read;
+use engine::{Collect, ColumnMeta, Database, OkInfo, Options, Session};
 use std::sync::Arc;
-use types::{Error, Result, SqlType, render_text};
-use vector::Batch;
+use types::Result;
 
-#[derive(Default)]
-pub struct Sink {
-    types: Vec<SqlType>,
+/// An answer as text: columns separated by commas, NULL as `~`.
+pub struct Texts {
+    pub columns: Vec<ColumnMeta>,
     pub rows: Vec<String>,
     pub ok: OkInfo,
 }
 
-impl ResultSink for Sink {
-    fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
-        self.types = columns.iter().map(|c| c.data_ty).collect();
-        Ok(())
+impl From<Collect> for Texts {
+    fn from(kept: Collect) -> Texts {
+        let line = |row: Vec<Option<String>>| {
+            row.into_iter().map(|v| v.unwrap_or_else(|| "~".into())).collect::<Vec<_>>().join(",")
+        };
+        Texts { rows: kept.texts().into_iter().map(line).collect(), columns: kept.columns, ok: kept.ok }
     }
+}
 
-    fn batch(&mut self, batch: &Batch) -> Result<()> {
-        batch.selection.for_each(batch.rows, |i| {
-            let text = |(c, ty): (&vector::Vector, &SqlType)| {
-                let mut out = Vec::new();
-                let value = c.value(i, ty);
-                if value.is_null() {
-                    out.push(b'~')
-                } else {
-                    render_text(&value, ty, &mut out)
-                }
-                String::from_utf8_lossy(&out).into_owned()
-            };
-            let row: Vec<String> = batch.columns.iter().zip(&self.types).map(text).collect();
-            self.rows.push(row.join(","));
-        });
-        Ok(())
-    }
-
-    fn end_rows(&mut self, _: &EndInfo) -> Result<()> {
-        Ok(())
-    }
-
-    fn ok(&mut self, ok: &OkInfo) -> Result<()> {
-        self.ok = ok.clone();
-        Ok(())
-    }
-
-    fn local_infile(&mut self, _: &str) -> Result<Box<dyn Read + Send + '_>> {
-        Err(Error::not_supported("files here"))
-    }
+/// Runs statements; the last one's answer.
+pub fn run(s: &mut Session, sql: &str) -> Result<Texts> {
+    let mut sink = Collect::default();
+    s.execute(sql.as_bytes(), true, &mut sink)?;
+    Ok(sink.into())
 }
 
 /// A database with the schema `d`.
@@ -82,10 +58,9 @@ impl Client {
     }
 
     pub fn run_full(&mut self, sql: &str) -> Result<Vec<String>> {
-        let mut sink = Sink::default();
-        self.session.execute(sql.as_bytes(), true, &mut sink)?;
-        self.ok = sink.ok;
-        Ok(sink.rows)
+        let answer = run(&mut self.session, sql)?;
+        self.ok = answer.ok;
+        Ok(answer.rows)
     }
 
     /// The last statement's OK.

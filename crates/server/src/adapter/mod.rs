@@ -18,4 +18,3 @@ mod statements;
 mod text_rows;
 
 pub use backend::EngineBackend;
-pub(crate) use sink::ColumnsOnly;

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Database, Session};
+use engine::{Collect, Database, Session};
 use protocol::statement::{Param, execute};
 use protocol::{Capabilities, OkPacket, StatusFlags};
 use types::{Collation, Error, Result, SqlType, Value};
 
 use super::charset::Charsets;
 use super::columns::column;
-use super::sink::{ColumnsOnly, RowForm, WireSink, status};
+use super::sink::{RowForm, WireSink, status};
 use super::statements::{Statement, Statements};
 use crate::net::{self, Client, Limits, Reply};
 
@@ -52,7 +52,7 @@ fn set_names(session: &mut Session, collation_id: u16) {
         309 => "utf8mb4 COLLATE utf8mb4_0900_bin",
         _ => return,
     };
-    let _ = session.execute(format!("SET NAMES {names}").as_bytes(), false, &mut ColumnsOnly::default());
+    let _ = session.execute(format!("SET NAMES {names}").as_bytes(), false, &mut Collect::without_rows());
 }
 
 impl EngineSession {
@@ -179,7 +179,7 @@ impl net::Session for EngineSession {
     fn field_list(&mut self, table: &[u8], wildcard: &[u8], reply: &mut Reply<'_>) -> Result<()> {
         let charsets = self.charsets();
         let table = String::from_utf8_lossy(&charsets.decode(table)).replace('`', "``");
-        let mut found = ColumnsOnly::default();
+        let mut found = Collect::without_rows();
         self.session.execute(format!("SELECT * FROM `{table}` LIMIT 0").as_bytes(), false, &mut found)?;
         let matching = || found.columns.iter().filter(|m| wildcard.is_empty() || like(wildcard, m.name.as_bytes()));
         let defaults: Vec<_> = matching().map(|meta| self.session.default_text(meta)).collect();
@@ -195,7 +195,7 @@ impl net::Session for EngineSession {
     }
 
     fn kill(&mut self, id: u32) -> Result<()> {
-        self.session.execute(format!("KILL {id}").as_bytes(), false, &mut ColumnsOnly::default())
+        self.session.execute(format!("KILL {id}").as_bytes(), false, &mut Collect::without_rows())
     }
 
     fn reset(&mut self) -> Result<()> {

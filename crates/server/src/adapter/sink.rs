@@ -215,32 +215,3 @@ impl ResultSink for WireSink<'_, '_, '_> {
         Ok(Box::new(self.reply.local_infile(name.as_bytes())?))
     }
 }
-
-/// Keeps a result's columns and drops the rest.
-#[derive(Default)]
-pub(crate) struct ColumnsOnly {
-    pub(crate) columns: Vec<ColumnMeta>,
-}
-
-impl ResultSink for ColumnsOnly {
-    fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
-        self.columns = columns.to_vec();
-        Ok(())
-    }
-
-    fn batch(&mut self, _: &Batch) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_rows(&mut self, _: &EndInfo) -> Result<()> {
-        Ok(())
-    }
-
-    fn ok(&mut self, _: &OkInfo) -> Result<()> {
-        Ok(())
-    }
-
-    fn local_infile(&mut self, _: &str) -> Result<Box<dyn Read + Send + '_>> {
-        Err(Error::client_local_files_disabled())
-    }
-}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use engine::Database;
 use types::{Error, Result};
 
-use crate::adapter::{ColumnsOnly, EngineBackend};
+use crate::adapter::EngineBackend;
 use crate::config::{ServerArgs, ServerConfig};
 use crate::log;
 use crate::net::StartError;
@@ -72,5 +72,5 @@ fn engine_options(config: &ServerConfig) -> std::result::Result<engine::Options,
 /// init_file: statements that root executes before anybody can connect.
 fn run_init_file(db: &Arc<Database>, path: &Path) -> Result<()> {
     let text = std::fs::read(path).map_err(Error::internal)?;
-    db.session("root", "localhost").execute(&text, true, &mut ColumnsOnly::default())
+    db.session("root", "localhost").execute(&text, true, &mut engine::Collect::without_rows())
 }

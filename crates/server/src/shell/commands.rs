@@ -3,8 +3,8 @@
 use super::progress::Bar;
 use super::split::{Piece, Splitter};
 use super::table::{Layout, Printer};
-use crate::library::{Database, open_local};
-use engine::{ColumnMeta, EndInfo, OkInfo, Process, ResultSink};
+use crate::library::Database;
+use engine::{Collect, ColumnMeta, EndInfo, OkInfo, Process, ResultSink, open_local};
 use std::io::{self, BufWriter, Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ impl Shell {
     /// Makes `name` the current database, creating it if need be.
     pub fn start_in(&mut self, name: &str) -> Result<()> {
         let quoted = name.replace('`', "``");
-        let mut quiet = Quiet;
+        let mut quiet = Collect::without_rows();
         self.session.execute(format!("CREATE DATABASE IF NOT EXISTS `{quoted}`").as_bytes(), false, &mut quiet)?;
         self.session.use_database(name)
     }
@@ -225,31 +225,6 @@ impl ResultSink for Terminal {
             }
             println!();
         }
-        Ok(())
-    }
-
-    fn local_infile(&mut self, name: &str) -> Result<Box<dyn Read + Send + '_>> {
-        open_local(name)
-    }
-}
-
-/// Throws answers away.
-pub struct Quiet;
-
-impl ResultSink for Quiet {
-    fn columns(&mut self, _: &[ColumnMeta]) -> Result<()> {
-        Ok(())
-    }
-
-    fn batch(&mut self, _: &Batch) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_rows(&mut self, _: &EndInfo) -> Result<()> {
-        Ok(())
-    }
-
-    fn ok(&mut self, _: &OkInfo) -> Result<()> {
         Ok(())
     }
 
