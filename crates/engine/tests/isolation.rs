@@ -331,7 +331,11 @@ fn set_transaction_holds_for_one_transaction() {
     assert_eq!(a.ok("SELECT COUNT(*) FROM t"), ["1"]);
     assert_eq!(a.ok("SELECT COUNT(*) FROM t"), ["0"]);
     a.ok("SET TRANSACTION READ ONLY");
+    // What is refused is no transaction.
     assert_eq!(a.err("INSERT INTO t VALUES (7)"), 1792);
+    assert_eq!(a.err("SELECT nothing FROM t"), 1054);
+    assert_eq!(a.err("INSERT INTO t VALUES (7)"), 1792);
+    assert_eq!(a.ok("SELECT COUNT(*) FROM t"), ["0"]);
     a.ok("INSERT INTO t VALUES (7)");
     a.ok("SET SESSION transaction_isolation = 'READ-UNCOMMITTED'");
     assert_eq!(a.ok("SELECT COUNT(*) FROM t"), ["2"]);

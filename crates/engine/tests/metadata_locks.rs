@@ -142,6 +142,32 @@ fn the_global_read_lock() {
     assert!(state.iter().any(|r| r.contains("Waiting for global read lock")), "{state:?}");
     a.ok("UNLOCK TABLES");
     assert_eq!(b.answer(), Ok(vec![]));
+    // It waits for statements, not for transactions; these cannot commit under it.
+    b.ok("BEGIN");
+    b.ok("INSERT INTO t VALUES (2)");
+    a.ok("FLUSH TABLES WITH READ LOCK");
+    assert_eq!(b.ok("SELECT COUNT(*) FROM t"), ["2"]);
+    b.ok("SET lock_wait_timeout = 1");
+    assert_eq!(b.run("INSERT INTO t VALUES (3)"), Err(1205));
+    assert_eq!(b.run("COMMIT"), Err(1205));
+    b.ok("SET lock_wait_timeout = 100");
+    b.start("COMMIT");
+    assert!(b.blocks());
+    assert_eq!(a.ok("SELECT COUNT(*) FROM t"), ["1"]);
+    a.ok("UNLOCK TABLES");
+    assert_eq!(b.answer(), Ok(vec![]));
+    assert_eq!(a.ok("SELECT COUNT(*) FROM t"), ["2"]);
+    // What changed nothing may end, and so may what is taken back.
+    b.ok("BEGIN");
+    b.ok("SELECT * FROM t FOR SHARE");
+    a.ok("FLUSH TABLES WITH READ LOCK");
+    b.ok("COMMIT");
+    a.ok("UNLOCK TABLES");
+    b.ok("BEGIN");
+    b.ok("INSERT INTO t VALUES (4)");
+    a.ok("FLUSH TABLES WITH READ LOCK");
+    b.ok("ROLLBACK");
+    a.ok("UNLOCK TABLES");
 }
 
 #[test]

@@ -58,6 +58,8 @@ pub(crate) struct RowWriter<'s> {
     writer: TableWriter<'s>,
     mode: WriteMode,
     sources: Vec<Source>,
+    /// Columns as their values are looked at: those given, as they are listed, then the others.
+    order: Vec<usize>,
     defaults: Vec<Option<Value>>,
     builders: Vec<ChunkBuilder>,
     /// The row being converted.
@@ -140,6 +142,7 @@ impl<'s> RowWriter<'s> {
             def: def.clone(),
             writer: TableWriter::new(session, def, txn, mode.ignore)?,
             mode,
+            order: columns.iter().copied().chain((0..sources.len()).filter(|i| !columns.contains(i))).collect(),
             sources,
             defaults: vec![None; def.columns.len()],
             builders: Vec::new(),
@@ -210,9 +213,10 @@ impl<'s> RowWriter<'s> {
 
     fn convert_row(&mut self, row: &[Option<(Value, SqlType)>]) -> Result<()> {
         self.row.clear();
-        for i in 0..self.sources.len() {
-            let value = self.value(i, row)?;
-            self.row.push(value);
+        self.row.resize(self.sources.len(), Value::Null);
+        for at in 0..self.order.len() {
+            let i = self.order[at];
+            self.row[i] = self.value(i, row)?;
         }
         // A row that has faults takes no generated value.
         if let Some(column) = self.auto.as_ref().map(|a| a.column) {

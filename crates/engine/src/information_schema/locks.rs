@@ -139,7 +139,11 @@ pub const METADATA_LOCKS: VirtualTable = VirtualTable {
                 Value::Null,
                 uint(lock.owner),
                 s(lock.mode.name()),
-                s(if lock.until == Until::Released { "EXPLICIT" } else { "TRANSACTION" }),
+                s(match lock.until {
+                    Until::Statement => "STATEMENT",
+                    Until::Transaction => "TRANSACTION",
+                    Until::Released => "EXPLICIT",
+                }),
                 s(if lock.granted { "GRANTED" } else { "PENDING" }),
                 s(""),
                 uint(lock.process_id as u64),

@@ -381,7 +381,12 @@ impl Mdl {
 
     /// The transaction ended.
     pub fn release_transaction(&self, owner: &Owner) {
-        self.release_where(owner, |h| h.until == Until::Transaction);
+        self.release_where(owner, |h| h.until != Until::Released);
+    }
+
+    /// A statement of a transaction ended.
+    pub fn release_statement(&self, owner: &Owner) {
+        self.release_where(owner, |h| h.until == Until::Statement);
     }
 
     /// Where the list of held locks stands, for [`Mdl::release_since`].
@@ -393,7 +398,7 @@ impl Mdl {
     pub fn release_since(&self, owner: &Owner, mark: usize) {
         while self.mark(owner) > mark {
             let object = owner.held.lock().last().map(|h| (h.object.clone(), h.until, h.mode));
-            let Some((object, Until::Transaction, mode)) = object else { return };
+            let Some((object, Until::Statement | Until::Transaction, mode)) = object else { return };
             // The newest is found first, and only the session's own thread adds.
             self.release_once(owner, |h| Arc::ptr_eq(&h.object, &object) && h.mode == mode);
         }

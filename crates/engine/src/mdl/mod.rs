@@ -163,6 +163,8 @@ impl Mode {
 /// How long a lock is held.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Until {
+    /// The statement ends.
+    Statement,
     /// The transaction ends (or the statement, outside of one).
     Transaction,
     /// UNLOCK TABLES, RELEASE_LOCK.

@@ -111,8 +111,12 @@ impl Session {
             self.end_transaction_after(e);
         }
         if self.txn.is_none() {
-            self.next_txn = Default::default();
+            if result.is_ok() {
+                self.next_txn = Default::default();
+            }
             self.db.mdl().release_transaction(&self.locks.owner);
+        } else {
+            self.db.mdl().release_statement(&self.locks.owner);
         }
         result
     }
@@ -160,7 +164,17 @@ impl Session {
         if space == Space::Global && mode == Mode::IntentionExclusive && self.locks.global_read_lock {
             return Err(Error::cant_update_with_readlock());
         }
-        self.acquire(&self.db.mdl().object(KeyRef { space, schema, name: "" }), mode, Until::Transaction)
+        // Of the server as a whole statements are kept out, not transactions; these are stopped as they commit.
+        let until = if space == Space::Global { Until::Statement } else { Until::Transaction };
+        self.acquire(&self.db.mdl().object(KeyRef { space, schema, name: "" }), mode, until)
+    }
+
+    /// A transaction that changed something commits: FLUSH TABLES WITH READ LOCK of another session keeps it from that.
+    pub(super) fn lock_commit(&self) -> Result<()> {
+        if self.locks.global_read_lock {
+            return Ok(());
+        }
+        self.lock_scope(Space::Global, "", Mode::IntentionExclusive)
     }
 
     /// Locks tables whose definitions the running statement changes, makes or removes: all DDL comes through here before
@@ -325,12 +339,15 @@ impl Session {
             self.end_transaction_after(e);
         }
         if self.txn.is_none() {
-            if uses_transaction(statement) {
+            // A statement that was refused was no transaction.
+            if uses_transaction(statement) && result.is_ok() {
                 self.next_txn = Default::default();
             }
             self.db.mdl().release_transaction(&self.locks.owner);
         } else if only_looks(statement) {
             self.db.mdl().release_since(&self.locks.owner, mark);
+        } else {
+            self.db.mdl().release_statement(&self.locks.owner);
         }
         result
     }

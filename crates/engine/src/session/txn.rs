@@ -225,6 +225,9 @@ impl Session {
 
     /// COMMIT; nothing if no transaction is open.
     pub(crate) fn commit(&mut self) -> Result<()> {
+        if self.txn.as_ref().is_some_and(|t| t.txn.has_changes()) {
+            self.lock_commit()?;
+        }
         if let Some(t) = self.txn.take() {
             drop(t.snapshot);
             self.locks.owner.end();

@@ -143,8 +143,10 @@ impl Wire {
         self.seq = self.out.seq();
         let mut began = !reader.is_idle();
         loop {
-            if reader.advance(&mut self.seq).map_err(ReadError::Protocol)? {
-                self.out.set_seq(self.seq);
+            let advanced = reader.advance(&mut self.seq);
+            // An error answers what has come of the packet.
+            self.out.set_seq(self.seq);
+            if advanced.map_err(ReadError::Protocol)? {
                 return Ok(());
             }
             let spare = match &mut self.compression {

@@ -85,6 +85,12 @@ impl Edit {
         self.body.columns.iter().zip(&self.origins).any(|(c, origin)| *origin == Some(old) && same(&c.name, name))
     }
 
+    /// Whether the old definition's foreign key of this name goes.
+    pub fn drops_foreign_key(&self, name: &str) -> bool {
+        let is_it = |k: &ast::ForeignKey| k.constraint.as_ref().is_some_and(|n| same(n, name));
+        !self.body.constraints.iter().any(|c| matches!(c, TableConstraint::ForeignKey(k) if is_it(k)))
+    }
+
     /// Whether a clause adds a key of this name.
     pub fn adds_key(&self, name: &str) -> bool {
         self.added_keys.iter().any(|k| same(k, name))

@@ -12,6 +12,7 @@
 //! MySQL manual, "ALTER TABLE Statement", "Online DDL Operations".
 
 mod edit;
+mod references;
 
 use super::statements::{QualifiedName, check_name, rename_relation};
 use super::{constraints, define, functional, show_create};
@@ -80,7 +81,9 @@ impl Session {
         }
         let is_kept = |c: usize| edit.keeps_column(c, &old.columns[c].name);
         functional::check_columns_kept(&old, |key| edit.keeps_key(key), is_kept)?;
+        references::check_columns(&old, &edit)?;
         let (new, auto_increment) = self.define_altered(&old, &edit)?;
+        references::check(self, &old, &new, &edit)?;
         check_key_of_foreign_keys(&old, &new, &edit)?;
         let in_place = !edit.force_copy && same_layout(&old, &new);
         check_clauses(&edit, in_place)?;

@@ -59,6 +59,10 @@ constructors! {
     fk_dup_name(name) = FK_DUP_NAME, "Duplicate foreign key constraint name '{name}'";
     fk_column_cannot_drop(column, constraint) = FK_COLUMN_CANNOT_DROP,
         "Cannot drop column '{column}': needed in a foreign key constraint '{constraint}'";
+    fk_column_cannot_drop_child(column, constraint, table) = FK_COLUMN_CANNOT_DROP_CHILD,
+        "Cannot drop column '{column}': needed in a foreign key constraint '{constraint}' of table '{table}'";
+    fk_column_cannot_change_child(column, constraint, table) = FK_COLUMN_CANNOT_CHANGE_CHILD,
+        "Cannot change column '{column}': used in a foreign key constraint '{constraint}' of table '{table}'";
     fk_column_not_null(column, constraint) = FK_COLUMN_NOT_NULL,
         "Column '{column}' cannot be NOT NULL: needed in a foreign key constraint '{constraint}' SET NULL";
     fk_column_cannot_change(column, constraint) = FK_COLUMN_CANNOT_CHANGE,
