@@ -7,7 +7,7 @@
 //! conditions, items and sort keys, not above an aggregation, a set operation, or on the side of an outer join that may be
 //! filled with NULLs, where the column need not be what the expression yields.
 //!
-//! An expression matches if it is the same tree of the same type; `b + a` is not `a + b`.
+//! An expression matches if it is the same tree of the same type; `b + a` is not `a + b`. None over TIMESTAMPs does.
 //!
 //! MySQL manual, "Functional Key Parts", "Optimizer Use of Generated Column Indexes".
 
@@ -52,7 +52,7 @@ fn kept(node: &Logical, session: &SessionInfo) -> Vec<Kept> {
         let column = &table.columns[position];
         let (Some(g), Some(id)) = (&column.generated, id_of(position)) else { continue };
         let is_trivial = matches!(g.expr.kind, ExprKind::Column(_) | ExprKind::Const(_));
-        if is_trivial || g.expr.ty != column.ty {
+        if is_trivial || g.expr.ty != column.ty || reads_timestamps(&g.expr) {
             continue;
         }
         let mut expr = folded((*g.expr).clone(), session);
@@ -73,6 +73,14 @@ fn kept(node: &Logical, session: &SessionInfo) -> Vec<Kept> {
     // One that contains another comes first.
     out.sort_by_key(|k| std::cmp::Reverse(size(&k.expr)));
     out
+}
+
+/// What an expression makes of TIMESTAMPs depends on the session's time zone, which need not be that of the session that
+/// wrote the row.
+fn reads_timestamps(e: &Expr) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e.ty, SqlType::Timestamp { .. }));
+    found
 }
 
 fn size(e: &Expr) -> usize {
