@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 /// Bytes that a disk writes wholly or not at all.
 const SECTOR_BYTES: u64 = 512;
@@ -51,6 +52,8 @@ struct Disk {
     calls: u64,
     fault: Option<(u64, Fault)>,
     no_power: bool,
+    /// How long a sync takes.
+    sync_time: Duration,
     /// Counts power cycles and restarts: files and locks of an earlier one are dead.
     cycle: u64,
 }
@@ -130,6 +133,11 @@ impl SimIo {
     /// Has call number `at` (counted from the disk's beginning, from 1) fail.
     pub fn fail_at(&self, at: u64, fault: Fault) {
         self.disk().fault = Some((at, fault));
+    }
+
+    /// Has each sync take so long, as a disk would: others run meanwhile.
+    pub fn set_sync_time(&self, time: Duration) {
+        self.disk().sync_time = time;
     }
 
     pub fn has_power(&self) -> bool {
@@ -344,6 +352,10 @@ impl File for SimFile {
     }
 
     fn sync(&self) -> io::Result<()> {
+        let time = self.disk.disk().sync_time;
+        if !time.is_zero() {
+            std::thread::sleep(time);
+        }
         let (mut disk, fault) = self.call()?;
         let node = &mut disk.nodes[self.node];
         match fault {

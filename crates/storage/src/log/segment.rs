@@ -153,7 +153,7 @@ pub struct Writer {
     synced_lsn: u64,
 }
 
-/// So many zeros are laid before a write that would lengthen the file.
+/// So many zeros are laid before a write that would lengthen the file and is to be synced.
 const ZEROS_BYTES: u64 = 512 << 10;
 /// Longer writes lengthen the file themselves: their syncs take long anyway.
 const ZEROS_FOR_BYTES_MAX: usize = 128 << 10;
@@ -208,9 +208,6 @@ impl Writer {
             return Ok(());
         }
         let end = self.offset + self.buffer.len() as u64;
-        if end > self.zeroed && self.buffer.len() <= ZEROS_FOR_BYTES_MAX {
-            self.lay_zeros(end)?;
-        }
         self.file.write_at(&self.buffer, self.offset).map_err(|e| Failure::new("write", &self.path, &e))?;
         self.offset = end;
         self.zeroed = self.zeroed.max(end);
@@ -236,6 +233,10 @@ impl Writer {
 
     /// Returns once all that was added is on stable storage. True: there was something to wait for.
     pub fn sync(&mut self) -> Step<bool> {
+        let end = self.offset + self.buffer.len() as u64;
+        if end > self.zeroed && self.buffer.len() <= ZEROS_FOR_BYTES_MAX {
+            self.lay_zeros(end)?;
+        }
         self.write()?;
         if self.synced_lsn == self.lsn() {
             return Ok(false);
