@@ -80,6 +80,11 @@ fn times_plot(out: &mut String, report: &Report) {
     });
 }
 
+/// Small ratios need a third digit.
+fn ratio_text(r: f64) -> String {
+    if r < 0.1 { format!("{r:.3}") } else { format!("{r:.2}") }
+}
+
 fn ratio_plot(out: &mut String, report: &Report, rival: usize) {
     let ratio = |o: &Outcome| Some(ours(o)? / o.theirs[rival].as_ref().ok()?.best_ms());
     let all: Vec<f64> = report.outcomes.iter().filter_map(ratio).map(f64::log2).filter(|v| v.is_finite()).collect();
@@ -97,21 +102,22 @@ fn ratio_plot(out: &mut String, report: &Report, rival: usize) {
             let _ = write!(
                 svg,
                 "<rect class=\"{}\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"14\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\">{r:.2}</text>",
+                 <text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
                 html::series(usize::from(r > 1.0)),
                 y - 7.0,
                 (to - from).max(1.0),
                 to.max(x(0.0)) + 5.0,
-                y + 4.0
+                y + 4.0,
+                ratio_text(r)
             );
         });
     });
 }
 
 fn figures(out: &mut String, report: &Report) {
-    let mut columns: Vec<String> = ["Query", "Nextleaf ms", "median", "most"].map(str::to_owned).into();
+    let mut columns: Vec<String> = ["Query", "Nextleaf best ms", "median ms", "most ms"].map(str::to_owned).into();
     for system in &report.systems[1..] {
-        columns.extend([format!("{system} ms"), "ratio".into()]);
+        columns.extend([format!("{system} best ms"), "ratio".into()]);
     }
     columns.extend(["rows".into(), "answer".into()]);
     let rows: Vec<Vec<Cell>> = report.outcomes.iter().map(row).collect();
@@ -124,7 +130,7 @@ fn row(o: &Outcome) -> Vec<Cell> {
     cells.extend(t.map(|t| Cell::Figure(ms(t))));
     for theirs in &o.theirs {
         match theirs {
-            Ok(v) => cells.extend([Cell::Figure(ms(v.best_ms())), Cell::Figure(format!("{:.2}", t[0] / v.best_ms()))]),
+            Ok(v) => cells.extend([Cell::Figure(ms(v.best_ms())), Cell::Figure(ratio_text(t[0] / v.best_ms()))]),
             Err(e) => cells.extend([Cell::Fault(format!("failed: {e}")), Cell::Figure("-".into())]),
         }
     }
@@ -151,7 +157,7 @@ pub fn html(report: &Report) -> String {
     times_plot(&mut out, report);
     for (i, system) in report.systems[1..].iter().enumerate() {
         html::heading(&mut out, &format!("Nextleaf's time over {system}'s"));
-        html::note(&mut out, "A bar to the left of 1: Nextleaf is faster. Each line is a power of two.");
+        html::note(&mut out, "A bar to the left of 1: Nextleaf is faster. The scale is logarithmic.");
         ratio_plot(&mut out, report, i);
     }
     html::heading(&mut out, "Figures");
