@@ -39,16 +39,21 @@ pub fn short(v: f64) -> String {
     }
 }
 
-/// Bars of one group are scaled to the longest of that group: groups may differ a thousandfold, series are compared.
+/// Bars of several series are scaled to the longest of their group: groups may differ a thousandfold, series are compared.
+/// Bars of one series are compared with each other.
 fn plot(out: &mut String, bars: &Bars) {
     let letters = bars.groups.iter().map(|g| g.0.chars().count()).max().unwrap_or(0);
     let left = (LETTER * letters as f64 + 16.0).clamp(60.0, WIDTH / 2.0);
     let height_of = |g: &(String, Vec<f64>)| BAR * g.1.len() as f64 + 9.0;
     let height: f64 = bars.groups.iter().map(height_of).sum::<f64>() + 10.0;
+    let longest = |values: &mut dyn Iterator<Item = f64>| {
+        values.filter(|v| v.is_finite()).fold(0.0, f64::max).max(f64::MIN_POSITIVE)
+    };
+    let of_all = longest(&mut bars.groups.iter().flat_map(|g| g.1.iter().copied()));
     html::plot(out, &bars.title, (WIDTH, height), |svg| {
         let mut y = 5.0;
         for group in &bars.groups {
-            let most = group.1.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+            let most = if bars.series.len() > 1 { longest(&mut group.1.iter().copied()) } else { of_all };
             let middle = y + BAR * group.1.len() as f64 / 2.0 + 3.0;
             let _ = write!(svg, "<text x=\"4\" y=\"{middle:.1}\">{}</text>", html::escape(&group.0));
             for (s, &value) in group.1.iter().enumerate() {
@@ -83,7 +88,7 @@ pub fn html(page: &Page) -> String {
     for bars in &page.bars {
         html::heading(&mut out, &bars.title);
         html::legend(&mut out, &bars.series);
-        if bars.groups.len() > 1 {
+        if bars.groups.len() > 1 && bars.series.len() > 1 {
             html::note(&mut out, "The longest bar of each group has the full length.");
         }
         plot(&mut out, bars);

@@ -1,59 +1,13 @@
 //! The whole server: clients, network, engine.
 
+mod server;
+
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
-use mysql::{Conn, LocalInfileHandler, OptsBuilder, Row};
-use nextleaf::adapter::EngineBackend;
-use nextleaf::net::{Options, Server, Stopper};
-
-struct TestServer {
-    db: Arc<engine::Database>,
-    port: u16,
-    stopper: Stopper,
-    thread: Option<std::thread::JoinHandle<bool>>,
-}
-
-impl TestServer {
-    fn start() -> TestServer {
-        let db = engine::Database::open(engine::Options { workers: Some(1), ..Default::default() }).unwrap();
-        let mut options = Options::new(env!("CARGO_TARGET_TMPDIR"));
-        options.port = 0;
-        options.tls.enabled = false;
-        let server = Server::bind(options, Arc::new(EngineBackend::new(db.clone())), db.processes().clone()).unwrap();
-        let (port, stopper) = (server.local_addresses()[0].port(), server.stopper());
-        TestServer { db, port, stopper, thread: Some(std::thread::spawn(move || server.run())) }
-    }
-
-    fn opts(&self) -> OptsBuilder {
-        OptsBuilder::new().ip_or_hostname(Some("127.0.0.1")).tcp_port(self.port).prefer_socket(false).user(Some("root"))
-    }
-
-    fn connect(&self) -> Conn {
-        Conn::new(self.opts()).unwrap()
-    }
-
-    fn running(&self) -> usize {
-        self.db.processes().infos().iter().filter(|process| process.command == "Query").count()
-    }
-}
-
-impl Drop for TestServer {
-    fn drop(&mut self) {
-        self.stopper.stop();
-        self.thread.take().map(|thread| thread.join());
-    }
-}
-
-/// Number of the server's error.
-fn code<T: std::fmt::Debug>(result: Result<T, mysql::Error>) -> u16 {
-    match result.unwrap_err() {
-        mysql::Error::MySqlError(e) => e.code,
-        other => panic!("not an error of the server: {other}"),
-    }
-}
+use mysql::{Conn, LocalInfileHandler, Row};
+use server::{TestServer, code};
 
 fn within(limit: Duration, mut reached: impl FnMut() -> bool) -> Duration {
     let began = Instant::now();

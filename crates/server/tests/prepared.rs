@@ -3,56 +3,18 @@
 #[path = "net/raw.rs"]
 #[allow(dead_code)]
 mod raw;
-
-use std::sync::Arc;
+mod server;
 
 use mysql::prelude::Queryable;
-use mysql::{Conn, OptsBuilder, Row, Value};
-use nextleaf::adapter::EngineBackend;
-use nextleaf::net::{Options, Server, Stopper};
+use mysql::{Conn, Row, Value};
 use raw::{Raw, error_of};
+use server::{TestServer, code};
 
-struct TestServer {
-    port: u16,
-    stopper: Stopper,
-    thread: Option<std::thread::JoinHandle<bool>>,
-}
-
-impl TestServer {
-    fn start() -> TestServer {
-        let db = engine::Database::open(engine::Options { workers: Some(1), ..Default::default() }).unwrap();
-        let mut options = Options::new(env!("CARGO_TARGET_TMPDIR"));
-        options.port = 0;
-        options.tls.enabled = false;
-        let server = Server::bind(options, Arc::new(EngineBackend::new(db.clone())), db.processes().clone()).unwrap();
-        let (port, stopper) = (server.local_addresses()[0].port(), server.stopper());
-        TestServer { port, stopper, thread: Some(std::thread::spawn(move || server.run())) }
-    }
-
-    fn connect(&self) -> Conn {
-        let opts = OptsBuilder::new()
-            .ip_or_hostname(Some("127.0.0.1"))
-            .tcp_port(self.port)
-            .prefer_socket(false)
-            .user(Some("root"));
-        let mut conn = Conn::new(opts).unwrap();
-        conn.query_drop("CREATE DATABASE IF NOT EXISTS d; USE d").unwrap();
-        conn
-    }
-}
-
-impl Drop for TestServer {
-    fn drop(&mut self) {
-        self.stopper.stop();
-        self.thread.take().map(|thread| thread.join());
-    }
-}
-
-fn code<T: std::fmt::Debug>(result: Result<T, mysql::Error>) -> u16 {
-    match result.unwrap_err() {
-        mysql::Error::MySqlError(e) => e.code,
-        other => panic!("not an error of the server: {other}"),
-    }
+/// A connection that uses the database `d`.
+fn connect(server: &TestServer) -> Conn {
+    let mut conn = server.connect();
+    conn.query_drop("CREATE DATABASE IF NOT EXISTS d; USE d").unwrap();
+    conn
 }
 
 /// A binary value as the text protocol writes it.
@@ -80,7 +42,7 @@ fn text_of(value: &Value, scale: usize) -> Option<String> {
 #[test]
 fn every_type_comes_back_as_in_the_text_protocol() {
     let server = TestServer::start();
-    let mut conn = server.connect();
+    let mut conn = connect(&server);
     conn.query_drop(
         "CREATE TABLE v (i1 TINYINT, i2 SMALLINT UNSIGNED, i3 MEDIUMINT, i4 INT UNSIGNED, i8 BIGINT, u8 BIGINT UNSIGNED,
          d1 DECIMAL(10,2), d2 DECIMAL(30,5), d3 DECIMAL(65,10), f FLOAT, g DOUBLE, c CHAR(5), s VARCHAR(300), b BLOB,
@@ -115,7 +77,7 @@ fn every_type_comes_back_as_in_the_text_protocol() {
 #[test]
 fn parameters_of_every_type() {
     let server = TestServer::start();
-    let mut conn = server.connect();
+    let mut conn = connect(&server);
     conn.query_drop("CREATE TABLE p (id INT PRIMARY KEY, i BIGINT, s VARCHAR(100), d DECIMAL(10,2), g DOUBLE, dt DATETIME(6), t TIME(6))")
         .unwrap();
     let date = Value::Date(2024, 2, 29, 1, 2, 3, 456);
@@ -147,7 +109,7 @@ fn parameters_of_every_type() {
 #[test]
 fn bytes_that_are_no_text() {
     let server = TestServer::start();
-    let mut conn = server.connect();
+    let mut conn = connect(&server);
     conn.query_drop("CREATE TABLE bytes (a VARBINARY(10), b BLOB, t VARCHAR(10))").unwrap();
     let bytes = vec![0x80, 0, 0xff, b'x'];
     let insert = "INSERT INTO bytes (a, b) VALUES (?, ?)";
@@ -167,7 +129,7 @@ fn bytes_that_are_no_text() {
 #[test]
 fn statements_of_other_kinds() {
     let server = TestServer::start();
-    let mut conn = server.connect();
+    let mut conn = connect(&server);
     for sql in [
         "CREATE TABLE k (a INT PRIMARY KEY, b VARCHAR(10))",
         "INSERT INTO k SELECT 1, 'x'",
@@ -211,7 +173,7 @@ fn statements_of_other_kinds() {
 #[test]
 fn changes_by_prepared_statements() {
     let server = TestServer::start();
-    let mut conn = server.connect();
+    let mut conn = connect(&server);
     conn.query_drop("CREATE TABLE w (id INT PRIMARY KEY, k INT, c VARCHAR(20))").unwrap();
     let insert = conn.prep("INSERT INTO w VALUES (?, ?, ?)").unwrap();
     let update = conn.prep("UPDATE w SET k = k + ?, c = ? WHERE id = ?").unwrap();
@@ -242,7 +204,7 @@ fn changes_by_prepared_statements() {
 #[test]
 fn tables_change_between_executions() {
     let server = TestServer::start();
-    let mut conn = server.connect();
+    let mut conn = connect(&server);
     conn.query_drop("CREATE TABLE r (a INT); INSERT INTO r VALUES (1)").unwrap();
     let all = conn.prep("SELECT * FROM r").unwrap();
     let rows: Vec<Row> = conn.exec(&all, ()).unwrap();
@@ -263,7 +225,7 @@ fn tables_change_between_executions() {
 #[test]
 fn sql_prepare_execute_deallocate() {
     let server = TestServer::start();
-    let mut conn = server.connect();
+    let mut conn = connect(&server);
     conn.query_drop("PREPARE s FROM 'SELECT ? + 1, ?'; SET @a = 41, @b = 'text'").unwrap();
     let row: Option<(i64, String)> = conn.query_first("EXECUTE S USING @a, @b").unwrap();
     assert_eq!(row, Some((42, "text".into())));
@@ -285,10 +247,10 @@ fn sql_prepare_execute_deallocate() {
 #[test]
 fn the_number_of_statements_is_limited() {
     let server = TestServer::start();
-    let mut conn = server.connect();
+    let mut conn = connect(&server);
     conn.query_drop("SET GLOBAL max_prepared_stmt_count = 3").unwrap();
     let first = conn.prep("SELECT 1").unwrap();
-    let mut other = server.connect();
+    let mut other = connect(&server);
     other.prep("SELECT 2").unwrap();
     conn.query_drop("PREPARE s FROM 'SELECT 3'").unwrap();
     assert_eq!(code(other.prep("SELECT 4")), 1461);
@@ -343,7 +305,7 @@ fn cursors() {
     const EXISTS: u16 = 1 << 6;
     const LAST: u16 = 1 << 7;
     let server = TestServer::start();
-    let mut conn = server.connect();
+    let mut conn = connect(&server);
     conn.query_drop("CREATE TABLE c (a INT); INSERT INTO c VALUES (1),(2),(3),(4),(5)").unwrap();
     let mut raw = Raw::log_in(server.port);
     raw.command(b"\x02d");
@@ -379,7 +341,7 @@ fn cursors() {
 #[test]
 fn long_data_and_misuse() {
     let server = TestServer::start();
-    server.connect();
+    connect(&server);
     let mut raw = Raw::log_in(server.port);
     let (id, _, params) = prepare(&mut raw, "SELECT CONCAT(?, '|', ?)");
     assert_eq!(params, 2);
@@ -423,7 +385,7 @@ fn long_data_and_misuse() {
 #[test]
 fn random_packets() {
     let server = TestServer::start();
-    server.connect();
+    connect(&server);
     let mut raw = Raw::log_in(server.port);
     let (id, ..) = prepare(&mut raw, "SELECT ?, ?, ?");
     let mut state = 42u64;
