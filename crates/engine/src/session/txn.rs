@@ -216,7 +216,8 @@ impl Session {
             }
             Ok(_) => {
                 if self.txn.as_ref().is_some_and(|t| !t.explicit) {
-                    self.commit()?;
+                    // A statement that cannot commit leaves no transaction behind.
+                    self.commit().inspect_err(|_| self.rollback_quietly())?;
                 }
             }
         }
