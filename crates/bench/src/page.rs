@@ -127,7 +127,7 @@ mod tests {
             tables: vec![("h".into(), vec!["c".into()], vec![vec!["&".into()]])],
         };
         let html = html(&page);
-        assert!(html.contains("a &lt; b") && html.contains("&quot;f&quot;") && html.contains("<td>&amp;</td>"));
+        assert!(html.contains("a &lt; b") && html.contains("&quot;f&quot;") && html.contains(">&amp;</td>"));
         assert_eq!(html.matches("<rect").count(), 1);
         assert!(!html.contains("http:") && !html.contains("https:"));
     }
