@@ -13,7 +13,7 @@
 //! (Evicted leaves will add `Cold` and `Loading` beside `Resident`.)
 
 use crate::leaf::Leaf;
-use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Rank, ReadGuard, RwLock, WriteGuard};
+use crate::sync::{AtomicBool, AtomicU64, Ordering, Rank, ReadGuard, RwLock, WriteGuard};
 use std::sync::OnceLock;
 
 const FANOUT_BITS: u32 = 7;
@@ -55,7 +55,7 @@ impl LeafState {
 #[repr(align(64))]
 pub struct LeafSlot {
     latch: RwLock<LeafState>,
-    keys: Mutex<()>,
+    keys: RwLock<()>,
     /// The leaf may differ from its image in the last checkpoint.
     dirty: AtomicBool,
     /// It is on the table's list of leaves with free slots.
@@ -66,7 +66,7 @@ impl Default for LeafSlot {
     fn default() -> LeafSlot {
         LeafSlot {
             latch: RwLock::new(Rank::Leaf, LeafState::Vacant),
-            keys: Mutex::new(Rank::LeafKeys, ()),
+            keys: RwLock::new(Rank::LeafKeys, ()),
             dirty: AtomicBool::new(false),
             listed: AtomicBool::new(false),
         }
@@ -86,8 +86,14 @@ impl LeafSlot {
 
     /// The key latch: whoever brings keys of the leaf's rows into ordered indexes, or takes them out, holds it.
     #[inline]
-    pub fn lock_keys(&self) -> MutexGuard<'_, ()> {
-        self.keys.lock()
+    pub fn lock_keys(&self) -> WriteGuard<'_, ()> {
+        self.keys.write()
+    }
+
+    /// The key latch of those who append rows: theirs are none of each other's, and none that anybody else takes out.
+    #[inline]
+    pub fn share_keys(&self) -> ReadGuard<'_, ()> {
+        self.keys.read()
     }
 
     #[inline]

@@ -22,7 +22,7 @@
 
 use crate::index::set::IndexSet;
 use crate::leaf::Leaf;
-use crate::sync::{AtomicBool, AtomicU64, MutexGuard, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Ordering, WriteGuard};
 use crate::table::{Table, Tail};
 use crate::txn::Txn;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) struct Filled<'t> {
     pub leaf_no: u64,
     pub slot: usize,
     /// The leaf's key latch.
-    pub keys: MutexGuard<'t, ()>,
+    pub keys: WriteGuard<'t, ()>,
 }
 
 impl Leaf {

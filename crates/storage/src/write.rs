@@ -145,19 +145,19 @@ impl Table {
         self.open_if_many(set);
         let chunks: Vec<Vec<&Chunk>> = set.unique.iter().map(|i| Self::part_chunks(i, columns)).collect();
         let key = |i: usize| Key { chunks: &chunks[i], row };
-        let mut guards = match self.reserve_keys(txn, set, |i| hash(i).map(|h| (h, key(i))), None)? {
+        let guards = match self.reserve_keys(txn, set, |i| hash(i).map(|h| (h, key(i))), None)? {
             Ok(guards) => guards,
             Err(duplicate) => return Ok(Some(Err(duplicate))),
         };
-        let appended = self.append(txn, set, columns, row..row + 1, |leaf_no, slot, filled| {
+        let appended = self.append(txn, set, columns, row..row + 1, move |leaf_no, slot, filled| {
             let mut in_runs = 0;
-            for (i, guard) in guards.iter_mut().enumerate() {
-                if let (Some(guard), Some(hash)) = (guard, hash(i)) {
+            for (i, guard) in guards.into_iter().enumerate() {
+                if let (Some(mut guard), Some(hash)) = (guard, hash(i)) {
                     if filled {
-                        set.unique[i].enter(guard, hash, self.row_id(leaf_no, slot));
+                        set.unique[i].enter(&mut guard, hash, self.row_id(leaf_no, slot));
                         continue;
                     }
-                    let in_run = set.unique[i].enter_appended(guard, hash, key(i), self.rows(), leaf_no, slot);
+                    let in_run = set.unique[i].enter_appended(&mut guard, hash, key(i), self.rows(), leaf_no, slot);
                     in_runs |= (in_run as u64) << i;
                 }
             }
@@ -241,7 +241,7 @@ impl Table {
                 leaf_no
             }
         };
-        let keys = self.slot(leaf_no).lock_keys();
+        let keys = self.slot(leaf_no).share_keys();
         if !self.indexes.is_current(set) {
             return Ok(None);
         }
