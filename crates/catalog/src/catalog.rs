@@ -9,7 +9,7 @@ use crate::{TableDef, TableId, ViewDef};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
-use types::Collation;
+use types::{Collation, Result};
 
 /// What a name in FROM stands for.
 #[derive(Clone, Debug)]
@@ -32,9 +32,10 @@ pub struct SchemaDef {
     pub relations: BTreeMap<Box<str>, Relation>,
 }
 
-/// Told of every change before it is published; it returns once the change cannot be lost any more.
+/// Told of every change before it is published; it returns once the change cannot be lost any more. An error: the change
+/// is not to be published.
 pub trait Journal: Send + Sync + std::fmt::Debug {
-    fn record(&self, before: &BTreeMap<Box<str>, SchemaDef>, after: &BTreeMap<Box<str>, SchemaDef>);
+    fn record(&self, before: &BTreeMap<Box<str>, SchemaDef>, after: &BTreeMap<Box<str>, SchemaDef>) -> Result<()>;
 }
 
 #[derive(Debug, Default)]
@@ -107,19 +108,19 @@ impl Catalog {
     }
 
     /// Runs `f` with the schemas for change, has the journal keep what changed, publishes it and bumps the version. `f`
-    /// must check before it changes: there is no undo.
-    pub fn write<R>(&self, f: impl FnOnce(&mut BTreeMap<Box<str>, SchemaDef>) -> R) -> R {
+    /// must check before it changes: there is no undo. Errors: the journal's; then nothing is published.
+    pub fn write<R>(&self, f: impl FnOnce(&mut BTreeMap<Box<str>, SchemaDef>) -> R) -> Result<R> {
         let _one = self.changing.lock().expect("no panic while held");
         let before = self.read(|schemas| schemas.clone());
         let mut after = before.clone();
         let r = f(&mut after);
         if let Some(journal) = self.journal.get() {
-            journal.record(&before, &after);
+            journal.record(&before, &after)?;
         }
         let mut schemas = self.schemas.write().expect("no panic while held");
         *schemas = after;
         self.version.fetch_add(1, Ordering::Release);
-        r
+        Ok(r)
     }
 }
 
@@ -130,5 +131,34 @@ impl CatalogReader for Catalog {
 
     fn has_schema(&self, schema: &str) -> bool {
         self.read(|s| s.contains_key(schema))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::Error;
+
+    #[derive(Debug)]
+    struct Refuses;
+
+    impl Journal for Refuses {
+        fn record(&self, _: &BTreeMap<Box<str>, SchemaDef>, _: &BTreeMap<Box<str>, SchemaDef>) -> Result<()> {
+            Err(Error::read_only_mode())
+        }
+    }
+
+    #[test]
+    fn what_the_journal_refuses_is_not_published() {
+        let catalog = Catalog::default();
+        let schema =
+            |name: &str| SchemaDef { name: name.into(), collation: Collation::default(), relations: BTreeMap::new() };
+        catalog.write(|s| s.insert("kept".into(), schema("kept"))).expect("there is no journal yet");
+        catalog.set_journal(Box::new(Refuses));
+        let version = catalog.version();
+        assert!(catalog.write(|s| s.insert("lost".into(), schema("lost"))).is_err());
+        assert!(catalog.write(|s| s.remove("kept")).is_err());
+        assert!(catalog.has_schema("kept") && !catalog.has_schema("lost"));
+        assert_eq!(catalog.version(), version);
     }
 }

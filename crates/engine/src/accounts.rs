@@ -64,16 +64,17 @@ impl Accounts {
         Accounts { journal: Some(journal), ..self }
     }
 
-    fn change<R>(&self, f: impl FnOnce(&mut Vec<Account>) -> R) -> R {
+    /// Errors: the journal's; then nothing has changed.
+    fn change<R>(&self, f: impl FnOnce(&mut Vec<Account>) -> R) -> Result<R> {
         let _one = self.changing.lock();
         let before = self.all();
         let mut after = before.clone();
         let r = f(&mut after);
         if let Some(journal) = &self.journal {
-            journal.accounts(&before, &after);
+            journal.accounts(&before, &after)?;
         }
         *self.accounts.write() = after;
-        r
+        Ok(r)
     }
 
     /// The account for a user coming from `host` (an address, or `localhost` for this machine): the most specific host
@@ -106,18 +107,18 @@ impl Accounts {
             }
             accounts.push(account);
             Ok(())
-        })
+        })?
     }
 
     /// Changes an account in place; false if there is none.
-    pub fn alter(&self, user: &str, host: &str, f: impl FnOnce(&mut Account)) -> bool {
+    pub fn alter(&self, user: &str, host: &str, f: impl FnOnce(&mut Account)) -> Result<bool> {
         self.change(|accounts| {
             let found = accounts.iter_mut().find(|a| *a.user == *user && *a.host == *host);
             found.map(f).is_some()
         })
     }
 
-    pub fn drop(&self, user: &str, host: &str) -> bool {
+    pub fn drop(&self, user: &str, host: &str) -> Result<bool> {
         self.change(|accounts| {
             let before = accounts.len();
             accounts.retain(|a| !(*a.user == *user && *a.host == *host));

@@ -100,7 +100,7 @@ impl Database {
                     SchemaDef { name: name.into(), collation: Collation::default(), relations: BTreeMap::new() },
                 );
             }
-        });
+        })?;
         let variables = GlobalVars::default();
         for (name, text) in &options.variables {
             crate::variables::set_initial(&variables, name, text)?;
@@ -114,7 +114,7 @@ impl Database {
                     leaf_rows: options.leaf_rows,
                 };
                 let mut opened = open::open(dir, &settings, &|line| options.notices.tell(line))?;
-                open::fill(&catalog, &mut opened);
+                open::fill(&catalog, &mut opened)?;
                 (opened.store, opened.accounts)
             }
         };

@@ -107,12 +107,16 @@ impl Reindex {
         done.into_iter().collect()
     }
 
-    /// Puts the new definition in place. No transaction may have changes of the table in flight, and nobody may begin to
-    /// read or write it before this ends. 1062: the rows do not allow a new unique index.
-    pub fn publish(mut self) -> Result<()> {
-        for (_, index) in self.unique.iter().filter(|(_, u)| u.is_suspect()) {
-            self.look_for_duplicate(index)?;
-        }
+    /// Whether the new definition can be put in place; the last step before [`Reindex::publish`]. No transaction may have
+    /// changes of the table in flight, and nobody may begin to read or write it before that ends. 1062: the rows do not
+    /// allow a new unique index.
+    pub fn check(&self) -> Result<()> {
+        let mut suspects = self.unique.iter().filter(|(_, u)| u.is_suspect());
+        suspects.try_for_each(|(_, index)| self.look_for_duplicate(index))
+    }
+
+    /// Puts the new definition in place.
+    pub fn publish(mut self) {
         let (def, kept) = (&self.def, &self.kept);
         self.table.indexes.change(|set| {
             let unique = (0..def.indexes.len()).take_while(|i| def.indexes[*i].is_unique()).map(|i| match kept[i] {
@@ -135,7 +139,6 @@ impl Reindex {
             set.def = def.clone();
         });
         self.published = true;
-        Ok(())
     }
 
     /// 1062 for a key that two rows have.

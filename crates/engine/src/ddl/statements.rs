@@ -77,7 +77,7 @@ impl Session {
             }
             schemas.insert(name.clone(), SchemaDef { name: name.clone(), collation, relations: Default::default() });
             false
-        });
+        })?;
         match (exists, c.if_not_exists) {
             (true, true) => self.note(Error::db_create_exists(&name)),
             (true, false) => return Err(Error::db_create_exists(&name)),
@@ -101,7 +101,7 @@ impl Session {
             if let Some(s) = schemas.get_mut(&name) {
                 s.collation = collation;
             }
-        });
+        })?;
         Ok(1)
     }
 
@@ -112,7 +112,7 @@ impl Session {
             relations.map(|n| (name.as_str().into(), n.clone())).collect()
         });
         self.check_no_reference_left(&going)?;
-        let Some(schema) = self.db().catalog().write(|schemas| schemas.remove(name.as_str())) else {
+        let Some(schema) = self.db().catalog().write(|schemas| schemas.remove(name.as_str()))? else {
             if !if_exists {
                 return Err(Error::db_drop_exists(name.as_str()));
             }
@@ -279,7 +279,7 @@ impl Session {
             }
             s.relations.insert(def.name.clone(), Relation::Table(def.clone()));
             Ok(true)
-        })?;
+        })??;
         if !outcome {
             self.note(Error::table_exists(&def.name));
         }
@@ -317,7 +317,7 @@ impl Session {
         let dropped: Vec<Relation> = self
             .db()
             .catalog()
-            .write(|schemas| found.iter().filter_map(|(s, t)| schemas.get_mut(s)?.relations.remove(t)).collect());
+            .write(|schemas| found.iter().filter_map(|(s, t)| schemas.get_mut(s)?.relations.remove(t)).collect())?;
         for r in &dropped {
             self.forget_storage(r);
         }
@@ -340,7 +340,7 @@ impl Session {
             }
             *schemas = next;
             Ok(())
-        })?;
+        })??;
         Ok(0)
     }
 
@@ -365,7 +365,7 @@ impl Session {
                 }
                 _ => false,
             }
-        });
+        })?;
         self.db().store().drop_table(if replaced { def.id } else { new.id });
         if replaced { Ok(0) } else { Err(Error::no_such_table(&def.schema, &def.name)) }
     }
@@ -398,7 +398,7 @@ impl Session {
             let s = schemas.get_mut(&schema).ok_or_else(|| Error::bad_db(&schema))?;
             s.relations.insert(name.clone(), Relation::View(Arc::new(def)));
             Ok(())
-        })?;
+        })??;
         Ok(0)
     }
 
@@ -464,7 +464,7 @@ impl Session {
                     s.relations.remove(v);
                 }
             }
-        });
+        })?;
         Ok(0)
     }
 }

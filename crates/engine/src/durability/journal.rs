@@ -6,6 +6,7 @@ use catalog::{Relation, SchemaDef, TableDef, TableEngine};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use storage::{DefinitionChange, Object, ObjectKey, ObjectKind, Store};
+use types::Result;
 
 /// Schemas that the server makes itself at each start.
 pub const BUILT_IN_SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
@@ -49,12 +50,9 @@ impl Journal {
         Journal { store }
     }
 
-    fn log(&self, changes: Vec<DefinitionChange>) {
-        if !changes.is_empty() {
-            // If the log cannot be written the process ends there: a definition is not published unless it is logged.
-            let logged = self.store.define(changes);
-            debug_assert!(logged.is_ok(), "{logged:?}");
-        }
+    /// An error: a definition is not published unless it is logged.
+    fn log(&self, changes: Vec<DefinitionChange>) -> Result<()> {
+        if changes.is_empty() { Ok(()) } else { self.store.define(changes) }
     }
 
     fn table_object(&self, table: &TableDef) -> Object {
@@ -88,15 +86,15 @@ impl Journal {
     }
 
     /// The accounts that a new database begins with, and in the same record that it has begun.
-    pub fn first_accounts(&self, accounts: &[Account]) {
+    pub fn first_accounts(&self, accounts: &[Account]) -> Result<()> {
         let mut changes = Self::account_changes(&[], accounts);
         changes.push(DefinitionChange::Put(accounts_begun(), Object::new(0, Box::default())));
-        self.log(changes);
+        self.log(changes)
     }
 
     /// Account changes: those that `after` has anew or otherwise, those that it has no more.
-    pub fn accounts(&self, before: &[Account], after: &[Account]) {
-        self.log(Self::account_changes(before, after));
+    pub fn accounts(&self, before: &[Account], after: &[Account]) -> Result<()> {
+        self.log(Self::account_changes(before, after))
     }
 
     fn account_changes(before: &[Account], after: &[Account]) -> Vec<DefinitionChange> {
@@ -112,7 +110,7 @@ impl Journal {
 }
 
 impl catalog::Journal for Journal {
-    fn record(&self, before: &Schemas, after: &Schemas) {
+    fn record(&self, before: &Schemas, after: &Schemas) -> Result<()> {
         let mut changes = Vec::new();
         // What goes comes first: a renamed table may take the name of one that goes.
         for (name, schema) in before {
@@ -133,6 +131,6 @@ impl catalog::Journal for Journal {
                 self.schema_changes(before.get(name), schema, &mut changes);
             }
         }
-        self.log(changes);
+        self.log(changes)
     }
 }

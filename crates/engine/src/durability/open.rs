@@ -111,16 +111,17 @@ fn accounts(definitions: &Definitions, store: &Store) -> Result<Accounts> {
     }
     // Folders from before the mark was kept have accounts and no mark.
     let first = if known.is_empty() { Accounts::default() } else { Accounts::new(known) };
-    journal.first_accounts(&first.all());
+    journal.first_accounts(&first.all())?;
     Ok(first.with_journal(journal))
 }
 
 /// Puts what was found into a new catalog, and has it log its changes from now on.
-pub fn fill(catalog: &Catalog, opened: &mut Opened) {
+pub fn fill(catalog: &Catalog, opened: &mut Opened) -> Result<()> {
     let found = std::mem::take(&mut opened.schemas);
-    catalog.write(|schemas| schemas.extend(found));
+    catalog.write(|schemas| schemas.extend(found))?;
     catalog.raise_table_id(opened.store.table_id_max());
     catalog.set_journal(Box::new(Journal::new(opened.store.clone())));
+    Ok(())
 }
 
 /// A definition must come back from its text as it was.

@@ -93,6 +93,7 @@ impl Session {
         if commits_first(statement) {
             if !matches!(statement, LockTables(_)) {
                 self.check_writable()?;
+                self.db.store().txns().check_writable()?;
             }
             self.commit_all()?;
         }

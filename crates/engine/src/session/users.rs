@@ -46,7 +46,7 @@ impl Session {
             Statement::DropUser { if_exists, users } => users.iter().try_for_each(|u| {
                 let (user, host) = self.account_name(u);
                 let shown = format!("'{user}'@'{host}'");
-                if self.db.accounts().drop(&user, &host) {
+                if self.db.accounts().drop(&user, &host)? {
                     return Ok(());
                 }
                 let e = Error::cannot_user("DROP USER", shown);
@@ -96,7 +96,7 @@ impl Session {
             if let Some(l) = locked {
                 a.locked = l;
             }
-        });
+        })?;
         Ok(())
     }
 
@@ -109,7 +109,7 @@ impl Session {
         let renamed = self.db.accounts().alter(&user, &host, |a| {
             a.user = new_user.clone();
             a.host = new_host.clone();
-        });
+        })?;
         if renamed { Ok(()) } else { Err(failed()) }
     }
 
@@ -132,7 +132,7 @@ impl Session {
 
     pub(super) fn set_password(&mut self, account: &ast::Account, password: &str) -> Result<()> {
         let (user, host) = self.account_name(account);
-        let changed = self.db.accounts().alter(&user, &host, |a| a.secret = hash(a.plugin, password));
+        let changed = self.db.accounts().alter(&user, &host, |a| a.secret = hash(a.plugin, password))?;
         if changed { Ok(()) } else { Err(Error::password_no_match()) }
     }
 }

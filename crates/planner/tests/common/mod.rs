@@ -204,7 +204,7 @@ const VIEWS: &[(&str, &str, &str)] = &[
 
 pub fn fixture() -> Catalog {
     let catalog = Catalog::default();
-    catalog.write(|schemas| {
+    let written = catalog.write(|schemas| {
         for name in ["test", "other", "tpch"] {
             let mut relations = BTreeMap::new();
             for (i, (schema, table_name, text)) in TABLES.iter().enumerate() {
@@ -233,6 +233,7 @@ pub fn fixture() -> Catalog {
             schemas.insert(name.into(), schema);
         }
     });
+    written.expect("there is no journal");
     catalog
 }
 

@@ -159,8 +159,9 @@ impl Session {
         if !forbidden.is_empty() && table.has_nulls_in(&forbidden) {
             return Err(Error::invalid_use_of_null());
         }
-        reindex.publish()?;
+        reindex.check()?;
         self.publish_altered(old, new.clone(), rename_to)?;
+        reindex.publish();
         Ok(new)
     }
 
@@ -231,7 +232,7 @@ impl Session {
             }
             *schemas = next;
             Ok(())
-        })
+        })?
     }
 
     /// AUTO_INCREMENT = n: at least one past the greatest value there is.
