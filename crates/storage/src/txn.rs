@@ -556,8 +556,8 @@ impl TxnManager {
         let log = {
             let mut log = txn.log.lock();
             // What it shares, and the absence of keys, is let go at its end.
-            let (shared, absent) = (std::mem::take(&mut log.shared), std::mem::take(&mut log.absent));
-            std::mem::replace(&mut *log, TxnLog { shared, absent, ..TxnLog::default() })
+            let (tables, changes) = (std::mem::take(&mut log.tables), std::mem::take(&mut log.changes));
+            TxnLog { tables, changes, ..TxnLog::default() }
         };
         if log.changes.is_empty() {
             // Nobody waits for or looks at a transaction without changes; it takes no timestamp of its own.
@@ -569,10 +569,10 @@ impl TxnManager {
         let (ts, place) = match self.order(txn, &log) {
             Ok(ordered) => ordered,
             Err(e) => {
-                let mut now = txn.log.lock();
-                let (shared, absent) = (std::mem::take(&mut now.shared), std::mem::take(&mut now.absent));
-                *now = TxnLog { shared, absent, ..log };
-                drop(now);
+                {
+                    let mut now = txn.log.lock();
+                    (now.tables, now.changes) = (log.tables, log.changes);
+                }
                 self.rollback(txn);
                 return Err(e);
             }

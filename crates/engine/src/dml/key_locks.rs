@@ -10,7 +10,7 @@
 //!
 //! Source: MySQL manual, "Locks Set by Different SQL Statements in InnoDB".
 
-use crate::session::{Isolation, Session};
+use crate::session::Session;
 use catalog::TableId;
 use executor::{Lookup, Lookups};
 use plan::logical::LogicalQuery;
@@ -104,15 +104,14 @@ impl Session {
 
     /// Whether keys that the running statement looks for in vain stay absent.
     pub(crate) fn holds_absent_keys(&self) -> bool {
-        matches!(self.isolation(), Isolation::RepeatableRead | Isolation::Serializable) && self.keeps_locks()
+        self.isolation().keeps_what_was_looked_at() && self.keeps_locks()
     }
 
     fn lock_lookup(&self, lookup: &Lookup, locks: &KeyLocks, txn: &Arc<Txn>, snapshot: &Snapshot) -> Result<bool> {
         let KeyLocks { table, mode, wait, .. } = locks;
-        let repeatable = matches!(self.isolation(), Isolation::RepeatableRead | Isolation::Serializable);
         let found: Vec<u64> = lookup.found.iter().flatten().copied().collect();
         let mut as_seen = true;
-        if repeatable {
+        if self.isolation().keeps_what_was_looked_at() {
             let locked = table.lock_rows(txn, &found, *mode, *wait, snapshot)?;
             as_seen &= locked.iter().all(is_as_seen);
         } else {

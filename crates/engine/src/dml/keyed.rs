@@ -8,7 +8,7 @@
 
 use super::targets::FoundRows;
 use crate::plan_cache::{KeyChunks, UniqueKey, with_refs};
-use crate::session::{Isolation, Session};
+use crate::session::Session;
 use catalog::{TableDef, TableEngine};
 use expr::{Compiled, Expr, ExprKind, Params};
 use plan::logical::{Logical, LogicalQuery};
@@ -118,7 +118,7 @@ impl Session {
             rest.filter(&mut batch, &ctx)?;
         }
         if batch.count() == 0 {
-            if !matches!(self.isolation(), Isolation::RepeatableRead | Isolation::Serializable) {
+            if !self.isolation().keeps_what_was_looked_at() {
                 self.db().store().txns().rollback_to(txn, savepoint);
             }
             return Ok(Some(FoundRows::none()));

@@ -64,7 +64,7 @@ impl RowLoad<'_> {
         let params = Params::default();
         let ctx = self.session.eval_context(&info, &params);
         let to = self.fields(l)?;
-        let sets = self.sets(l, &to, &ctx)?;
+        let sets = self.sets(l, &ctx)?;
         let mut columns: Vec<usize> =
             to.iter().filter_map(|t| if let To::Column(c) = t { Some(*c) } else { None }).collect();
         sets.iter().for_each(|(c, _)| {
@@ -138,7 +138,7 @@ impl RowLoad<'_> {
     }
 
     /// The SET clause, in its order.
-    fn sets(&self, l: &ast::LoadData, _: &[To], ctx: &EvalContext<'_>) -> Result<Vec<(usize, Set)>> {
+    fn sets(&self, l: &ast::LoadData, ctx: &EvalContext<'_>) -> Result<Vec<(usize, Set)>> {
         let info = self.session.info();
         let binder = self.session.binder(&info);
         let mut out: Vec<(usize, Set)> = Vec::with_capacity(l.set.len());

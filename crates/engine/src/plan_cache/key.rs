@@ -51,12 +51,8 @@ pub(crate) enum Fit {
 pub(crate) fn fit(value: &Value, key: &SqlType) -> Fit {
     match (value, key) {
         (Value::Null, _) => Fit::Nothing,
-        (Value::Int(_) | Value::UInt(_), SqlType::Int { size, unsigned }) => {
-            let v = match value {
-                Value::Int(v) => i128::from(*v),
-                Value::UInt(v) => i128::from(*v),
-                _ => return Fit::Unsuited,
-            };
+        (_, SqlType::Int { size, unsigned }) => {
+            let Some(v) = integer_of(value) else { return Fit::Unsuited };
             let (min, max) = size.range(*unsigned);
             match (v >= min && v <= max, unsigned) {
                 (false, _) => Fit::Nothing,

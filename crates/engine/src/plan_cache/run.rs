@@ -183,18 +183,12 @@ impl Session {
                 if matches!(keys, PointKeys::Unsuited) {
                     return None;
                 }
-                self.begin_known_statement();
-                let result = match self.lock_plan(plan) {
-                    Ok(true) => self.run_point(point, keys, sink),
-                    Ok(false) => return None,
-                    Err(e) => Err(e),
-                };
-                Some(self.end_known_statement(result))
+                self.run_locked(plan, |s| s.run_point(point, keys, sink).map(Some))
             }
             Body::Range(range, general) => {
                 let bounds = range.bounds(params);
                 if !matches!(bounds, Bounds::Unsuited)
-                    && let Some(result) = self.run_flat(plan, |s| s.run_range(range, &bounds, sink))
+                    && let Some(result) = self.run_locked(plan, |s| s.run_range(range, &bounds, sink))
                 {
                     return Some(result);
                 }
@@ -204,7 +198,7 @@ impl Session {
             Body::Query(query) => self.run_with_params(plan, params, |s| s.run_query_plan(query, sink)),
             Body::Update(flat, general) => {
                 if let Some(flat) = flat
-                    && let Some(result) = self.run_flat(plan, |s| s.run_point_update(flat, params, sink))
+                    && let Some(result) = self.run_locked(plan, |s| s.run_point_update(flat, params, sink))
                 {
                     return Some(result);
                 }
@@ -213,14 +207,14 @@ impl Session {
             }
             Body::Delete(flat, general) => {
                 if let Some(flat) = flat
-                    && let Some(result) = self.run_flat(plan, |s| s.run_point_delete(flat, params, sink))
+                    && let Some(result) = self.run_locked(plan, |s| s.run_point_delete(flat, params, sink))
                 {
                     return Some(result);
                 }
                 let general = general.as_ref()?;
                 self.run_with_params(plan, params, |s| s.execute_delete(general, None, false, sink))
             }
-            Body::Insert(insert) => self.run_flat(plan, |s| s.run_point_insert(insert, params, sink)),
+            Body::Insert(insert) => self.run_locked(plan, |s| s.run_point_insert(insert, params, sink)),
         }
     }
 
@@ -268,8 +262,9 @@ impl Session {
         sink.end_rows(&self.end_info(false))
     }
 
-    /// Runs a flat plan under its locks. `None`: a definition has changed, or the values do not suit the plan.
-    fn run_flat(
+    /// Runs a plan under its locks. `None`: a definition has changed, or `run` says that the values do not suit the plan;
+    /// then nothing has happened, and the statement counts when it goes the next way.
+    fn run_locked(
         &mut self,
         plan: &CachedPlan,
         run: impl FnOnce(&mut Session) -> Result<Option<()>>,
@@ -280,14 +275,11 @@ impl Session {
             Ok(false) => Ok(None),
             Err(e) => Err(e),
         };
-        match result {
-            Ok(None) => {
-                self.forget_known_statement();
-                None
-            }
-            Ok(Some(())) => Some(self.end_known_statement(Ok(()))),
-            Err(e) => Some(self.end_known_statement(Err(e))),
-        }
+        let Some(result) = result.transpose() else {
+            self.forget_known_statement();
+            return None;
+        };
+        Some(self.end_known_statement(result))
     }
 
     /// Runs a plan that holds parameters, under its locks. `None`: a definition has changed.
@@ -297,17 +289,12 @@ impl Session {
         params: &[(Value, SqlType)],
         run: impl FnOnce(&mut Session) -> Result<()>,
     ) -> Option<Result<()>> {
-        self.begin_known_statement();
-        let result = match self.lock_plan(plan) {
-            Ok(true) => {
-                self.set_typed_params(params.into());
-                run(self)
-            }
-            Ok(false) => return None,
-            Err(e) => Err(e),
-        };
-        self.clear_params();
-        Some(self.end_known_statement(result))
+        self.run_locked(plan, |s| {
+            s.set_typed_params(params.into());
+            let result = run(s);
+            s.clear_params();
+            result.map(Some)
+        })
     }
 
     fn run_query_plan(&mut self, query: &QueryPlan, sink: &mut dyn ResultSink) -> Result<()> {

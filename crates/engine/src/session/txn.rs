@@ -36,6 +36,11 @@ pub enum Isolation {
 }
 
 impl Isolation {
+    /// Whether what a statement looked at stays locked until its transaction ends, also where it changed nothing.
+    pub fn keeps_what_was_looked_at(self) -> bool {
+        matches!(self, Isolation::RepeatableRead | Isolation::Serializable)
+    }
+
     /// The value of `transaction_isolation`.
     pub fn from_text(text: &str) -> Isolation {
         match text {

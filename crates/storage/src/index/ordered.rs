@@ -15,7 +15,7 @@
 //!    those out). There may be entries more; whoever reads them compares the row's key.
 //! 2. Whoever gives a row a new key holds the leaf's key latch (`LeafSlot::keys`) from before the version exists until
 //!    the entry does; so does whoever takes an entry away, while he makes sure that no version needs it. So neither can
-//!    overlook the other. Those who append rows share the latch, as nobody takes entries of rows away that are not there yet.
+//!    overlook the other. Those who append rows share the latch: nobody takes entries away of rows that are not there yet.
 //! 3. A build turns the state to Building, raises the epoch of the table's indexes, then reads each leaf under its key
 //!    latch. A writer looks at the epoch under the same latch: it was there before the build read the leaf, or it knows
 //!    of the build.
