@@ -7,11 +7,11 @@
 //! the plan. As there, the row stays locked from REPEATABLE READ on even if the rest of WHERE does not hold.
 
 use super::targets::FoundRows;
-use crate::plan_cache::{KeyChunks, UniqueKey, with_refs};
+use crate::plan_cache::{ChangeShape, KeyChunks, UniqueKey, with_refs};
 use crate::session::Session;
-use catalog::{TableDef, TableEngine};
+use catalog::TableDef;
 use expr::{Compiled, Expr, ExprKind, Params};
-use plan::logical::{Logical, LogicalQuery};
+use plan::logical::LogicalQuery;
 use std::sync::Arc;
 use storage::{Step, Txn};
 use types::Result;
@@ -37,16 +37,9 @@ pub(crate) struct KeyedRow {
 impl KeyedRow {
     /// `None`: the query is of another shape.
     pub fn of(session: &Session, query: &LogicalQuery) -> Option<KeyedRow> {
-        let Logical::Project { input, exprs } = &query.root else { return None };
-        let Logical::Filter { input, predicates } = &**input else { return None };
-        let Logical::Get { table, columns: ids, is_virtual: false, hints, row_id: Some(row_id), .. } = &**input else {
-            return None;
-        };
-        if !hints.is_empty() || !query.subqueries.is_empty() || table.engine == TableEngine::Virtual {
-            return None;
-        }
-        let position = |id| ids.iter().find(|(c, _)| *c == id).map(|(_, n)| *n);
-        let (key, rest) = UniqueKey::among(table, predicates, &position)?;
+        let shape = ChangeShape::of(query)?;
+        let position = |id| shape.position(id);
+        let (key, rest) = UniqueKey::among(shape.table, shape.predicates, &position)?;
         let mut columns = Vec::new();
         let mut placed = |e: &Expr| {
             let mut e = e.clone();
@@ -66,9 +59,9 @@ impl KeyedRow {
         let rest: Vec<Expr> = rest.into_iter().map(&mut placed).collect::<Option<_>>()?;
         let mut values = Vec::new();
         for (id, _) in &query.output {
-            values.push(match id == row_id {
+            values.push(match *id == shape.row_id {
                 true => None,
-                false => Some(placed(&exprs.iter().find(|(e, _)| e == id)?.1)?),
+                false => Some(placed(shape.expr(*id)?)?),
             });
         }
         let (info, params) = (session.info(), Params::default());
@@ -82,7 +75,7 @@ impl KeyedRow {
             Some(e) => Compiled::new(&e, &ctx).ok().map(|c| Output::Value(Box::new(c))),
         };
         let output = values.into_iter().map(compiled).collect::<Option<_>>()?;
-        Some(KeyedRow { table: table.clone(), key, columns, rest, output })
+        Some(KeyedRow { table: shape.table.clone(), key, columns, rest, output })
     }
 }
 

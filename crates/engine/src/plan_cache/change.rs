@@ -11,12 +11,12 @@
 //! beforehand; one that does not fit as it is (an error, a warning, an adjustment) is left to the ordinary way, and so is a
 //! result that does not fit.
 
-use super::key::{Positions, Source, UniqueKey, integer_at, integer_of};
+use super::key::{ChangeShape, Positions, Source, UniqueKey, integer_at, integer_of};
 use crate::dml::{Converter, now, same};
 use crate::session::Session;
-use catalog::{DefaultValue, TableDef, TableEngine};
-use expr::{ArithOp, ColumnId, Expr, ExprKind};
-use plan::logical::{Logical, LogicalQuery};
+use catalog::{DefaultValue, TableDef};
+use expr::{ArithOp, Expr, ExprKind};
+use plan::logical::LogicalQuery;
 use planner::bind::{BoundDelete, BoundUpdate, NewValue};
 use std::sync::Arc;
 use storage::{RowAt, Step};
@@ -79,26 +79,9 @@ pub(crate) enum Decided {
     Unsuited,
 }
 
-/// A statement that changes rows of one table, in no order and without limit.
-struct Shape<'q> {
-    table: &'q Arc<TableDef>,
-    /// Ids of its columns.
-    columns: &'q [(ColumnId, usize)],
-    predicates: &'q [Expr],
-    exprs: &'q [(ColumnId, Expr)],
-}
-
-fn shape(query: &LogicalQuery) -> Option<Shape<'_>> {
-    let Logical::Project { input, exprs } = &query.root else { return None };
-    let Logical::Filter { input, predicates } = &**input else { return None };
-    let Logical::Get { table, columns, is_virtual: false, hints, row_id: Some(_), .. } = &**input else { return None };
-    let plain = hints.is_empty()
-        && query.subqueries.is_empty()
-        && query.cacheable
-        && !query.serial
-        && table.engine != TableEngine::Virtual
-        && !table.temporary;
-    plain.then_some(Shape { table, columns, predicates, exprs })
+/// The shape of a statement whose plan may be kept.
+fn shape(query: &LogicalQuery) -> Option<ChangeShape<'_>> {
+    ChangeShape::of(query).filter(|s| query.cacheable && !query.serial && !s.table.temporary)
 }
 
 /// Whether rows of the table have nothing but keys and types to keep to.
@@ -109,25 +92,29 @@ pub(super) fn has_plain_rules(table: &TableDef) -> bool {
 impl PointDelete {
     /// `None`: the statement is of another shape.
     pub fn of(session: &Session, bound: &BoundDelete) -> Option<PointDelete> {
-        let Shape { table, columns, predicates, .. } = shape(&bound.query)?;
-        let position = |id: ColumnId| columns.iter().find(|(c, _)| *c == id).map(|(_, n)| *n);
+        let shape = shape(&bound.query)?;
+        let table = shape.table;
         let referenced = !session.db().catalog().references_to(&table.schema, &table.name).is_empty();
         if referenced || bound.targets.len() != 1 {
             return None;
         }
-        Some(PointDelete { table: table.clone(), key: UniqueKey::of(table, predicates, &position)? })
+        Some(PointDelete {
+            table: table.clone(),
+            key: UniqueKey::of(table, shape.predicates, &|id| shape.position(id))?,
+        })
     }
 }
 
 impl PointUpdate {
     /// `None`: the statement is of another shape.
     pub fn of(session: &Session, bound: &BoundUpdate) -> Option<PointUpdate> {
-        let Shape { table, columns: ids, predicates, exprs } = shape(&bound.query)?;
+        let shape = shape(&bound.query)?;
+        let table = shape.table;
         if bound.targets.len() != 1 || !has_plain_rules(table) {
             return None;
         }
-        let position = |id: ColumnId| ids.iter().find(|(c, _)| *c == id).map(|(_, n)| *n);
-        let key = UniqueKey::of(table, predicates, &position)?;
+        let position = |id| shape.position(id);
+        let key = UniqueKey::of(table, shape.predicates, &position)?;
         let (mut columns, mut values) = (Vec::new(), Vec::new());
         for a in &bound.assignments {
             if columns.contains(&a.column_idx) {
@@ -136,10 +123,7 @@ impl PointUpdate {
             columns.push(a.column_idx);
             values.push(match a.value {
                 NewValue::Default => default(table, a.column_idx)?,
-                NewValue::Output(p) => {
-                    let id = bound.query.output[p].0;
-                    assigned(table, a.column_idx, &exprs.iter().find(|(e, _)| *e == id)?.1, &position)?
-                }
+                NewValue::Output(p) => assigned(table, a.column_idx, shape.expr(bound.query.output[p].0)?, &position)?,
             });
         }
         let named = columns.len();

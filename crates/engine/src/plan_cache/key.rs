@@ -1,12 +1,51 @@
 //! Unique keys whose values a statement gives: where the values come from, and what they are as the index holds them.
 
-use catalog::TableDef;
+use catalog::{TableDef, TableEngine};
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
+use plan::logical::{Logical, LogicalQuery};
+use std::sync::Arc;
 use types::{SqlType, Value};
 use vector::Chunk;
 
 /// Which column of the table an id stands for.
 pub(crate) type Positions<'a> = &'a dyn Fn(ColumnId) -> Option<usize>;
+
+/// The place of an id among a table's columns.
+pub(crate) fn position_of(columns: &[(ColumnId, usize)], id: ColumnId) -> Option<usize> {
+    columns.iter().find(|(c, _)| *c == id).map(|(_, n)| *n)
+}
+
+/// The query of a statement that changes rows of one table, in no order and without limit.
+pub(crate) struct ChangeShape<'q> {
+    pub table: &'q Arc<TableDef>,
+    pub row_id: ColumnId,
+    /// Ids of its columns.
+    pub columns: &'q [(ColumnId, usize)],
+    pub predicates: &'q [Expr],
+    pub exprs: &'q [(ColumnId, Expr)],
+}
+
+impl<'q> ChangeShape<'q> {
+    /// `None`: the query is of another shape.
+    pub fn of(query: &'q LogicalQuery) -> Option<ChangeShape<'q>> {
+        let Logical::Project { input, exprs } = &query.root else { return None };
+        let Logical::Filter { input, predicates } = &**input else { return None };
+        let Logical::Get { table, columns, is_virtual: false, hints, row_id: Some(row_id), .. } = &**input else {
+            return None;
+        };
+        let plain = hints.is_empty() && query.subqueries.is_empty() && table.engine != TableEngine::Virtual;
+        plain.then_some(ChangeShape { table, row_id: *row_id, columns, predicates, exprs })
+    }
+
+    pub fn position(&self, id: ColumnId) -> Option<usize> {
+        position_of(self.columns, id)
+    }
+
+    /// What the query computes under this id.
+    pub fn expr(&self, id: ColumnId) -> Option<&'q Expr> {
+        self.exprs.iter().find(|(e, _)| *e == id).map(|(_, e)| e)
+    }
+}
 
 /// Where a key part's value comes from.
 #[derive(Clone, Debug)]

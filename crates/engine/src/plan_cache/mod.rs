@@ -44,7 +44,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use types::SqlType;
 
-pub(crate) use key::{KeyChunks, UniqueKey, with_refs};
+pub(crate) use key::{ChangeShape, KeyChunks, UniqueKey, with_refs};
 pub(crate) use store::{Lookup, PlanCache};
 
 /// What a plan was made under: see invariant 1.

@@ -67,7 +67,7 @@ impl PointSelect {
         {
             return None;
         }
-        let position = |id: ColumnId| columns.iter().find(|(c, _)| *c == id).map(|(_, n)| *n);
+        let position = |id: ColumnId| super::key::position_of(columns, id);
         let output: Vec<usize> = query
             .output
             .iter()

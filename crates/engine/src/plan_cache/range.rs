@@ -137,7 +137,7 @@ impl RangeSelect {
         if !plain || table.engine == TableEngine::Virtual {
             return None;
         }
-        let position = |id: ColumnId| columns.iter().find(|(c, _)| *c == id).map(|(_, n)| *n);
+        let position = |id: ColumnId| super::key::position_of(columns, id);
         let output = output(query, table, &above, &position)?;
         let (index, before, low, high) =
             (0..table.indexes.len()).find_map(|index| range(table, index, predicates, &position))?;
