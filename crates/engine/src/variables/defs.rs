@@ -105,9 +105,8 @@ pub const SQL_MODE_DEFAULT: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZE
 
 const ISOLATION: &[&str] = &["READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"];
 
-/// The flags of optimizer_switch with MySQL's defaults. Those that steer something are read by
-/// `Session::optimizer_settings`.
-pub const OPTIMIZER_SWITCH: &str = "index_merge=on,index_merge_union=on,index_merge_sort_union=on,index_merge_intersection=on,engine_condition_pushdown=on,index_condition_pushdown=on,mrr=on,mrr_cost_based=on,block_nested_loop=on,batched_key_access=off,materialization=on,semijoin=on,loosescan=on,firstmatch=on,duplicateweedout=on,subquery_materialization_cost_based=on,use_index_extensions=on,condition_fanout_filter=on,derived_merge=on,use_invisible_indexes=off,skip_scan=on,hash_join=on,subquery_to_derived=off,prefer_ordering_index=on,hypergraph_optimizer=off,derived_condition_pushdown=on,hash_set_operations=on";
+/// The flags of optimizer_switch with their defaults.
+pub const OPTIMIZER_SWITCH: &str = planner::optimize::switches::DEFAULT_SWITCHES;
 
 /// Sorted by name.
 pub static DEFS: &[VarDef] = &[

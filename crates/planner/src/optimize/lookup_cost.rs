@@ -70,7 +70,7 @@ impl Lookups {
         let fixed = fixed_columns(predicates, &output_set(get));
         for (i, index) in table.indexes.iter().enumerate() {
             if matches!(index.kind, IndexKind::FullText | IndexKind::Spatial)
-                || (index.invisible && !settings.use_invisible_indexes)
+                || (index.invisible && !settings.switch.use_invisible_indexes)
             {
                 continue;
             }

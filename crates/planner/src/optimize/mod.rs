@@ -33,12 +33,14 @@ mod ranges;
 mod sample;
 pub mod settings;
 mod subquery;
+pub mod switches;
 mod tree;
 mod unnest;
 mod verify;
 
 pub use column_set::ColumnSet;
-pub use settings::OptimizerSettings;
+pub use settings::{Limits, OptimizerSettings};
+pub use switches::Switches;
 
 use cardinality::Estimator;
 use catalog::Statistics;
@@ -63,7 +65,7 @@ const PASSES: &[(&str, Pass)] = &[
 ];
 
 fn inline_ctes(node: Logical, cx: &mut Context) -> Result<Logical> {
-    if cx.settings.derived_merge { cte::inline_single_use(node, cx) } else { Ok(node) }
+    if cx.settings.switch.derived_merge { cte::inline_single_use(node, cx) } else { Ok(node) }
 }
 
 fn push_predicates(node: Logical, cx: &mut Context) -> Result<Logical> {

@@ -74,7 +74,7 @@ impl Site<'_> {
 
 impl Physical<'_, '_> {
     pub(super) fn visible(&self, index: &IndexDef) -> bool {
-        (!index.invisible || self.cx.settings.use_invisible_indexes)
+        (!index.invisible || self.cx.settings.switch.use_invisible_indexes)
             && !matches!(index.kind, IndexKind::FullText | IndexKind::Spatial)
     }
 
