@@ -19,7 +19,7 @@ fn node(op: PlanOp, output: Vec<(SqlType, bool)>) -> PlanNode {
         .enumerate()
         .map(|(i, (ty, nullable))| OutputColumn { name: format!("c{i}").into(), ty, nullable })
         .collect();
-    PlanNode { id: 0, op, output, estimated_rows: 0.0, estimated_cost: 0.0 }
+    PlanNode { id: 0, op, output, estimated_rows: 0.0, estimated_cost: 0.0, notes: Default::default() }
 }
 
 fn types_of(n: &PlanNode) -> Vec<(SqlType, bool)> {

@@ -8,8 +8,11 @@
 //! [`LogicalQuery::subqueries`] (of an EXISTS without output); the
 //! unnesting rewrites turn each into a join ([`LogicalJoinKind`]) and none is left when physical planning begins.
 
+pub mod blocks;
 pub mod display;
 pub mod visit;
+
+pub use blocks::{BlockRole, BlockShape, QueryBlock};
 
 use catalog::TableDef;
 use expr::{AggCall, CmpOp, ColumnId, Expr, SubqueryId, WindowCall};
@@ -57,10 +60,13 @@ pub enum LockWait {
     SkipLocked,
 }
 
-/// All columns of a statement.
+/// All columns of a statement, and the query blocks that they come from.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
     infos: Vec<ColumnInfo>,
+    /// The block in which each was made.
+    block_of: Vec<u32>,
+    pub blocks: blocks::Blocks,
 }
 
 #[derive(Clone, Debug)]
@@ -77,7 +83,20 @@ pub struct ColumnInfo {
 impl Columns {
     pub fn add(&mut self, info: ColumnInfo) -> ColumnId {
         self.infos.push(info);
+        self.block_of.push(self.blocks.current());
         self.infos.len() as ColumnId - 1
+    }
+
+    /// A new column like another, of the same query block.
+    pub fn add_like(&mut self, id: ColumnId) -> ColumnId {
+        self.infos.push(self.infos[id as usize].clone());
+        self.block_of.push(self.block_of[id as usize]);
+        self.infos.len() as ColumnId - 1
+    }
+
+    /// The query block (see [`blocks`]) in which the column was made; 0: the optimizer's own.
+    pub fn block_of(&self, id: ColumnId) -> u32 {
+        self.block_of.get(id as usize).copied().unwrap_or(0)
     }
 
     /// A computed column.

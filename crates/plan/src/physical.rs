@@ -1,6 +1,7 @@
 //! Physical plan nodes.
 
 use crate::access::{IndexRange, KeyValue};
+use crate::logical::QueryBlock;
 use catalog::TableDef;
 use expr::{AggCall, Expr, ParamId, WindowCall};
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub struct Plan {
     pub serial: bool,
     /// Rows the planner expects the statement to read: small statements stay on the caller's thread.
     pub estimated_rows_read: f64,
+    /// The statement's query blocks, for EXPLAIN.
+    pub blocks: Vec<QueryBlock>,
 }
 
 #[derive(Clone, Debug)]
@@ -54,6 +57,18 @@ pub struct PlanNode {
     /// Estimates, for EXPLAIN and for sizing.
     pub estimated_rows: f64,
     pub estimated_cost: f64,
+    pub notes: AccessNotes,
+}
+
+/// What the planner knew when it made the node, for EXPLAIN.
+#[derive(Clone, Debug, Default)]
+pub struct AccessNotes {
+    /// The query block that the operator is part of ([`crate::logical::blocks`]); 0: not known.
+    pub block: u32,
+    /// Indexes of the table that its conditions could use, by position in the definition.
+    pub possible: Vec<usize>,
+    /// Rows that one pass of the access reads, before any filter; 0: not known.
+    pub examined: f64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

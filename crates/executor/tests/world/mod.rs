@@ -209,6 +209,7 @@ impl World {
             param_count: 4,
             serial: false,
             estimated_rows_read: 1e9,
+            blocks: vec![],
         };
         let types: Vec<SqlType> = root.output.iter().map(|c| c.ty).collect();
         let mut rows = Vec::new();

@@ -140,6 +140,7 @@ impl Walk<'_> {
                     output: vec![],
                     estimated_rows: n.estimated_rows / input.estimated_rows.max(1.0),
                     estimated_cost: n.estimated_cost,
+                    notes: Default::default(),
                 };
                 self.access(&each, alias, access, Some(Key::new(table, index, key.len(), Some(by))), filtered, None);
             }

@@ -195,7 +195,8 @@ impl Shared<'_> {
         id
     }
 
-    pub fn finish(self, root: Logical, output: Vec<(expr::ColumnId, Box<str>)>) -> LogicalQuery {
+    pub fn finish(mut self, root: Logical, output: Vec<(expr::ColumnId, Box<str>)>) -> LogicalQuery {
+        self.columns.blocks.number();
         let mut query = LogicalQuery {
             root,
             output,

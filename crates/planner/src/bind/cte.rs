@@ -19,7 +19,7 @@ use super::query::{Bound, QueryUse};
 use super::scope::{Scope, Source, SourceColumn, same_name};
 use expr::{ColumnId, Expr};
 use parser::ast;
-use plan::logical::{Logical, LogicalCte, SetOpKind};
+use plan::logical::{BlockShape, Logical, LogicalCte, SetOpKind};
 use types::{Error, Result, SqlType};
 
 pub struct CteEntry<'a> {
@@ -149,6 +149,7 @@ impl<'a> Bind<'a, '_, '_> {
         let cte_id = self.shared.cte_count;
         self.shared.cte_count += 1;
         self.shared.derived_depth += 1;
+        self.shared.columns.blocks.name_next(&own.name);
         let mut bound = if recursive {
             let union = matches!(cte.query.body, ast::QueryBody::SetOp(_));
             self.ctes.push(CteEntry { name: own.name.clone(), state: CteState::Undefined { union } });
@@ -194,6 +195,13 @@ impl<'a> Bind<'a, '_, '_> {
                 "UNION ALL and UNION DISTINCT mixed in a recursive common table expression",
             ));
         }
+        let shape = BlockShape {
+            set_op: Some(SetOpKind::Union),
+            distinct: after.iter().any(|t| !t.all),
+            limited: cte.query.limit.is_some(),
+            ..BlockShape::default()
+        };
+        let outer_block = self.enter_block(QueryUse::Cte, shape);
         let mut anchor = self.set_chain(&chain.first, before)?;
         rename_columns(&mut anchor, &cte.columns)?;
         let columns: Vec<(Box<str>, SqlType)> =
@@ -241,6 +249,7 @@ impl<'a> Bind<'a, '_, '_> {
             let plan = Logical::SetOp { kind: SetOpKind::Union, columns: union.clone(), inputs, distinct: false };
             (Box::new(plan), union)
         };
+        self.leave_block(outer_block);
         let anchor_ids = ids(&anchor);
         let plan = Logical::RecursiveUnion {
             cte_id,

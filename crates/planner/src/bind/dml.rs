@@ -232,6 +232,7 @@ impl<'a> Bind<'a, '_, '_> {
     fn dml_from(&mut self, tables: &'a [ast::TableRef]) -> Result<Logical> {
         let mut block = Block::new(Clause::From);
         block.row_ids = true;
+        self.enter_block(super::query::QueryUse::Top, plan::logical::BlockShape::default());
         self.blocks.push(block);
         self.bind_from(tables, false)
     }

@@ -5,8 +5,16 @@ use super::scope::{Block, Clause};
 use super::{MAX_QUERIES, MAX_QUERY_DEPTH};
 use expr::{ColumnId, Expr};
 use parser::ast;
-use plan::logical::Logical;
+use plan::logical::{BlockRole, BlockShape, Logical, SetOpKind};
 use types::{Error, Result};
+
+pub fn set_op_kind(op: Option<ast::SetOp>) -> SetOpKind {
+    match op {
+        Some(ast::SetOp::Intersect) => SetOpKind::Intersect,
+        Some(ast::SetOp::Except) => SetOpKind::Except,
+        _ => SetOpKind::Union,
+    }
+}
 
 /// A plan and its output columns with their names.
 pub struct Bound {
@@ -29,6 +37,32 @@ impl<'a> Bind<'a, '_, '_> {
     /// The current block.
     pub fn block(&mut self) -> &mut Block<'a> {
         self.blocks.last_mut().expect("a block is being bound")
+    }
+
+    /// Begins a block of EXPLAIN's; to be given to `leave_block`: the one around it.
+    pub fn enter_block(&mut self, usage: QueryUse, shape: BlockShape) -> u32 {
+        let role = match usage {
+            QueryUse::Top => BlockRole::Top,
+            QueryUse::Derived => BlockRole::Derived,
+            QueryUse::Cte => BlockRole::Cte,
+            QueryUse::Subquery => BlockRole::Subquery,
+            QueryUse::Operand => BlockRole::Operand,
+        };
+        let place = match self.blocks.last().map(|b| b.clause) {
+            _ if usage == QueryUse::Operand => 0,
+            Some(Clause::FieldList) => 0,
+            None | Some(Clause::From | Clause::On) => 1,
+            Some(Clause::Where) => 2,
+            Some(Clause::GroupBy) => 3,
+            Some(Clause::Having) => 4,
+            Some(Clause::WindowPartition | Clause::WindowOrder) => 5,
+            Some(Clause::OrderBy) => 6,
+        };
+        self.shared.columns.blocks.enter(role, place, shape)
+    }
+
+    pub fn leave_block(&mut self, outer: u32) {
+        self.shared.columns.blocks.leave(outer);
     }
 
     pub fn set_clause(&mut self, clause: Clause) {
@@ -60,7 +94,7 @@ impl<'a> Bind<'a, '_, '_> {
         let mut bound = match &q.body {
             ast::QueryBody::Select(s) => self.select(s, &q.order_by, limit, usage)?,
             body => {
-                let bound = self.body(body, usage)?;
+                let bound = self.body(body, usage, limit.is_some())?;
                 self.order_and_limit(bound, &q.order_by, limit, usage)?
             }
         };
@@ -69,12 +103,31 @@ impl<'a> Bind<'a, '_, '_> {
         Ok(bound)
     }
 
-    pub fn body(&mut self, body: &'a ast::QueryBody, usage: QueryUse) -> Result<Bound> {
+    /// `limited`: the query around it has a LIMIT.
+    pub fn body(&mut self, body: &'a ast::QueryBody, usage: QueryUse, limited: bool) -> Result<Bound> {
         match body {
             ast::QueryBody::Select(s) => self.select(s, &[], None, usage),
-            ast::QueryBody::Values(rows) => self.values(rows),
-            ast::QueryBody::Table(name) => self.table(name),
-            ast::QueryBody::SetOp(chain) => self.set_chain(&chain.first, &chain.rest),
+            ast::QueryBody::Values(rows) => {
+                let outer = self.enter_block(usage, BlockShape { limited: true, ..BlockShape::default() });
+                let bound = self.values(rows)?;
+                self.leave_block(outer);
+                Ok(bound)
+            }
+            ast::QueryBody::Table(name) => {
+                let outer = self.enter_block(usage, BlockShape { limited, ..BlockShape::default() });
+                let bound = self.table(name)?;
+                self.leave_block(outer);
+                Ok(bound)
+            }
+            ast::QueryBody::SetOp(chain) => {
+                let kind = set_op_kind(chain.rest.last().map(|t| t.op));
+                let distinct = chain.rest.iter().any(|t| !t.all);
+                let shape = BlockShape { set_op: Some(kind), distinct, limited, ..BlockShape::default() };
+                let outer = self.enter_block(usage, shape);
+                let bound = self.set_chain(&chain.first, &chain.rest)?;
+                self.leave_block(outer);
+                Ok(bound)
+            }
             ast::QueryBody::Nested(q) => self.query(q, usage),
         }
     }

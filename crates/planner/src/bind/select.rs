@@ -17,7 +17,7 @@ use super::query::{Bound, QueryUse};
 use super::scope::{Block, Clause, Item};
 use expr::{AggFunc, ColumnId, Expr, ExprKind, build};
 use parser::ast;
-use plan::logical::Logical;
+use plan::logical::{BlockShape, Logical};
 use std::collections::HashSet;
 use types::{Error, Result};
 
@@ -55,6 +55,7 @@ impl<'a> Bind<'a, '_, '_> {
                 return Err(Error::not_supported(what));
             }
         }
+        let outer_block = self.enter_block(usage, BlockShape::default());
         self.blocks.push(block);
         self.check_named_windows()?;
 
@@ -92,7 +93,18 @@ impl<'a> Bind<'a, '_, '_> {
             }
         }
         let block = self.blocks.pop().expect("pushed above");
-        self.assemble(s, block, plan, having, keys, limit, usage)
+        if let Some(shape) = self.shared.columns.blocks.shape() {
+            *shape = BlockShape {
+                set_op: None,
+                grouped: s.group_by.is_some() || s.having.is_some() || !block.aggregates.is_empty(),
+                distinct: s.modifiers.distinct,
+                limited: limit.is_some(),
+                windows: !block.windows.is_empty(),
+            };
+        }
+        let bound = self.assemble(s, block, plan, having, keys, limit, usage)?;
+        self.leave_block(outer_block);
+        Ok(bound)
     }
 
     /// A predicate's conjuncts.

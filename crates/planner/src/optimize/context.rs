@@ -92,8 +92,7 @@ impl<'a> Context<'a> {
 
     /// A new column like another.
     pub fn column_like(&mut self, id: ColumnId) -> ColumnId {
-        let info = self.columns.get(id).clone();
-        self.columns.add(info)
+        self.columns.add_like(id)
     }
 
     pub fn computed(&mut self, name: &str, e: &Expr) -> ColumnId {

@@ -229,8 +229,7 @@ pub fn fresh_name_below(node: &mut Logical, old: ColumnId, new: ColumnId) {
 pub fn fresh_copy(node: &Logical, columns: &mut Columns, next_cte: &mut u32) -> (Logical, HashMap<ColumnId, ColumnId>) {
     let mut map = HashMap::new();
     for c in all_produced(node).iter() {
-        let info = columns.get(c).clone();
-        map.insert(c, columns.add(info));
+        map.insert(c, columns.add_like(c));
     }
     let mut copy = node.clone();
     rename_tree(&mut copy, &map);

@@ -73,7 +73,9 @@ impl Physical<'_, '_> {
                 columns: r.numbers,
                 table: table.clone(),
             };
-            return Ok(self.node(op, r.layout, r.facts, whole, scan_cost));
+            let examined = whole.rows;
+            let made = self.node(op, r.layout, r.facts, whole, scan_cost);
+            return Ok(self.noted(made, get, examined));
         }
         let site = Site { table, columns, hints, predicates, whole: &whole };
         let lookup = table
@@ -107,7 +109,8 @@ impl Physical<'_, '_> {
                 project: r.project,
                 with_row_id: r.with_row_id,
             };
-            return Ok(self.node(op, r.out, r.passed, e, cost));
+            let made = self.node(op, r.out, r.passed, e, cost);
+            return Ok(self.noted(made, get, found_rows));
         }
         let best = self
             .range_paths(&site)
@@ -147,7 +150,8 @@ impl Physical<'_, '_> {
             sideways: vec![],
             with_row_id: r.with_row_id,
         };
-        Ok(self.node(op, r.out, r.passed, filtered, scan_cost))
+        let made = self.node(op, r.out, r.passed, filtered, scan_cost);
+        Ok(self.noted(made, get, whole.rows))
     }
 
     /// The node that reads through an index; `order`: the rows are wanted in its order, backwards if true, and the reader
@@ -187,7 +191,8 @@ impl Physical<'_, '_> {
             with_row_id: r.with_row_id,
             expected_rows: order.and_then(|o| o.1),
         };
-        Ok(self.node(op, r.out, r.passed, e, cost))
+        let made = self.node(op, r.out, r.passed, e, cost);
+        Ok(self.noted(made, get, path.entries))
     }
 
     /// The table's rows in the order of `keys`, by an index that has it, if that costs less than `budget`. The reader

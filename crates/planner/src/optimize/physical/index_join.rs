@@ -23,6 +23,8 @@ pub(super) struct IndexJoinPath {
     key: Vec<KeyValue>,
     pub cost: f64,
     pub forced: bool,
+    /// Rows that one lookup finds.
+    each: f64,
 }
 
 /// The table and its filter, if `node` is nothing more.
@@ -90,7 +92,7 @@ impl Physical<'_, '_> {
             let each = if single { 1.0 } else { self.matches(&site, i, &key) };
             let cost = outer.cost() + self.cx.settings.cost.index_join(outer.rows(), outer.rows() * each, read);
             if best.as_ref().is_none_or(|b| cost < b.cost) {
-                best = Some(IndexJoinPath { index: i, key, cost, forced: site.forced(IndexHintScope::Join) });
+                best = Some(IndexJoinPath { index: i, key, cost, forced: site.forced(IndexHintScope::Join), each });
             }
         }
         best.filter(|b| b.forced || b.cost * MARGIN < hash_cost)
@@ -164,7 +166,8 @@ impl Physical<'_, '_> {
             project,
             with_row_id,
         };
-        Ok(Some(self.node(op, layout, out_facts, estimate, path.cost)))
+        let made = self.node(op, layout, out_facts, estimate, path.cost);
+        Ok(Some(self.noted(made, get, path.each)))
     }
 }
 

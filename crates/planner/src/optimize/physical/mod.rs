@@ -9,6 +9,7 @@ mod index;
 mod index_join;
 mod join;
 mod late;
+mod notes;
 mod order;
 mod project;
 mod sideways;
@@ -20,7 +21,7 @@ use super::properties::{not_null, set_nullable};
 use super::tree::{collect_columns, outputs};
 use expr::{ColumnId, Expr, ExprKind, WindowCall};
 use plan::logical::{Logical, LogicalQuery, SetOpKind as LogicalSetOp};
-use plan::{CteDef, InitKind, InitPlan, OutputColumn, Plan, PlanNode, PlanOp, SetOpKind, SortKey};
+use plan::{AccessNotes, CteDef, InitKind, InitPlan, OutputColumn, Plan, PlanNode, PlanOp, SetOpKind, SortKey};
 use types::{Error, Result};
 
 /// A position that no column id names.
@@ -62,6 +63,8 @@ pub(super) struct Physical<'c, 'a> {
     rows_read: f64,
     /// Output columns of each CTE in scope: how its scans look.
     ctes: std::collections::HashMap<u32, (Vec<OutputColumn>, f64)>,
+    /// Columns that some condition compares with something an index could look up.
+    searched: ColumnSet,
 }
 
 /// Makes the physical plan of a rewritten query.
@@ -69,7 +72,8 @@ pub fn plan(root: &Logical, query: &LogicalQuery, cx: &mut Context) -> Result<Pl
     let columns = cx.columns.clone();
     let est = Estimator::new(cx.stats, &columns);
     let inits: Vec<LogicalInit> = std::mem::take(&mut cx.init);
-    let mut p = Physical { cx, est, next_id: 0, next_filter: 0, rows_read: 0.0, ctes: Default::default() };
+    let searched = notes::searched_columns(root, &inits, &columns);
+    let mut p = Physical { cx, est, next_id: 0, next_filter: 0, rows_read: 0.0, ctes: Default::default(), searched };
     let ids: Vec<ColumnId> = query.output.iter().map(|o| o.0).collect();
     let mut built = p.exact(root, &ids)?;
     for (out, (_, name)) in built.node.output.iter_mut().zip(&query.output) {
@@ -89,6 +93,7 @@ pub fn plan(root: &Logical, query: &LogicalQuery, cx: &mut Context) -> Result<Pl
         param_count: 0,
         serial: query.serial,
         estimated_rows_read: p.rows_read,
+        blocks: p.cx.columns.blocks.take(),
     };
     if p.cx.settings.sideways_filters {
         sideways::add(&mut plan.root, &mut p.next_filter);
@@ -122,7 +127,8 @@ impl Physical<'_, '_> {
         let id = self.next_id;
         self.next_id += 1;
         let output = self.output(&layout, &facts);
-        let node = PlanNode { id, op, output, estimated_rows: estimate.rows, estimated_cost: cost };
+        let notes = AccessNotes { block: self.block_of_op(&op, &layout), ..AccessNotes::default() };
+        let node = PlanNode { id, op, output, estimated_rows: estimate.rows, estimated_cost: cost, notes };
         Built { node, layout, estimate, not_null: facts }
     }
 
