@@ -387,19 +387,25 @@ impl Session {
             None if v.alter => return Err(Error::no_such_table(&schema, &name)),
             _ => {}
         }
-        if v.check_option.is_some() {
-            return Err(Error::not_supported("WITH CHECK OPTION"));
-        }
         if v.query.into.is_some() {
             return Err(Error::view_select_clause("INTO"));
         }
         let def = self.define_view(v, &schema, &name)?;
+        if v.check_option.is_some() && !self.is_updatable(&def) {
+            return Err(Error::view_nonupd_check(&schema, &name));
+        }
         self.db().catalog().write(|schemas| {
             let s = schemas.get_mut(&schema).ok_or_else(|| Error::bad_db(&schema))?;
             s.relations.insert(name.clone(), Relation::View(Arc::new(def)));
             Ok(())
         })??;
         Ok(0)
+    }
+
+    /// Whether rows can be changed through a view.
+    pub(crate) fn is_updatable(&self, view: &ViewDef) -> bool {
+        let info = self.info();
+        self.binder(&info).is_updatable(view)
     }
 
     /// Binds the query, so that errors show now, and keeps its text with the current database written in.
@@ -437,7 +443,12 @@ impl Session {
             .into(),
             definer: definer.into(),
             security: if v.invoker { "INVOKER" } else { "DEFINER" }.into(),
-            check_option: "NONE".into(),
+            check_option: match v.check_option {
+                None => "NONE",
+                Some(ast::ViewCheck::Local) => "LOCAL",
+                Some(ast::ViewCheck::Cascaded) => "CASCADED",
+            }
+            .into(),
         })
     }
 

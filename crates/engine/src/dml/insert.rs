@@ -8,13 +8,24 @@ use crate::query::{Runner, has_locking};
 use crate::session::Session;
 use crate::sink::ResultSink;
 use crate::status::add;
-use catalog::{TableDef, TableEngine};
+use catalog::{CatalogReader, Relation, TableDef, TableEngine};
 use expr::Params;
 use parser::ast::{self, ExprKind, Insert, InsertSource};
+use planner::bind::ViewCheck;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use storage::Txn;
 use types::{Error, ErrorCode, Result, SqlType, Value};
+
+/// What an INSERT writes to.
+pub(crate) struct InsertInto {
+    pub def: Arc<TableDef>,
+    /// Positions of the columns that values are given for.
+    pub columns: Vec<usize>,
+    view_checks: Vec<ViewCheck>,
+    /// The view that it goes through.
+    view: Option<(Box<str>, Box<str>)>,
+}
 
 impl Session {
     pub(crate) fn insert(&mut self, i: &Insert, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
@@ -23,8 +34,7 @@ impl Session {
         if !i.partitions.is_empty() {
             return Err(Error::not_supported("PARTITION"));
         }
-        let def = self.insertable(&i.table)?;
-        let columns = self.insert_columns(&def, i.columns.as_deref())?;
+        let InsertInto { def, columns, view_checks, view } = self.insert_into(i)?;
         let (expected_rows, several) = match &i.source {
             InsertSource::Values(rows) => (rows.len() as u64, rows.len() > 1),
             InsertSource::Query(_) => (1, true),
@@ -43,6 +53,7 @@ impl Session {
             expected_rows,
             single: !several,
             keep_ids: !i.returning.is_empty(),
+            view_checks,
         };
         let returning = self.plan_returning(&i.returning, &i.table, None)?;
         // In strict mode a fault in a value, such as 1/0, is an error in statements that change data.
@@ -59,6 +70,12 @@ impl Session {
             let snapshot = self.db().store().txns().current(&txn);
             let rows = returning.map(|r| r.run(self, &def, &written.ids, snapshot)).transpose()?;
             Ok((written, rows))
+        });
+        let result = result.map_err(|e| match &view {
+            Some((schema, name)) if e.code() == ErrorCode::NO_DEFAULT_FOR_FIELD => {
+                Error::no_default_for_view_field(schema, name)
+            }
+            _ => e,
         });
         let (written, rows) = self.end_change(savepoint, result)?;
         if let Some(id) = written.first_generated {
@@ -84,10 +101,38 @@ impl Session {
         self.send_ok_with_id(affected, written.id_shown, info, more, sink)
     }
 
+    /// The table that an INSERT writes to, be it through a view.
+    pub(crate) fn insert_into(&self, i: &Insert) -> Result<InsertInto> {
+        let (schema, name) = self.resolve_name(&i.table)?;
+        let Some(Relation::View(view)) = CatalogReader::relation(self, &schema, &name) else {
+            let def = self.insertable(&i.table)?;
+            let columns = self.insert_columns(&def, i.columns.as_deref())?;
+            return Ok(InsertInto { def, columns, view_checks: Vec::new(), view: None });
+        };
+        if !i.returning.is_empty() {
+            return Err(Error::not_supported("RETURNING of rows inserted through a view"));
+        }
+        let info = self.info();
+        let bound = self.binder(&info).bind_insert_view(&i.table, &view, i.columns.as_deref())?;
+        if bound.table.engine == TableEngine::Virtual {
+            return Err(Error::dbaccess_denied(self.user().0, self.user().1, &bound.table.schema));
+        }
+        if !i.on_duplicate.is_empty() && bound.renames {
+            return Err(Error::not_supported("ON DUPLICATE KEY UPDATE through a view that renames columns"));
+        }
+        Ok(InsertInto {
+            def: bound.table,
+            columns: bound.columns,
+            view_checks: bound.checks,
+            view: Some((schema, name)),
+        })
+    }
+
+    /// A table by name, to insert into.
     pub(crate) fn insertable(&self, name: &ast::ObjectName) -> Result<Arc<TableDef>> {
         let (schema, n) = self.resolve_name(name)?;
-        if let Some(catalog::Relation::View(_)) = catalog::CatalogReader::relation(self, &schema, &n) {
-            return Err(Error::not_supported("INSERT into a view"));
+        if let Some(Relation::View(_)) = CatalogReader::relation(self, &schema, &n) {
+            return Err(Error::not_supported("LOAD DATA into a view"));
         }
         let def = self.base_table(name)?;
         if def.engine == TableEngine::Virtual {

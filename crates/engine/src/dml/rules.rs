@@ -1,9 +1,10 @@
-//! Generated columns and CHECK constraints of a table, compiled for one statement.
+//! Generated columns, CHECK constraints and views' CHECK OPTION, compiled for one statement.
 
 use super::convert::Converter;
 use crate::session::Session;
 use catalog::TableDef;
 use expr::{Compiled, Expr, ExprKind, Params, SessionInfo, Truth};
+use planner::bind::ViewCheck;
 use std::sync::Arc;
 use types::{Error, Result, SqlType};
 use vector::{Batch, Chunk, Selection, Vector};
@@ -16,8 +17,8 @@ struct GeneratedColumn {
 }
 
 struct Check {
-    name: Box<str>,
-    /// TRUE where the constraint is FALSE.
+    error: Error,
+    /// TRUE where the rule is broken.
     violated: Compiled,
     uses: Vec<usize>,
 }
@@ -42,9 +43,11 @@ fn columns_used(e: &Expr) -> Vec<usize> {
 }
 
 impl Rules {
-    pub fn new(session: &Session, def: &TableDef) -> Result<Rules> {
+    /// `views`: what CHECK OPTION of the view demands that the rows are written through.
+    pub fn new(session: &Session, def: &TableDef, views: &[ViewCheck]) -> Result<Rules> {
         let mut rules = Rules { generated: vec![], checks: vec![], info: None, params: Params::default() };
-        if def.columns.iter().all(|c| c.generated.is_none()) && def.checks.iter().all(|c| !c.enforced) {
+        let plain = def.columns.iter().all(|c| c.generated.is_none()) && def.checks.iter().all(|c| !c.enforced);
+        if plain && views.is_empty() {
             return Ok(rules);
         }
         let info = Box::new(session.info());
@@ -56,9 +59,17 @@ impl Rules {
             }
         }
         for c in def.checks.iter().filter(|c| c.enforced) {
+            // A constraint may be UNKNOWN.
             let kind = ExprKind::IsTruth { expr: c.expr.clone(), truth: Truth::False, negated: false };
             let violated = Compiled::new(&Expr::new(kind, SqlType::Bool, false), &ctx)?;
-            rules.checks.push(Check { name: c.name.clone(), violated, uses: columns_used(&c.expr) });
+            let error = Error::check_constraint_violated(&c.name);
+            rules.checks.push(Check { error, violated, uses: columns_used(&c.expr) });
+        }
+        for v in views {
+            let kind = ExprKind::IsTruth { expr: v.condition.clone().into(), truth: Truth::True, negated: true };
+            let violated = Compiled::new(&Expr::new(kind, SqlType::Bool, false), &ctx)?;
+            let error = Error::view_check_failed(&v.view.0, &v.view.1);
+            rules.checks.push(Check { error, violated, uses: columns_used(&v.condition) });
         }
         rules.info = Some(info);
         Ok(rules)
@@ -113,7 +124,7 @@ impl Rules {
             check.violated.filter(&mut b, &ctx)?;
             b.selection.for_each(b.rows, |i| {
                 if !out.iter().any(|(r, _)| *r == i) {
-                    out.push((i, Error::check_constraint_violated(&check.name)));
+                    out.push((i, check.error.clone()));
                 }
             });
         }

@@ -12,6 +12,7 @@ use super::on_duplicate::OnDuplicate;
 use super::rules::{Rules, without};
 use crate::session::Session;
 use catalog::TableDef;
+use planner::bind::ViewCheck;
 use std::sync::Arc;
 use storage::{LockWait, RowLock, Snapshot, Table, Txn};
 use types::{Error, ErrorCode, Result, WarningLevel};
@@ -59,11 +60,19 @@ impl<'s> TableWriter<'s> {
             table: session.db().store().expect_table(def)?,
             txn,
             converter: Converter::new(session, def, ignore),
-            rules: Rules::new(session, def)?,
+            rules: Rules::new(session, def, &[])?,
             keys: ForeignKeys::new(session, def)?,
             cascade,
             ignore,
         })
+    }
+
+    /// Rows are written through a view, which demands this of them.
+    pub fn through_view(mut self, checks: &[ViewCheck]) -> Result<TableWriter<'s>> {
+        if !checks.is_empty() {
+            self.rules = Rules::new(self.session, &self.def, checks)?;
+        }
+        Ok(self)
     }
 
     pub fn table(&self) -> &Arc<Table> {

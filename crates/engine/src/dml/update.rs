@@ -139,7 +139,8 @@ impl<'s, 'u> TargetUpdate<'s, 'u> {
                 }
             }
         }
-        let writer = TableWriter::new(session, def, txn.clone(), ignore)?;
+        let checks = &plan.targets[target].checks;
+        let writer = TableWriter::new(session, def, txn.clone(), ignore)?.through_view(checks)?;
         let defaults = columns
             .iter()
             .zip(&values)

@@ -16,6 +16,7 @@ use super::table_writer::{Outcome, TableWriter, generated_takes_no_value};
 use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::Params;
+use planner::bind::ViewCheck;
 use std::sync::Arc;
 use storage::Txn;
 use types::value::zero_of;
@@ -43,12 +44,21 @@ pub(crate) struct WriteMode {
     pub single: bool,
     /// The ids of the rows written are wanted.
     pub keep_ids: bool,
+    /// What the view demands that the rows are written through.
+    pub view_checks: Vec<ViewCheck>,
 }
 
 impl WriteMode {
     /// Rows of a query, duplicates being errors.
     pub fn plain() -> WriteMode {
-        WriteMode { on_duplicate: OnDuplicate::Error, ignore: false, expected_rows: 1, single: false, keep_ids: false }
+        WriteMode {
+            on_duplicate: OnDuplicate::Error,
+            ignore: false,
+            expected_rows: 1,
+            single: false,
+            keep_ids: false,
+            view_checks: Vec::new(),
+        }
     }
 }
 
@@ -140,7 +150,7 @@ impl<'s> RowWriter<'s> {
         let mut w = RowWriter {
             session,
             def: def.clone(),
-            writer: TableWriter::new(session, def, txn, mode.ignore)?,
+            writer: TableWriter::new(session, def, txn, mode.ignore)?.through_view(&mode.view_checks)?,
             mode,
             order: columns.iter().copied().chain((0..sources.len()).filter(|i| !columns.contains(i))).collect(),
             sources,

@@ -130,7 +130,7 @@ pub const VIEWS: VirtualTable = VirtualTable {
                 s(&v.name),
                 s(&v.select_text),
                 s(&v.check_option),
-                s("NO"),
+                s(if session.is_updatable(&v) { "YES" } else { "NO" }),
                 opt(Some(&v.definer)),
                 s(&v.security),
                 s("utf8mb4"),

@@ -110,7 +110,7 @@ impl PointUpdate {
     pub fn of(session: &Session, bound: &BoundUpdate) -> Option<PointUpdate> {
         let shape = shape(&bound.query)?;
         let table = shape.table;
-        if bound.targets.len() != 1 || !has_plain_rules(table) {
+        if bound.targets.len() != 1 || !has_plain_rules(table) || !bound.targets[0].checks.is_empty() {
             return None;
         }
         let position = |id| shape.position(id);

@@ -155,7 +155,7 @@ impl Session {
     }
 
     fn describe_insert(&self, insert: &Insert) -> Result<Vec<ColumnMeta>> {
-        self.insertable(&insert.table)?;
+        self.insert_into(insert)?;
         Ok(Vec::new())
     }
 }

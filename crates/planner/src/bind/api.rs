@@ -135,6 +135,7 @@ impl<'e> Binder<'e> {
             locks: vec![],
             outer_lock: None,
             source_columns: None,
+            view_rows: super::views::Wanted::No,
             derived_depth: 0,
         }
     }
@@ -184,6 +185,8 @@ pub(super) struct Shared<'e> {
     pub outer_lock: Option<(ast::LockStrength, ast::LockWait)>,
     /// The columns of the outermost SELECT's FROM, which it is to output, for ON DUPLICATE KEY UPDATE.
     pub source_columns: Option<SourceColumns>,
+    /// Of the view being bound, whose rows may be changed.
+    pub view_rows: super::views::Wanted,
     /// Derived tables (which may read a target) being bound.
     pub derived_depth: usize,
 }

@@ -137,7 +137,8 @@ impl<'a> Bind<'a, '_, '_> {
             scan.push((id, position));
             source.push(SourceColumn { name, id, invisible: false });
         }
-        let scope = Scope::of(Source { schema: "".into(), alias: alias.into(), columns: source, base: None });
+        let scope =
+            Scope::of(Source { schema: "".into(), alias: alias.into(), columns: source, base: None, view: None });
         Ok((Logical::CteScan { cte_id, name, columns: scan }, scope))
     }
 

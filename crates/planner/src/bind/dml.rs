@@ -10,7 +10,8 @@ use super::api::{Bind, Binder};
 use super::from::conjuncts;
 use super::names::{find_in_scope, written};
 use super::order::Key;
-use super::scope::{Block, Clause, Scope, Source, SourceColumn, same_name};
+use super::scope::{Base, Block, Clause, Scope, Source, SourceColumn, same_name};
+use super::views::ViewCheck;
 use catalog::{DefaultValue, TableDef};
 use expr::{ColumnId, Expr, ExprKind, build};
 use parser::ast;
@@ -26,6 +27,8 @@ pub struct DmlTarget {
     pub alias: Box<str>,
     /// Position of its row id in the query's output; NULL where an outer join found no row.
     pub row_id: usize,
+    /// What CHECK OPTION of the view that it is changed through demands.
+    pub checks: Vec<ViewCheck>,
 }
 
 /// UPDATE: run `query`, then give each target row its new values.
@@ -60,6 +63,13 @@ pub struct BoundDelete {
     pub targets: Vec<DmlTarget>,
 }
 
+/// A target: which source, and which of the source's tables.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place {
+    source: usize,
+    base: usize,
+}
+
 impl<'e> Binder<'e> {
     pub fn bind_update(&self, u: &ast::Update) -> Result<BoundUpdate> {
         let mut shared = self.shared();
@@ -70,21 +80,22 @@ impl<'e> Binder<'e> {
         let plan = b.dml_from(&u.tables)?;
         // Targets and columns, so that subqueries can be checked against them.
         b.set_clause(Clause::FieldList);
-        let mut sources: Vec<usize> = vec![];
+        let mut places: Vec<Place> = vec![];
         let mut columns = vec![];
         for a in &u.set {
-            let (source, column_idx) = b.dml_column(&a.column, "UPDATE")?;
-            let target = sources.iter().position(|s| *s == source).unwrap_or_else(|| {
-                sources.push(source);
-                sources.len() - 1
+            let (place, column_idx) = b.dml_column(&a.column, "UPDATE")?;
+            let target = places.iter().position(|p| *p == place).unwrap_or_else(|| {
+                places.push(place);
+                places.len() - 1
             });
             columns.push((target, column_idx));
         }
+        b.check_one_table_a_view(&places)?;
         let multi = b.block().scope.sources.len() > 1;
         if multi && (!u.order_by.is_empty() || u.limit.is_some()) {
             return Err(Error::wrong_usage("UPDATE", if u.limit.is_some() { "LIMIT" } else { "ORDER BY" }));
         }
-        b.note_targets(&sources);
+        b.note_targets(&places);
         b.set_clause(Clause::Where);
         let predicates = match &u.where_ {
             Some(w) => conjuncts(build::truth(b.expr(w)?)?),
@@ -95,8 +106,7 @@ impl<'e> Binder<'e> {
         let mut assigned: Vec<(ColumnId, Expr)> = vec![];
         let mut values: Vec<Option<Expr>> = vec![];
         for (a, (target, column_idx)) in u.set.iter().zip(&columns) {
-            let source = &b.block().scope.sources[sources[*target]];
-            let id = source.columns[*column_idx].id;
+            let id = b.base(places[*target]).first + *column_idx as ColumnId;
             if matches!(a.value.kind, ast::ExprKind::Default) {
                 values.push(None);
                 continue;
@@ -116,7 +126,7 @@ impl<'e> Binder<'e> {
         plan = sort_and_limit(plan, keys, limit);
         let mut exprs = vec![];
         let mut output = vec![];
-        let targets = b.dml_targets(&sources, &mut exprs, &mut output)?;
+        let targets = b.dml_targets(&places, &mut exprs, &mut output)?;
         let mut assignments = vec![];
         for (value, (target, column_idx)) in values.into_iter().zip(columns) {
             let value = match value {
@@ -163,13 +173,16 @@ impl<'e> Binder<'e> {
             }
             sources
         };
-        for s in &sources {
-            let source = &b.block().scope.sources[*s];
-            if source.base.is_none() {
-                return Err(Error::non_updatable_table(&source.alias, "DELETE"));
+        let mut places = vec![];
+        for s in sources {
+            let source = &b.block().scope.sources[s];
+            match (source.bases().len(), &source.view) {
+                (0, _) => return Err(Error::non_updatable_table(&source.alias, "DELETE")),
+                (2.., Some(view)) => return Err(Error::view_delete_merge_view(&view.name.0, &view.name.1)),
+                _ => places.push(Place { source: s, base: 0 }),
             }
         }
-        b.note_targets(&sources);
+        b.note_targets(&places);
         b.set_clause(Clause::Where);
         let predicates = match &d.where_ {
             Some(w) => conjuncts(build::truth(b.expr(w)?)?),
@@ -182,7 +195,7 @@ impl<'e> Binder<'e> {
         plan = sort_and_limit(plan, keys, limit);
         let mut exprs = vec![];
         let mut output = vec![];
-        let targets = b.dml_targets(&sources, &mut exprs, &mut output)?;
+        let targets = b.dml_targets(&places, &mut exprs, &mut output)?;
         let mut bound = super::query::Bound { plan: Logical::Project { input: Box::new(plan), exprs }, output };
         b.blocks.pop();
         b.pop_ctes(0, &mut bound);
@@ -237,28 +250,44 @@ impl<'a> Bind<'a, '_, '_> {
         self.bind_from(tables, false)
     }
 
-    fn note_targets(&mut self, sources: &[usize]) {
-        let scope = &self.blocks.last().expect("dml_from pushed it").scope;
-        let ids = sources.iter().filter_map(|s| scope.sources[*s].base.as_ref()).map(|b| b.table.id).collect();
-        self.shared.update_targets = ids;
+    fn base(&self, place: Place) -> &Base {
+        &self.blocks.last().expect("dml_from pushed it").scope.sources[place.source].bases()[place.base]
     }
 
-    /// A column to assign: its source and position in the table.
-    fn dml_column(&mut self, c: &ast::ColumnRef, statement: &str) -> Result<(usize, usize)> {
+    fn note_targets(&mut self, places: &[Place]) {
+        self.shared.update_targets = places.iter().map(|p| self.base(*p).table.id).collect();
+    }
+
+    /// 1393: a statement changes one of the tables of a join view.
+    fn check_one_table_a_view(&mut self, places: &[Place]) -> Result<()> {
+        for (i, p) in places.iter().enumerate() {
+            if places[..i].iter().any(|q| q.source == p.source)
+                && let Some(view) = &self.block().scope.sources[p.source].view
+            {
+                return Err(Error::view_multiupdate(&view.name.0, &view.name.1));
+            }
+        }
+        Ok(())
+    }
+
+    /// A column to assign: its table and position in the definition.
+    fn dml_column(&mut self, c: &ast::ColumnRef, statement: &str) -> Result<(Place, usize)> {
         let scope: &Scope = &self.block().scope;
         let found = find_in_scope(scope, c, Clause::FieldList)?;
         let id = found.ok_or_else(|| Error::bad_field(written(c), "field list"))?.id;
-        let position = |s: &Source| s.columns.iter().position(|col: &SourceColumn| col.id == id);
+        let has = |s: &Source| s.columns.iter().any(|col: &SourceColumn| col.id == id);
         let (idx, source) = scope
             .sources
             .iter()
             .enumerate()
-            .find(|(_, s)| position(s).is_some())
+            .find(|(_, s)| has(s))
             .ok_or_else(|| Error::internal("a column of the scope has a source"))?;
-        if source.base.is_none() {
+        if source.bases().is_empty() {
             return Err(Error::non_updatable_table(&source.alias, statement));
         }
-        Ok((idx, position(source).ok_or_else(|| Error::internal("found above"))?))
+        let found = source.bases().iter().enumerate().find_map(|(base, b)| Some((base, b.position(id)?)));
+        let (base, position) = found.ok_or_else(|| Error::nonupdateable_column(&*c.name))?;
+        Ok((Place { source: idx, base }, position))
     }
 
     fn dml_order(&mut self, order_by: &'a [ast::OrderItem]) -> Result<Vec<(Expr, bool)>> {
@@ -276,14 +305,14 @@ impl<'a> Bind<'a, '_, '_> {
     /// Outputs the targets' row ids.
     fn dml_targets(
         &mut self,
-        sources: &[usize],
+        places: &[Place],
         exprs: &mut Vec<(ColumnId, Expr)>,
         output: &mut Vec<(ColumnId, Box<str>)>,
     ) -> Result<Vec<DmlTarget>> {
         let mut targets = vec![];
-        for s in sources {
-            let source = &self.blocks.last().expect("dml_from pushed it").scope.sources[*s];
-            let base = source.base.as_ref().ok_or_else(|| Error::internal("targets are base tables"))?;
+        for place in places {
+            let source = &self.blocks.last().expect("dml_from pushed it").scope.sources[place.source];
+            let base = &source.bases()[place.base];
             let id = base.row_id.ok_or_else(|| Error::internal("targets have row ids"))?;
             exprs.push((id, self.shared.columns.expr(id)));
             output.push((id, "".into()));
@@ -291,6 +320,7 @@ impl<'a> Bind<'a, '_, '_> {
                 table: base.table.clone(),
                 alias: source.alias.clone(),
                 row_id: output.len() - 1,
+                checks: source.view.as_ref().map(|v| v.checks(base)).transpose()?.unwrap_or_default(),
             });
         }
         Ok(targets)

@@ -112,10 +112,12 @@ impl<'a> Bind<'a, '_, '_> {
             Relation::View(view) => {
                 let lock = self.lock_clause(&schema, alias)?.map(|c| (c.strength, c.wait)).or(self.shared.outer_lock);
                 let outer = std::mem::replace(&mut self.shared.outer_lock, lock);
-                let bound = self.view(&view);
+                let changed = self.block().row_ids && self.shared.row_ids.is_none();
+                let bound = self.view(&view, changed);
                 self.shared.outer_lock = outer;
-                let mut bound = bound?;
-                let scope = self.derived_scope(&mut bound, &schema, alias);
+                let (mut bound, rows) = bound?;
+                let mut scope = self.derived_scope(&mut bound, &schema, alias);
+                scope.sources[0].view = rows;
                 Ok((bound.plan, scope))
             }
         }
@@ -174,8 +176,13 @@ impl<'a> Bind<'a, '_, '_> {
             row_id,
             table: table.clone(),
         };
-        let source =
-            Source { schema: table.schema.clone(), alias: alias.into(), columns, base: Some(Base { table, row_id }) };
+        let source = Source {
+            schema: table.schema.clone(),
+            alias: alias.into(),
+            columns,
+            base: Some(Base { table, first, row_id }),
+            view: None,
+        };
         Ok((plan, Scope::of(source)))
     }
 
@@ -235,7 +242,7 @@ impl<'a> Bind<'a, '_, '_> {
             }
             columns.push(SourceColumn { name: name.clone(), id: *id, invisible: false });
         }
-        Scope::of(Source { schema: schema.into(), alias: alias.into(), columns, base: None })
+        Scope::of(Source { schema: schema.into(), alias: alias.into(), columns, base: None, view: None })
     }
 
     fn join(&mut self, j: &'a ast::Join, left: &Scope, straight: bool) -> Result<(Logical, Scope)> {

@@ -51,6 +51,7 @@ pub use api::{Binder, SystemVariables};
 pub use dml::{BoundAssignment, BoundDelete, BoundUpdate, DmlTarget, NewValue};
 pub use insert::{DuplicateNames, DuplicateValue, InsertSelect};
 pub use locking::{BoundLocking, LockTarget};
+pub use views::{InsertView, ViewCheck};
 
 /// Tables in one FROM, as in MySQL.
 pub const MAX_JOIN_TABLES: usize = 61;

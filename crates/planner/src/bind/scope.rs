@@ -1,5 +1,6 @@
 //! Blocks and the names in their FROM.
 
+use super::views::ViewRows;
 use super::windows::WindowGroup;
 use catalog::TableDef;
 use expr::{AggCall, ColumnId, Expr};
@@ -58,13 +59,35 @@ pub struct Source {
     pub alias: Box<str>,
     pub columns: Vec<SourceColumn>,
     pub base: Option<Base>,
+    /// The tables behind an updatable view, in a statement that changes rows.
+    pub view: Option<ViewRows>,
 }
 
 /// The table behind a source.
 #[derive(Clone, Debug)]
 pub struct Base {
     pub table: Arc<TableDef>,
+    /// Id of the table's first column; the others follow.
+    pub first: ColumnId,
     pub row_id: Option<ColumnId>,
+}
+
+impl Base {
+    /// The position in the definition of a column by its id.
+    pub fn position(&self, id: ColumnId) -> Option<usize> {
+        id.checked_sub(self.first).map(|p| p as usize).filter(|p| *p < self.table.columns.len())
+    }
+}
+
+impl Source {
+    /// The tables whose rows the source's rows are made of, if they can be changed through it.
+    pub fn bases(&self) -> &[Base] {
+        match (&self.base, &self.view) {
+            (Some(base), _) => std::slice::from_ref(base),
+            (None, Some(view)) => &view.bases,
+            (None, None) => &[],
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -95,7 +118,9 @@ impl Scope {
     }
 
     pub fn column_ids(&self) -> impl Iterator<Item = ColumnId> {
-        self.sources.iter().flat_map(|s| s.columns.iter().map(|c| c.id).chain(s.base.as_ref().and_then(|b| b.row_id)))
+        self.sources
+            .iter()
+            .flat_map(|s| s.columns.iter().map(|c| c.id).chain(s.bases().iter().filter_map(|b| b.row_id)))
     }
 
     /// A table whose column ids are `first + position`.
@@ -106,7 +131,7 @@ impl Scope {
             .enumerate()
             .map(|(i, c)| SourceColumn { name: c.name.clone(), id: first + i as ColumnId, invisible: c.invisible })
             .collect();
-        let source = Source { schema: table.schema.clone(), alias: alias.into(), columns, base: None };
+        let source = Source { schema: table.schema.clone(), alias: alias.into(), columns, base: None, view: None };
         self.append(Scope::of(source));
     }
 
@@ -160,6 +185,8 @@ pub struct Block<'a> {
     pub rollup: bool,
     /// UPDATE and DELETE: tables of FROM output their row ids.
     pub row_ids: bool,
+    /// The SELECT of a view that rows may be changed through.
+    pub of_view: bool,
     /// VALUES(col) in ON DUPLICATE KEY UPDATE: the new row, by position in `sources`.
     pub new_row: Option<usize>,
     /// Columns of this FROM that LATERAL derived tables of the same FROM used.
@@ -193,6 +220,7 @@ impl Block<'_> {
             groups: vec![],
             rollup: false,
             row_ids: false,
+            of_view: false,
             new_row: None,
             lateral_references: vec![],
             positional: None,

@@ -44,7 +44,8 @@ impl<'a> Bind<'a, '_, '_> {
         block.locking = std::mem::take(&mut self.locking);
         block.is_top = usage == QueryUse::Top;
         block.recursive_of = self.recursive_member.take();
-        block.row_ids = usage == QueryUse::Top && self.shared.row_ids.is_some();
+        block.of_view = self.begins_view();
+        block.row_ids = block.of_view || usage == QueryUse::Top && self.shared.row_ids.is_some();
         block.rollup = s.group_by.as_ref().is_some_and(|g| g.rollup);
         if let Some(name) = block.recursive_of {
             if s.group_by.is_some() || s.having.is_some() {
@@ -67,6 +68,7 @@ impl<'a> Bind<'a, '_, '_> {
         if let Some(w) = &s.where_ {
             self.set_clause(Clause::Where);
             let predicates = self.condition(w)?;
+            self.note_view_condition(&predicates);
             plan = self.filter(plan, predicates);
         }
         let mut having = None;
@@ -297,6 +299,9 @@ impl<'a> Bind<'a, '_, '_> {
         }
         self.output_row_ids(s, block, &local, &mut project);
         self.output_source_columns(s, block, &local, &mut project);
+        if block.of_view && limit.is_none() && is_row_by_row(s, &plan) {
+            self.output_view_rows(block, &local, &mut project);
+        }
         let width = project.len();
         let mut sort: Vec<(Expr, bool)> = vec![];
         let mut hidden: Vec<(ColumnId, Expr)> = vec![];
@@ -459,6 +464,12 @@ impl<'a> Bind<'a, '_, '_> {
             _ => Error::aggregate_in_order_not_select(n, "ORDER BY clause", "DISTINCT"),
         }
     }
+}
+
+/// Whether each row of the SELECT stands for one row of its FROM.
+fn is_row_by_row(s: &ast::Select, plan: &Logical) -> bool {
+    let grouped = s.modifiers.distinct || s.group_by.is_some() || s.having.is_some();
+    !grouped && !matches!(plan, Logical::Window { .. } | Logical::Aggregate { .. })
 }
 
 /// Whether the expression reads any of the columns.
