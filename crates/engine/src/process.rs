@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use executor::Progress;
+use executor::StatementCounters;
 use parking_lot::Mutex;
 use types::{Error, Result};
 
@@ -57,7 +57,7 @@ pub struct Process {
     running: AtomicBool,
     /// What [`Process::killed`] says, as a flag that executing code can look at.
     stop: AtomicBool,
-    progress: Progress,
+    counters: StatementCounters,
     load_bytes_done: AtomicU64,
     load_bytes_total: AtomicU64,
     shown: Mutex<Shown>,
@@ -105,7 +105,7 @@ impl Process {
             kill: AtomicU8::new(0),
             running: AtomicBool::new(false),
             stop: AtomicBool::new(false),
-            progress: Progress::default(),
+            counters: StatementCounters::default(),
             load_bytes_done: AtomicU64::new(0),
             load_bytes_total: AtomicU64::new(0),
             shown: Mutex::new(shown),
@@ -131,8 +131,8 @@ impl Process {
     }
 
     /// Counters of the running statement.
-    pub fn counters(&self) -> &Progress {
-        &self.progress
+    pub fn counters(&self) -> &StatementCounters {
+        &self.counters
     }
 
     /// LOAD DATA has read so many bytes, of so many if that is known.
@@ -148,8 +148,8 @@ impl Process {
             return (bytes, self.load_bytes_total.load(Ordering::Relaxed), "bytes");
         }
         let done =
-            self.progress.leaves_read.load(Ordering::Relaxed) + self.progress.leaves_skipped.load(Ordering::Relaxed);
-        (done, self.progress.leaves_total.load(Ordering::Relaxed), "leaves")
+            self.counters.leaves_read.load(Ordering::Relaxed) + self.counters.leaves_skipped.load(Ordering::Relaxed);
+        (done, self.counters.leaves_total.load(Ordering::Relaxed), "leaves")
     }
 
     /// The error with which a killed query ends.
@@ -185,7 +185,6 @@ impl Process {
     pub fn begin(&self, command: &'static str, info: &[u8]) {
         let _ = self.kill.compare_exchange(Kill::Query as u8, 0, Ordering::SeqCst, Ordering::Relaxed);
         self.stop.store(self.kill.load(Ordering::SeqCst) != 0, Ordering::SeqCst);
-        self.progress.reset();
         self.load_bytes_done.store(0, Ordering::Relaxed);
         self.load_bytes_total.store(0, Ordering::Relaxed);
         let mut shown = self.shown.lock();

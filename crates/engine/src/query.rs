@@ -10,7 +10,6 @@ pub(crate) mod timestamps;
 
 use crate::session::Session;
 use crate::sink::{ResultShape, ResultSink};
-use crate::status::add;
 use catalog::TableId;
 use executor::{ExecContext, Lookups, MemoryAccountant, NodeStatsSet, StoreTables, Tables};
 use expr::{EvalContext, Params};
@@ -20,7 +19,6 @@ use plan::logical::LogicalQuery;
 use planner::bind::Binder;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use storage::Snapshot;
 use types::{Error, Result, SqlType, Value};
 use vector::Batch;
@@ -31,7 +29,7 @@ const PARALLEL_ROWS_MIN: f64 = 20_000.0;
 impl Session {
     /// Answers a query of the client.
     pub(crate) fn query(&mut self, query: &ast::Query, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
-        add(&self.db().status().com_select, 1);
+        self.status().com_select.add(1);
         if let Some(into) = &query.into {
             return self.query_into(query, into, more, sink);
         }
@@ -158,7 +156,6 @@ impl Session {
             n => n,
         };
         let params = self.plan_params();
-        let progress = self.process().counters();
         let ctx = ExecContext {
             session: &info,
             user_vars: self.user_vars(),
@@ -172,26 +169,11 @@ impl Session {
             spill_dir: self.db().spill_dir(),
             dop: if plan.estimated_rows_read < PARALLEL_ROWS_MIN { 1 } else { dop },
             max_recursion_depth: self.vars().uint("cte_max_recursion_depth"),
-            progress,
+            counters: self.process().counters(),
             node_stats: stats,
         };
         let result = executor::execute(plan, &ctx, out);
-        let status = self.db().status();
-        add(&status.innodb_rows_read, progress.rows_read.load(Ordering::Relaxed));
-        add(&status.handler_read_first, progress.index_first.load(Ordering::Relaxed));
-        add(&status.handler_read_last, progress.index_last.load(Ordering::Relaxed));
-        add(&status.handler_read_next, progress.index_entries.load(Ordering::Relaxed));
-        add(&status.handler_read_prev, progress.index_entries_back.load(Ordering::Relaxed));
-        let by_index = progress.index_rows.load(Ordering::Relaxed);
-        add(&status.handler_read_rnd_next, progress.rows_read.load(Ordering::Relaxed).saturating_sub(by_index));
-        add(&status.leaves_read, progress.leaves_read.load(Ordering::Relaxed));
-        add(&status.leaves_skipped, progress.leaves_skipped.load(Ordering::Relaxed));
-        add(&status.handler_read_key, progress.key_lookups.load(Ordering::Relaxed));
-        let spilled = progress.spilled_bytes.load(Ordering::Relaxed);
-        if spilled > 0 {
-            add(&status.spilled_bytes, spilled);
-            add(&status.created_tmp_disk_tables, 1);
-        }
+        self.status().add_counts(&self.process().counters().take());
         result
     }
 

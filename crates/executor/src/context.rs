@@ -1,5 +1,6 @@
 //! What a statement's execution may use: the session's facts, the tables, threads, memory, and the flag that stops it.
 
+use crate::counters::StatementCounters;
 use crate::memory::MemoryAccountant;
 use crate::pool::WorkerPool;
 use crate::stats::NodeStatsSet;
@@ -8,8 +9,8 @@ use expr::{EvalContext, Params, SessionInfo, UserVars, Warnings};
 use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 pub use storage::Candidates;
 use types::{Error, ErrorCode, Result, Value};
 use vector::{Batch, Bounds};
@@ -169,47 +170,6 @@ pub trait VirtualTables: Sync {
     fn read(&self, schema: &str, name: &str, table: &TableDef, columns: &[usize]) -> Result<Vec<Batch>>;
 }
 
-/// Moving figures of a running statement.
-#[derive(Debug, Default)]
-pub struct Progress {
-    pub rows_read: AtomicU64,
-    pub leaves_read: AtomicU64,
-    /// Leaves that zone maps made unnecessary.
-    pub leaves_skipped: AtomicU64,
-    pub leaves_total: AtomicU64,
-    pub key_lookups: AtomicU64,
-    /// Rows among those read that were found by an index.
-    pub index_rows: AtomicU64,
-    /// Entries walked over in indexes, in their order and against it.
-    pub index_entries: AtomicU64,
-    pub index_entries_back: AtomicU64,
-    /// Walks that began at an index's first entry, and at its last.
-    pub index_first: AtomicU64,
-    pub index_last: AtomicU64,
-    pub spilled_bytes: AtomicU64,
-}
-
-impl Progress {
-    /// Back to zero, for the next statement.
-    pub fn reset(&self) {
-        for counter in [
-            &self.rows_read,
-            &self.leaves_read,
-            &self.leaves_skipped,
-            &self.leaves_total,
-            &self.key_lookups,
-            &self.index_rows,
-            &self.index_entries,
-            &self.index_entries_back,
-            &self.index_first,
-            &self.index_last,
-            &self.spilled_bytes,
-        ] {
-            counter.store(0, Relaxed);
-        }
-    }
-}
-
 /// See the module head. Everything is shared by the statement's threads.
 pub struct ExecContext<'a> {
     pub session: &'a SessionInfo,
@@ -229,7 +189,7 @@ pub struct ExecContext<'a> {
     pub dop: usize,
     /// `cte_max_recursion_depth`
     pub max_recursion_depth: u64,
-    pub progress: &'a Progress,
+    pub counters: &'a StatementCounters,
     /// Collects each operator's figures, for EXPLAIN ANALYZE.
     pub node_stats: Option<&'a NodeStatsSet>,
 }

@@ -5,6 +5,7 @@ use crate::ops::collect::collect_rows;
 use crate::pipeline::{Down, Flow, Push, Sink};
 use crate::run::{Run, run_node};
 use expr::Params;
+use plan::PlanCounts;
 use plan::physical::{InitKind, Plan, PlanNode};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -36,6 +37,7 @@ pub fn execute(plan: &Plan, ctx: &ExecContext<'_>, out: &mut Out<'_>) -> Result<
 }
 
 fn execute_inner(plan: &Plan, ctx: &ExecContext<'_>, out: &mut Out<'_>) -> Result<()> {
+    ctx.counters.note_plan(&PlanCounts::of(plan));
     let mut params = ctx.params.clone();
     let len = params.values.len().max(plan.param_count as usize);
     params.values.resize(len, None);

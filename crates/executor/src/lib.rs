@@ -10,6 +10,7 @@ pub mod agg;
 mod collate;
 pub mod columns;
 pub mod context;
+mod counters;
 mod eval;
 mod execute;
 mod group_table;
@@ -25,9 +26,10 @@ pub mod stats;
 mod tables;
 
 pub use context::{
-    Candidates, ExecContext, IndexCursor, KeyCut, KeySpan, NoVirtualTables, OrderedLeaves, Progress, TableReader,
-    Tables, VirtualTables,
+    Candidates, ExecContext, IndexCursor, KeyCut, KeySpan, NoVirtualTables, OrderedLeaves, TableReader, Tables,
+    VirtualTables,
 };
+pub use counters::{StatementCounters, StatementCounts};
 pub use execute::{execute, no_params};
 pub use memory::{MemoryAccountant, Reservation};
 pub use pool::WorkerPool;

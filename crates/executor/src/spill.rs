@@ -61,7 +61,7 @@ impl SpillFile {
         encode(batch, &mut bytes);
         let offset = self.tail.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.file.write_all_at(&bytes, offset).map_err(|e| io_error("cannot write", &e))?;
-        ctx.progress.spilled_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        ctx.counters.spilled_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(Extent { offset, bytes: bytes.len() as u32, rows: batch.count() as u32 })
     }
 
@@ -81,10 +81,21 @@ impl SpillFile {
 pub struct LazyFile(std::sync::Mutex<Option<Arc<SpillFile>>>);
 
 impl LazyFile {
+    /// Counts as a temporary table on disk.
     pub fn get(&self, ctx: &ExecContext<'_>) -> Result<Arc<SpillFile>> {
+        self.open(ctx, true)
+    }
+
+    /// Runs of sorts and partitions of joins are no tables.
+    pub fn get_for_runs(&self, ctx: &ExecContext<'_>) -> Result<Arc<SpillFile>> {
+        self.open(ctx, false)
+    }
+
+    fn open(&self, ctx: &ExecContext<'_>, is_table: bool) -> Result<Arc<SpillFile>> {
         let mut f = self.0.lock().unwrap_or_else(|p| p.into_inner());
         if f.is_none() {
             *f = Some(Arc::new(SpillFile::create(ctx)?));
+            ctx.counters.created_tmp_disk_tables.fetch_add(is_table.into(), Ordering::Relaxed);
         }
         Ok(f.clone().expect("just set"))
     }

@@ -5,10 +5,12 @@
 //! column that it outputs. EXPLAIN prints this very tree.
 
 pub mod access;
+mod counts;
 pub mod explain;
 pub mod logical;
 pub mod physical;
 
 pub use access::{IndexRange, KeyValue, LastPart, RangeEnd};
+pub use counts::PlanCounts;
 pub use explain::NodeStats;
 pub use physical::*;

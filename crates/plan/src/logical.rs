@@ -10,9 +10,11 @@
 
 pub mod blocks;
 pub mod display;
+mod hints;
 pub mod visit;
 
 pub use blocks::{BlockRole, BlockShape, QueryBlock};
+pub use hints::*;
 
 use catalog::TableDef;
 use expr::{AggCall, CmpOp, ColumnId, Expr, SubqueryId, WindowCall};
@@ -37,8 +39,8 @@ pub struct LogicalQuery {
     pub cacheable: bool,
     /// SQL_CALC_FOUND_ROWS: rows are to be counted as if there were no outermost LIMIT.
     pub calc_found_rows: bool,
-    /// Optimizer hints of the statement, as parsed text, for a later pass.
-    pub hints: Vec<Box<str>>,
+    /// Orders of tables that hints ask for.
+    pub join_order: Vec<JoinOrderHint>,
     /// Tables of which the rows read are to be locked: locking clauses of inner queries. Whoever runs the query sees to it.
     pub locks: Vec<TableLock>,
 }
@@ -135,6 +137,7 @@ pub struct SubqueryDef {
     pub plan: Logical,
     /// Its output columns.
     pub output: Vec<ColumnId>,
+    pub hints: SubqueryHints,
 }
 
 #[derive(Clone, Debug)]
@@ -185,6 +188,8 @@ pub enum Logical {
         columns: Vec<(ColumnId, usize)>,
         is_virtual: bool,
         hints: Vec<IndexHint>,
+        /// What optimizer hints say beside them.
+        tuning: TableTuning,
         /// Also output the row id (BIGINT UNSIGNED) as this column: for targets of UPDATE and DELETE.
         row_id: Option<ColumnId>,
     },

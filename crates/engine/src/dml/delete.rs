@@ -7,7 +7,6 @@ use super::table_writer::TableWriter;
 use super::targets::{may_repeat_rows, row_ids};
 use crate::session::Session;
 use crate::sink::ResultSink;
-use crate::status::add;
 use parser::ast::{self, TableRef};
 use plan::Plan;
 use planner::bind::{BoundDelete, DmlTarget};
@@ -44,13 +43,13 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
-        add(&self.db().status().com_delete, 1);
+        self.status().com_delete.add(1);
         self.warnings().set_raise(self.sql_mode().strict && !plan.ignore);
         let (txn, savepoint) = self.begin_change()?;
         let result = self.run_delete(plan, &txn, returning);
         let (deleted, rows) = self.end_change(savepoint, result)?;
-        add(&self.db().status().innodb_rows_deleted, deleted);
-        add(&self.db().status().handler_delete, deleted);
+        self.status().innodb_rows_deleted.add(deleted);
+        self.status().handler_delete.add(deleted);
         if let Some(rows) = rows {
             return rows.send(self, deleted, more, sink);
         }

@@ -7,7 +7,6 @@ use super::writer::{RowWriter, WriteMode, Written, check_not_generated};
 use crate::query::{Runner, has_locking};
 use crate::session::Session;
 use crate::sink::ResultSink;
-use crate::status::add;
 use catalog::{CatalogReader, Relation, TableDef, TableEngine};
 use expr::Params;
 use parser::ast::{self, ExprKind, Insert, InsertSource};
@@ -29,8 +28,8 @@ pub(crate) struct InsertInto {
 
 impl Session {
     pub(crate) fn insert(&mut self, i: &Insert, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
-        let status = self.db().status();
-        add(if i.replace { &status.com_replace } else { &status.com_insert }, 1);
+        let status = self.status();
+        if i.replace { &status.com_replace } else { &status.com_insert }.add(1);
         if !i.partitions.is_empty() {
             return Err(Error::not_supported("PARTITION"));
         }
@@ -82,10 +81,10 @@ impl Session {
             self.set_last_insert_id(id);
         }
         let inserted = written.copied - written.updated;
-        add(&self.db().status().innodb_rows_inserted, inserted);
-        add(&self.db().status().innodb_rows_updated, written.updated);
-        add(&self.db().status().innodb_rows_deleted, written.deleted);
-        add(&self.db().status().handler_write, inserted);
+        self.status().innodb_rows_inserted.add(inserted);
+        self.status().innodb_rows_updated.add(written.updated);
+        self.status().innodb_rows_deleted.add(written.deleted);
+        self.status().handler_write.add(inserted);
         let updated = if self.reports_found_rows() { written.touched } else { written.updated };
         let affected = written.copied + written.deleted + updated;
         if let Some(rows) = rows {

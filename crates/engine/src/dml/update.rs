@@ -8,7 +8,6 @@ use super::targets::{may_repeat_rows, row_ids};
 use super::writer::check_not_generated;
 use crate::session::Session;
 use crate::sink::ResultSink;
-use crate::status::add;
 use catalog::DefaultValue;
 use parser::ast;
 use plan::Plan;
@@ -47,13 +46,13 @@ impl Session {
 
     /// Runs a planned UPDATE and answers it.
     pub(crate) fn execute_update(&mut self, plan: &UpdatePlan, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
-        add(&self.db().status().com_update, 1);
+        self.status().com_update.add(1);
         self.warnings().set_raise(self.sql_mode().strict && !plan.ignore);
         let (txn, savepoint) = self.begin_change()?;
         let result = self.run_update(plan, plan.ignore, &txn);
         let done = self.end_change(savepoint, result)?;
-        add(&self.db().status().innodb_rows_updated, done.changed);
-        add(&self.db().status().handler_update, done.changed);
+        self.status().innodb_rows_updated.add(done.changed);
+        self.status().handler_update.add(done.changed);
         let info =
             format!("Rows matched: {}  Changed: {}  Warnings: {}", done.matched, done.changed, self.warnings().count());
         let affected = if self.reports_found_rows() { done.matched } else { done.changed };

@@ -7,6 +7,7 @@ pub mod columns;
 pub mod locks;
 pub mod misc;
 mod statistics;
+mod status;
 mod tables;
 
 use crate::rows::{RowSet, virtual_table};
@@ -37,6 +38,8 @@ pub static TABLES: &[VirtualTable] = &[
     misc::ENGINES,
     misc::EVENTS,
     misc::FILES,
+    status::GLOBAL_STATUS,
+    status::GLOBAL_VARIABLES,
     locks::INNODB_TRX,
     statistics::KEY_COLUMN_USAGE,
     misc::PARAMETERS,
@@ -47,6 +50,8 @@ pub static TABLES: &[VirtualTable] = &[
     misc::ROUTINES,
     tables::SCHEMATA,
     misc::SCHEMA_PRIVILEGES,
+    status::SESSION_STATUS,
+    status::SESSION_VARIABLES,
     statistics::STATISTICS,
     tables::TABLES,
     statistics::TABLE_CONSTRAINTS,
@@ -57,7 +62,15 @@ pub static TABLES: &[VirtualTable] = &[
 ];
 
 /// performance_schema: what there is of it.
-pub static PERFORMANCE_SCHEMA: &[VirtualTable] = &[locks::DATA_LOCK_WAITS, locks::DATA_LOCKS, locks::METADATA_LOCKS];
+pub static PERFORMANCE_SCHEMA: &[VirtualTable] = &[
+    locks::DATA_LOCK_WAITS,
+    locks::DATA_LOCKS,
+    status::GLOBAL_STATUS,
+    status::GLOBAL_VARIABLES,
+    locks::METADATA_LOCKS,
+    status::SESSION_STATUS,
+    status::SESSION_VARIABLES,
+];
 
 /// sys, likewise.
 pub static SYS: &[VirtualTable] = &[locks::SYS_INNODB_LOCK_WAITS];

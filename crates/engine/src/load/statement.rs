@@ -11,7 +11,6 @@ use super::run::{FieldTarget, Fill, Load, Loaded};
 use crate::dml::now;
 use crate::session::Session;
 use crate::sink::ResultSink;
-use crate::status::add;
 use catalog::{DefaultValue, TableDef};
 use expr::{Expr, Params};
 use parser::ast::{ExprKind, LoadData, LoadDuplicates, LoadTarget};
@@ -40,7 +39,7 @@ struct Targets {
 
 impl Session {
     pub(crate) fn load_data(&mut self, l: &LoadData, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
-        add(&self.db().status().com_load, 1);
+        self.status().com_load.add(1);
         let unsupported = [(l.xml, "LOAD XML"), (!l.partitions.is_empty(), "PARTITION")];
         if let Some((_, what)) = unsupported.iter().find(|(used, _)| *used) {
             return Err(Error::not_supported(what));
@@ -77,8 +76,8 @@ impl Session {
             self.set_last_insert_id(first_generated);
         }
         let inserted = loaded.rows - loaded.skipped;
-        add(&self.db().status().innodb_rows_inserted, inserted);
-        add(&self.db().status().handler_write, inserted);
+        self.status().innodb_rows_inserted.add(inserted);
+        self.status().handler_write.add(inserted);
         let info = format!(
             "Records: {}  Deleted: 0  Skipped: {}  Warnings: {}",
             loaded.rows,
@@ -142,8 +141,8 @@ impl Session {
         if let Some(id) = written.first_generated {
             self.set_last_insert_id(id);
         }
-        add(&self.db().status().innodb_rows_inserted, written.copied);
-        add(&self.db().status().handler_write, written.copied);
+        self.status().innodb_rows_inserted.add(written.copied);
+        self.status().handler_write.add(written.copied);
         let info = format!(
             "Records: {}  Deleted: {}  Skipped: {}  Warnings: {}",
             written.rows,

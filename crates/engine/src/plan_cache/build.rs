@@ -16,7 +16,7 @@ use crate::session::Session;
 use crate::sink::ResultShape;
 use catalog::{TableDef, TableEngine};
 use expr::{ArithOp, Expr, ExprKind};
-use parser::ast::{Query, Statement};
+use parser::ast::{Query, QueryBody, Statement};
 use plan::logical::{Logical, LogicalQuery};
 use plan::{Plan, PlanNode};
 use std::sync::Arc;
@@ -109,7 +109,9 @@ impl Session {
     fn build_query(&self, query: &Query, params: &[(Value, SqlType)], types: &[SqlType]) -> Made {
         let info = self.info();
         let logical = self.untyped_binder(&info).with_param_types(types).bind_query(query)?;
-        let limited = logical.hints.iter().any(|h| h.starts_with("MAX_EXECUTION_TIME"));
+        // Hints that are about one execution of the statement are the ordinary way's.
+        let limited = matches!(&query.body, QueryBody::Select(s)
+            if s.hints.iter().any(|h| matches!(&*h.name.0, "MAX_EXECUTION_TIME" | "SET_VAR")));
         if !logical.cacheable || !logical.locks.is_empty() || logical.calc_found_rows || logical.serial || limited {
             return Ok(None);
         }

@@ -8,7 +8,6 @@ use crate::prepared::Prepared;
 use crate::query::timestamps::RowToLocal;
 use crate::session::Session;
 use crate::sink::ResultSink;
-use crate::status::add;
 use parser::ast::Statement;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -154,7 +153,7 @@ impl Session {
                 return usable.then(|| plan.clone());
             }
             None if kept.executions == 1 => return None,
-            Some(_) => add(&db.status().com_stmt_reprepare, 1),
+            Some(_) => self.status().com_stmt_reprepare.add(1),
             None => {}
         }
         cache.misses.fetch_add(1, Ordering::Relaxed);
@@ -227,7 +226,7 @@ impl Session {
     }
 
     fn run_point(&mut self, point: &PointSelect, keys: PointKeys, sink: &mut dyn ResultSink) -> Result<()> {
-        add(&self.db().status().com_select, 1);
+        self.status().com_select.add(1);
         let table = self.db().store().expect_table(&point.table)?;
         let snapshot = self.read_snapshot();
         sink.shared_columns(&point.shape)?;
@@ -255,9 +254,9 @@ impl Session {
             PointKeys::Nothing | PointKeys::Unsuited => {}
         }
         drop(snapshot);
-        let status = self.db().status();
-        add(&status.handler_read_key, lookups);
-        add(&status.innodb_rows_read, rows);
+        let status = self.status();
+        status.handler_read_key.add(lookups);
+        status.innodb_rows_read.add(rows);
         self.set_found_rows(rows);
         sink.end_rows(&self.end_info(false))
     }
@@ -298,7 +297,7 @@ impl Session {
     }
 
     fn run_query_plan(&mut self, query: &QueryPlan, sink: &mut dyn ResultSink) -> Result<()> {
-        add(&self.db().status().com_select, 1);
+        self.status().com_select.add(1);
         self.send_query(&query.plan, &query.shape, false, sink)
     }
 }

@@ -5,9 +5,7 @@ use super::insert::{PointInsert, ReadyRows};
 use super::key::{KeyChunks, with_refs};
 use crate::session::Session;
 use crate::sink::ResultSink;
-use crate::status::add;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use storage::{Step, Table, Txn};
 use types::{Error, Result, SqlType, Value};
 use vector::Chunk;
@@ -37,7 +35,7 @@ impl Session {
             return Ok(None);
         }
         let Some(mut ready) = update.ready(self, params) else { return Ok(None) };
-        let counter = |s: &Session| add(&s.db().status().com_update, 1);
+        let counter = |s: &Session| s.status().com_update.add(1);
         let (txn, savepoint) = self.begin_change().inspect_err(|_| counter(self))?;
         let result = self.update_row(update, key, &mut ready, &txn);
         if matches!(result, Ok(Updated::Unsuited)) {
@@ -50,9 +48,9 @@ impl Session {
             Updated::Changed => (1, 1),
         };
         self.count_lookup(matched);
-        let status = self.db().status();
-        add(&status.innodb_rows_updated, changed);
-        add(&status.handler_update, changed);
+        let status = self.status();
+        status.innodb_rows_updated.add(changed);
+        status.handler_update.add(changed);
         let affected = if self.reports_found_rows() { matched } else { changed };
         let info = match (matched, changed) {
             (0, _) => "Rows matched: 0  Changed: 0  Warnings: 0",
@@ -65,9 +63,9 @@ impl Session {
 
     /// A row was looked for by key.
     pub(crate) fn count_lookup(&self, found: u64) {
-        let status = self.db().status();
-        add(&status.handler_read_key, 1);
-        add(&status.innodb_rows_read, found);
+        let status = self.status();
+        status.handler_read_key.add(1);
+        status.innodb_rows_read.add(found);
     }
 
     fn update_row(&self, update: &PointUpdate, key: KeyChunks, ready: &mut Ready, txn: &Arc<Txn>) -> Result<Updated> {
@@ -104,14 +102,14 @@ impl Session {
         if matches!(key, KeyChunks::Unsuited) {
             return Ok(None);
         }
-        add(&self.db().status().com_delete, 1);
+        self.status().com_delete.add(1);
         let (txn, savepoint) = self.begin_change()?;
         let result = self.delete_row(delete, key, &txn);
         let deleted = self.end_change(savepoint, result)?;
         self.count_lookup(deleted);
-        let status = self.db().status();
-        add(&status.innodb_rows_deleted, deleted);
-        add(&status.handler_delete, deleted);
+        let status = self.status();
+        status.innodb_rows_deleted.add(deleted);
+        status.handler_delete.add(deleted);
         self.send_ok(deleted, String::new(), false, sink)?;
         Ok(Some(()))
     }
@@ -134,7 +132,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Option<()>> {
         let Some(mut ready) = insert.ready(self, params) else { return Ok(None) };
-        add(&self.db().status().com_insert, 1);
+        self.status().com_insert.add(1);
         let (txn, savepoint) = self.begin_change()?;
         let result = self.insert_ready(insert, &mut ready, &txn);
         let generated = self.end_change(savepoint, result)?;
@@ -142,9 +140,9 @@ impl Session {
             self.set_last_insert_id(id);
         }
         let rows = ready.rows as u64;
-        let status = self.db().status();
-        add(&status.innodb_rows_inserted, rows);
-        add(&status.handler_write, rows);
+        let status = self.status();
+        status.innodb_rows_inserted.add(rows);
+        status.handler_write.add(rows);
         let info = match rows {
             1 => String::new(),
             _ => format!("Records: {rows}  Duplicates: 0  Warnings: 0"),
@@ -189,7 +187,6 @@ impl Session {
 
     /// What [`Session::begin_known_statement`] counted is counted again.
     pub(super) fn forget_known_statement(&self) {
-        let questions: &AtomicU64 = &self.db().status().questions;
-        questions.fetch_sub(1, Ordering::Relaxed);
+        self.status().questions.sub(1);
     }
 }

@@ -4,7 +4,6 @@ use super::range::{Bounds, Output, RangeSelect, Sorter, Sums};
 use crate::query::timestamps::RowToLocal;
 use crate::session::Session;
 use crate::sink::ResultSink;
-use crate::status::add;
 use storage::{IntRange, RowAt, Snapshot, Table};
 use types::Result;
 
@@ -64,11 +63,11 @@ impl Session {
             }
         }
         drop(snapshot);
-        let status = self.db().status();
-        add(&status.com_select, 1);
-        add(&status.handler_read_key, 1);
-        add(&status.handler_read_next, read);
-        add(&status.innodb_rows_read, read);
+        let status = self.status();
+        status.com_select.add(1);
+        status.handler_read_key.add(1);
+        status.handler_read_next.add(read);
+        status.innodb_rows_read.add(read);
         self.set_found_rows(sent);
         sink.end_rows(&self.end_info(false))?;
         Ok(Some(()))

@@ -22,7 +22,6 @@ mod sql;
 use crate::query::meta;
 use crate::session::Session;
 use crate::sink::{ColumnMeta, ResultSink};
-use crate::status::add;
 use parking_lot::Mutex;
 use parser::ast::{Insert, Statement};
 use planner::bind::Binder;
@@ -47,7 +46,7 @@ pub struct PreparedInfo {
 impl Session {
     /// COM_STMT_PREPARE.
     pub fn prepare(&mut self, text: &[u8]) -> Result<PreparedInfo> {
-        add(&self.db().status().com_stmt_prepare, 1);
+        self.status().com_stmt_prepare.add(1);
         self.begin_diagnostics();
         let mark = self.mark_locks();
         let result = self.prepare_statement(text);
@@ -66,7 +65,7 @@ impl Session {
 
     /// COM_STMT_EXECUTE.
     pub fn execute_prepared(&mut self, id: u32, params: &[(Value, SqlType)], sink: &mut dyn ResultSink) -> Result<()> {
-        add(&self.db().status().com_stmt_execute, 1);
+        self.status().com_stmt_execute.add(1);
         let statement = self.prepared().get(id).cloned();
         let statement = statement.ok_or_else(|| Error::unknown_stmt_handler(id, "mysqld_stmt_execute"))?;
         if params.len() != statement.param_count as usize {
@@ -87,12 +86,12 @@ impl Session {
 
     /// Counts a COM_STMT_FETCH.
     pub fn count_fetch(&self) {
-        add(&self.db().status().com_stmt_fetch, 1);
+        self.status().com_stmt_fetch.add(1);
     }
 
     /// COM_STMT_CLOSE; nothing happens if there is no such statement.
     pub fn close_prepared(&mut self, id: u32) {
-        add(&self.db().status().com_stmt_close, 1);
+        self.status().com_stmt_close.add(1);
         self.prepared_mut().remove(id);
     }
 

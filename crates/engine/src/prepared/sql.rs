@@ -2,7 +2,6 @@
 
 use crate::session::Session;
 use crate::sink::ResultSink;
-use crate::status::add;
 use parser::ast::{Ident, PrepareSource};
 use types::{Error, Result, SqlType, Value};
 
@@ -14,7 +13,7 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
-        add(&self.db().status().com_prepare_sql, 1);
+        self.status().com_prepare_sql.add(1);
         // a statement of that name goes even if the new one is faulty
         self.prepared_mut().remove_named(name.as_str());
         let text = match source {
@@ -36,7 +35,7 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
-        add(&self.db().status().com_execute_sql, 1);
+        self.status().com_execute_sql.add(1);
         let statement = self.prepared().named(name.as_str()).cloned();
         let statement = statement.ok_or_else(|| Error::unknown_stmt_handler(name.as_str(), "EXECUTE"))?;
         if using.len() != statement.param_count as usize {
@@ -48,7 +47,7 @@ impl Session {
     }
 
     pub(crate) fn sql_deallocate(&mut self, name: &Ident, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
-        add(&self.db().status().com_dealloc_sql, 1);
+        self.status().com_dealloc_sql.add(1);
         if !self.prepared_mut().remove_named(name.as_str()) {
             return Err(Error::unknown_stmt_handler(name.as_str(), "DEALLOCATE PREPARE"));
         }

@@ -3,7 +3,6 @@
 use super::Session;
 use crate::process::Kill;
 use crate::sink::ResultSink;
-use crate::status::add;
 use parser::ast::{QueryBody, ShowWhat, Statement};
 use std::time::Duration;
 use types::{Error, ErrorCode, Result};
@@ -104,12 +103,12 @@ impl Session {
             Insert(i) => self.insert(i, more, sink),
             LoadData(l) => self.load_data(l, more, sink),
             Show(show) => {
-                add(&self.db.status().com_show, 1);
+                self.status().com_show.add(1);
                 self.show(show, more, sink)
             }
             Describe { table, column } => self.describe(table, column.as_ref(), more, sink),
             Set(items) => {
-                add(&self.db.status().com_set_option, 1);
+                self.status().com_set_option.add(1);
                 self.set(items)?;
                 self.send_ok(0, String::new(), more, sink)
             }

@@ -446,7 +446,12 @@ impl Session {
 
     pub(super) fn flush(&mut self, what: &FlushWhat) -> Result<()> {
         match what {
-            FlushWhat::Options(_) => Ok(()),
+            FlushWhat::Options(options) => {
+                if options.iter().any(|o| &**o == "STATUS") {
+                    self.db.status().flush(&self.status);
+                }
+                Ok(())
+            }
             FlushWhat::Tables { with_read_lock: false, for_export: false, .. } => Ok(()),
             FlushWhat::Tables { for_export: true, .. } => Err(Error::not_supported("FLUSH TABLES ... FOR EXPORT")),
             FlushWhat::Tables { tables, .. } if tables.is_empty() => {

@@ -29,7 +29,7 @@ use crate::database::Database;
 use crate::prepared::PreparedStatements;
 use crate::process::{Entry, Process};
 use crate::sink::{EndInfo, OkInfo, ResultSink, StatusFlags};
-use crate::status::add;
+use crate::status::SessionStatus;
 use crate::variables::SessionVars;
 use expr::{SqlMode, UserVars, Warnings};
 use parser::ParseOptions;
@@ -80,6 +80,7 @@ pub struct Session {
     locks: SessionLocks,
     /// Set by USE, for session tracking.
     schema_changed: bool,
+    status: Arc<SessionStatus>,
 }
 
 impl Session {
@@ -90,7 +91,7 @@ impl Session {
         user: &str,
         host: &str,
     ) -> Session {
-        add(&db.status().connections, 1);
+        let status = db.status().register();
         let vars = SessionVars::new(db.variables());
         let sql_mode = set::parse_sql_mode(vars.text("sql_mode"));
         let warnings = Warnings::new(vars.uint("max_error_count") as usize);
@@ -123,9 +124,15 @@ impl Session {
             next_txn: NextTransaction::default(),
             locks,
             schema_changed: false,
+            status,
         };
         session.start_clock();
         session
+    }
+
+    /// What the session has counted.
+    pub(crate) fn status(&self) -> &SessionStatus {
+        &self.status
     }
 
     pub fn process(&self) -> &Arc<Process> {
@@ -197,7 +204,7 @@ impl Session {
     /// A statement begins that is answered by a kept plan: what [`Session::execute_one`] does for others.
     pub(crate) fn begin_known_statement(&mut self) {
         self.start_clock();
-        add(&self.db.status().questions, 1);
+        self.status().questions.add(1);
         self.begin_statement();
         self.warnings = Warnings::new(self.vars.hot().max_error_count);
     }
@@ -294,7 +301,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         self.start_clock();
-        add(&self.db.status().questions, 1);
+        self.status().questions.add(1);
         self.begin_statement();
         let keeps_diagnostics = dispatch::keeps_diagnostics(statement);
         if !keeps_diagnostics {
@@ -432,5 +439,6 @@ impl Drop for Session {
         self.rollback_quietly();
         self.drop_all_temporary();
         self.db.mdl().remove_owner(&self.locks.owner);
+        self.db.status().unregister(&self.status);
     }
 }

@@ -18,7 +18,6 @@
 //! committed versions, at every level.
 
 use super::Session;
-use crate::status::add;
 use parser::ast::CompletionType;
 use std::sync::Arc;
 use std::time::Duration;
@@ -238,7 +237,7 @@ impl Session {
             drop(t.snapshot);
             self.locks.owner.end();
             self.db.store().txns().commit(&t.txn)?;
-            add(&self.db.status().handler_commit, 1);
+            self.status().handler_commit.add(1);
         }
         Ok(())
     }
@@ -258,7 +257,7 @@ impl Session {
             self.commit()?;
         } else {
             if was_open {
-                add(&self.db.status().handler_rollback, 1);
+                self.status().handler_rollback.add(1);
             }
             self.rollback_quietly();
         }

@@ -2,6 +2,7 @@
 
 mod objects;
 mod server;
+mod status;
 
 use crate::rows::RowSet;
 use crate::session::Session;

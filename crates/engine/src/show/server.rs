@@ -5,11 +5,10 @@ use crate::rows::{BIGINT, RowSet, UBIGINT, long_text, s, text, uint};
 use crate::session::Session;
 use crate::variables::{NULL_TEXT, Scope, defs};
 use parser::ast::Account;
-use std::sync::atomic::Ordering;
 use types::{Error, Result, SqlType, Value, WarningLevel};
 
 impl Session {
-    pub(super) fn show_variables(&self, global: bool) -> RowSet {
+    pub(crate) fn show_variables(&self, global: bool) -> RowSet {
         let mut rows = RowSet::new(&[("Variable_name", text(64)), ("Value", text(2048))]);
         for def in defs::DEFS {
             if global && def.scope == Scope::Session {
@@ -22,38 +21,9 @@ impl Session {
         rows
     }
 
-    pub(super) fn show_status(&self, _global: bool) -> RowSet {
-        let db = self.db();
-        let mut all: Vec<(String, String)> =
-            db.status().all().into_iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-        all.push(("Uptime".into(), db.uptime_s().to_string()));
-        let cache = db.plan_cache();
-        for (name, counter) in [("hits", &cache.hits), ("misses", &cache.misses), ("evictions", &cache.evictions)] {
-            all.push((format!("Nextleaf_plan_cache_{name}"), counter.load(Ordering::Relaxed).to_string()));
-        }
-        all.push(("Nextleaf_plan_cache_plans".into(), cache.len().to_string()));
-        if let Some(durable) = db.store().durable() {
-            let counters = &durable.redo().counters;
-            for (name, counter) in [
-                ("Innodb_log_write_requests", &counters.commits),
-                ("Innodb_log_writes", &counters.writes),
-                ("Innodb_os_log_fsyncs", &counters.syncs),
-                ("Innodb_os_log_written", &counters.bytes),
-            ] {
-                all.push((name.into(), counter.load(Ordering::Relaxed).to_string()));
-            }
-            all.push(("Nextleaf_checkpoints".into(), durable.checkpoints().to_string()));
-            all.push(("Nextleaf_log_to_replay".into(), durable.log_bytes().to_string()));
-        }
-        all.push(("Prepared_stmt_count".into(), db.prepared_count().to_string()));
-        all.push(("Threads_connected".into(), db.processes().len().to_string()));
-        let running = db.processes().infos().iter().filter(|p| p.command == "Query").count();
-        all.push(("Threads_running".into(), running.to_string()));
-        all.push(("Nextleaf_query_memory_used".into(), db.memory().used_bytes().to_string()));
-        all.push(("Nextleaf_table_memory".into(), db.store().bytes().to_string()));
-        all.sort();
+    pub(super) fn show_status(&self, global: bool) -> RowSet {
         let mut rows = RowSet::new(&[("Variable_name", text(64)), ("Value", text(1024))]);
-        for (n, v) in all {
+        for (n, v) in self.status_rows(global) {
             rows.push(vec![s(n), s(v)]);
         }
         rows
@@ -62,11 +32,13 @@ impl Session {
     /// The line of COM_STATISTICS.
     pub fn statistics(&self) -> String {
         let db = self.db();
-        let questions = db.status().questions.load(Ordering::Relaxed);
+        let sums = db.status().sums();
+        let questions = sums.questions.get();
         let uptime = db.uptime_s();
         format!(
-            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 0  Open tables: {}  Queries per second avg: {:.3}",
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: 0  Flush tables: 0  Open tables: {}  Queries per second avg: {:.3}",
             db.processes().len(),
+            sums.slow_queries.get(),
             self.relations(None).len(),
             questions as f64 / uptime.max(1) as f64
         )

@@ -125,7 +125,7 @@ impl JoinStage<'_> {
                 at.push(i);
             }
         }
-        self.run.ctx.progress.key_lookups.fetch_add(keys.len() as u64, Relaxed);
+        self.run.ctx.counters.handler_read_key.fetch_add(keys.len() as u64, Relaxed);
         Ok((keys, at))
     }
 
@@ -140,8 +140,7 @@ impl JoinLocal<'_> {
     /// Joins the rows at `positions` with `fetched`, one row each; notes which match and hands pairs on.
     fn pairs(&mut self, input: &Batch, positions: &[u16], mut fetched: Batch, matched: &mut Bitmap) -> Result<Flow> {
         let s = self.stage;
-        s.run.ctx.progress.rows_read.fetch_add(fetched.count() as u64, Relaxed);
-        s.run.ctx.progress.index_rows.fetch_add(fetched.count() as u64, Relaxed);
+        s.run.ctx.counters.read_by_index(fetched.count() as u64);
         s.filter.apply(&mut fetched, &s.run.eval())?;
         if fetched.count() == 0 {
             return Ok(Flow::More);
@@ -191,7 +190,7 @@ impl JoinLocal<'_> {
             found.clear();
             ends.clear();
             s.reader.index_get_many(s.index, &keys[done..next], &mut found, &mut ends)?;
-            s.run.ctx.progress.index_entries.fetch_add(found.len() as u64, Relaxed);
+            s.run.ctx.counters.handler_read_next.fetch_add(found.len() as u64, Relaxed);
             // Keys with many entries go a few at a time.
             size = if found.len() > 8 * BATCH_ROWS_MAX { (size / 4).max(1) } else { KEYS_AT_ONCE };
             let mut positions = Vec::with_capacity(found.len());

@@ -53,14 +53,16 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
     if bounds.is_empty() {
         return Ok(());
     }
-    let progress = run.ctx.progress;
+    let counters = run.ctx.counters;
     let from_end = bounds.iter().filter(|b| if *reverse { &b.high } else { &b.low }.values.is_empty()).count() as u64;
-    let ends = if *reverse { &progress.index_last } else { &progress.index_first };
+    let ends = if *reverse { &counters.handler_read_last } else { &counters.handler_read_first };
     ends.fetch_add(from_end, Relaxed);
-    progress.key_lookups.fetch_add(bounds.len() as u64 - from_end, Relaxed);
+    counters.handler_read_key.fetch_add(bounds.len() as u64 - from_end, Relaxed);
     let reader = run.ctx.tables.open(table)?;
-    let by_leaves = |leaves, order| {
-        let what = Reading { table, columns, project, sideways: &[], with_row_id: *with_row_id, leaves, order };
+    let by_leaves = |leaves: Option<Vec<usize>>, order| {
+        let by_index = leaves.is_some().then_some(*reverse);
+        let with_row_id = *with_row_id;
+        let what = Reading { table, columns, project, sideways: &[], with_row_id, leaves, order, by_index };
         scan_leaves(run, node.id, reader.clone(), what, answered.iter().chain(filters), down)
     };
     let spans: Option<Vec<KeySpan>> = bounds.iter().map(|b| reader.index_span(*index, b)).collect();
@@ -81,11 +83,7 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         && (spans.len() == 1 || found.leaves.len() as u64 * ROWS_PER_LEAF_MIN <= entries)
         && (found.is_all || !ordered)
     {
-        let before = progress.rows_read.load(Relaxed);
         by_leaves(Some(found.leaves.clone()), ordered.then_some(*reverse))?;
-        let rows = progress.rows_read.load(Relaxed).saturating_sub(before);
-        progress.index_rows.fetch_add(rows, Relaxed);
-        entries_walked(run, *reverse).fetch_add(rows, Relaxed);
         if found.is_all || down.is_done() {
             return Ok(());
         }
@@ -141,7 +139,7 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
 
 /// What counts entries walked over in this direction.
 fn entries_walked<'a>(run: &Run<'a>, reverse: bool) -> &'a AtomicU64 {
-    if reverse { &run.ctx.progress.index_entries_back } else { &run.ctx.progress.index_entries }
+    if reverse { &run.ctx.counters.handler_read_prev } else { &run.ctx.counters.handler_read_next }
 }
 
 /// The stretches that can hold anything, their values computed.
@@ -305,14 +303,12 @@ impl Pull for IndexScanPull<'_, '_> {
             if moment.is_some_and(|m| s.reader.all_seen(m, &self.candidates)) {
                 let rows = self.candidates.len();
                 self.unsettled = 0;
-                s.run.ctx.progress.rows_read.fetch_add(rows as u64, Relaxed);
-                s.run.ctx.progress.index_rows.fetch_add(rows as u64, Relaxed);
+                s.run.ctx.counters.read_by_index(rows as u64);
                 return Ok(Some(Batch::new(rows, Vec::new())));
             }
             self.unsettled += 1;
             let mut batch = s.reader.fetch_candidates(s.index, &self.candidates, s.columns, s.with_row_id)?;
-            s.run.ctx.progress.rows_read.fetch_add(batch.count() as u64, Relaxed);
-            s.run.ctx.progress.index_rows.fetch_add(batch.count() as u64, Relaxed);
+            s.run.ctx.counters.read_by_index(batch.count() as u64);
             s.filter.apply(&mut batch, &s.run.eval())?;
             if batch.count() == 0 {
                 continue;

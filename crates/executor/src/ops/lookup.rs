@@ -1,6 +1,7 @@
 //! KeyLookup: the rows under given unique keys. Fetch: columns of rows already known by id.
 
 use crate::context::TableReader;
+use crate::counters::StatementCounters;
 use crate::eval::{Filter, Program};
 use crate::ops::collect::BatchSource;
 use crate::pipeline::{Down, Flow, Push, Stage, run_pipeline};
@@ -33,7 +34,7 @@ pub fn run_lookup<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Res
         }
     }
     let reader = run.ctx.tables.open(table)?;
-    run.ctx.progress.key_lookups.fetch_add(tuples.len() as u64, Ordering::Relaxed);
+    run.ctx.counters.handler_read_key.fetch_add(tuples.len() as u64, Ordering::Relaxed);
     let mut ids: Vec<u64> = Vec::new();
     for part in tuples.chunks(BATCH_ROWS_MAX) {
         ids.extend(reader.lookup(*index, part)?.into_iter().flatten());
@@ -48,8 +49,7 @@ pub fn run_lookup<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Res
         if *with_row_id {
             batch.columns.push(Vector::flat(Chunk::new(Values::U64(part.to_vec()), None)));
         }
-        run.ctx.progress.rows_read.fetch_add(batch.count() as u64, Ordering::Relaxed);
-        run.ctx.progress.index_rows.fetch_add(batch.count() as u64, Ordering::Relaxed);
+        run.ctx.counters.read_by_index(batch.count() as u64);
         filter.apply(&mut batch, &ctx)?;
         let row_id = if *with_row_id { batch.columns.last().cloned() } else { None };
         batch.columns = project.iter().map(|&p| batch.columns[p].clone()).chain(row_id).collect();
@@ -78,6 +78,7 @@ struct FetchStage<'a> {
     reader: Arc<dyn TableReader + 'a>,
     row_id: usize,
     columns: &'a [usize],
+    counters: &'a StatementCounters,
 }
 
 struct FetchLocal<'a> {
@@ -89,7 +90,8 @@ pub fn run_fetch<'a>(run: &Run<'a>, node: &'a PlanNode, input: &'a PlanNode, dow
     let PlanOp::Fetch { table, row_id, columns, .. } = &node.op else {
         return Err(Error::internal("not a Fetch node"));
     };
-    let stage = FetchStage { reader: run.ctx.tables.open(table)?, row_id: *row_id, columns };
+    let stage =
+        FetchStage { reader: run.ctx.tables.open(table)?, row_id: *row_id, columns, counters: run.ctx.counters };
     run_node(run, input, &Down::stage(node.id, &stage, down))
 }
 
@@ -104,6 +106,7 @@ impl Push for FetchLocal<'_> {
         let mut batch = batch.compact();
         let ids = batch.columns[self.stage.row_id].flatten(batch.rows);
         let Values::U64(ids) = &ids.values else { return Err(Error::internal("row ids of another type")) };
+        self.stage.counters.handler_read_rnd.fetch_add(batch.rows as u64, Ordering::Relaxed);
         // A row id of an outer join's missing side is NULL; its columns are too.
         let valid = batch.columns[self.stage.row_id].chunk().0.validity.clone();
         match valid {

@@ -51,6 +51,7 @@ struct ScanSource<'a> {
     leaves: Option<Vec<usize>>,
     /// The rows are wanted in the order of `leaves`, backwards if true.
     order: Option<bool>,
+    by_index: Option<bool>,
     leaf_count: usize,
     morsel_leaves: usize,
 }
@@ -60,7 +61,16 @@ pub fn run_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Resul
         return Err(Error::internal("not a Scan node"));
     };
     let reader = run.ctx.tables.open(table)?;
-    let what = Reading { table, columns, project, sideways, with_row_id: *with_row_id, leaves: None, order: None };
+    let what = Reading {
+        table,
+        columns,
+        project,
+        sideways,
+        with_row_id: *with_row_id,
+        leaves: None,
+        order: None,
+        by_index: None,
+    };
     scan_leaves(run, node.id, reader, what, filters.iter(), down)
 }
 
@@ -76,6 +86,8 @@ pub struct Reading<'a> {
     pub leaves: Option<Vec<usize>>,
     /// The rows are wanted in the order of `leaves` and of each leaf's rows; backwards if true.
     pub order: Option<bool>,
+    /// The leaves stand for entries of an index, read backwards if true: how the rows count.
+    pub by_index: Option<bool>,
 }
 
 /// Scans leaves of a table for rows that pass all filters.
@@ -87,7 +99,7 @@ pub fn scan_leaves<'a>(
     filters: impl Iterator<Item = &'a Expr>,
     down: &Down<'_>,
 ) -> Result<()> {
-    let Reading { table, columns, project, sideways, with_row_id, leaves, order } = what;
+    let Reading { table, columns, project, sideways, with_row_id, leaves, order, by_index } = what;
     let leaf_count = leaves.as_ref().map_or_else(|| reader.leaf_count(), Vec::len);
     let conjuncts: Vec<&Expr> = filters.flat_map(conjuncts).collect();
     let ctx = run.eval();
@@ -120,10 +132,11 @@ pub fn scan_leaves<'a>(
         next_leaf: AtomicUsize::new(0),
         leaves,
         order,
+        by_index,
         leaf_count,
         morsel_leaves: (leaf_count / (run.dop * 8)).clamp(1, MORSEL_LEAVES_MAX),
     };
-    run.ctx.progress.leaves_total.fetch_add(leaf_count as u64, Ordering::Relaxed);
+    run.ctx.counters.leaves_total.fetch_add(leaf_count as u64, Ordering::Relaxed);
     run_pipeline(run, node, &source, down)
 }
 
@@ -397,6 +410,22 @@ fn canonical_carrier(phys: PhysType) -> PhysType {
     }
 }
 
+impl ScanSource<'_> {
+    /// A leaf was read.
+    fn count(&self, rows: u64) {
+        let counters = self.run.ctx.counters;
+        counters.leaves_read.fetch_add(1, Ordering::Relaxed);
+        counters.innodb_buffer_pool_read_requests.fetch_add(1, Ordering::Relaxed);
+        match self.by_index {
+            None => return counters.scanned(rows),
+            Some(false) => &counters.handler_read_next,
+            Some(true) => &counters.handler_read_prev,
+        }
+        .fetch_add(rows, Ordering::Relaxed);
+        counters.innodb_rows_read.fetch_add(rows, Ordering::Relaxed);
+    }
+}
+
 impl Pull for ScanPull<'_> {
     fn next(&mut self) -> Result<Option<Batch>> {
         let s = self.source;
@@ -420,11 +449,10 @@ impl Pull for ScanPull<'_> {
                     && s.sideways.iter().all(|(c, f)| f.may_match(bounds(s.columns[*c])))
             };
             let Some(mut batch) = s.reader.read(leaf, s.columns, s.with_row_id, &wanted)? else {
-                s.run.ctx.progress.leaves_skipped.fetch_add(1, Ordering::Relaxed);
+                s.run.ctx.counters.leaves_skipped.fetch_add(1, Ordering::Relaxed);
                 continue;
             };
-            s.run.ctx.progress.leaves_read.fetch_add(1, Ordering::Relaxed);
-            s.run.ctx.progress.rows_read.fetch_add(batch.count() as u64, Ordering::Relaxed);
+            s.count(batch.count() as u64);
             self.filter(&mut batch)?;
             for (column, f) in &s.sideways {
                 if batch.count() == 0 {

@@ -19,6 +19,7 @@ use plan::physical::{PlanNode, SortKey};
 use std::cmp::Ordering as Order;
 use std::collections::BinaryHeap;
 use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
 
 use types::{Collation, Result, SqlType};
 use vector::{BATCH_ROWS_MAX, Batch, Chunk, Selection, Vector};
@@ -95,6 +96,15 @@ enum SortedRun {
     Memory(MemoryRun),
     /// The last column of each batch is the key.
     Disk(SpillRun),
+}
+
+impl SortedRun {
+    fn rows(&self) -> u64 {
+        match self {
+            SortedRun::Memory(run) => run.order.len() as u64,
+            SortedRun::Disk(run) => run.extents.iter().map(|e| u64::from(e.rows)).sum(),
+        }
+    }
 }
 
 /// A run in memory: rows as they came, and their order.
@@ -224,7 +234,7 @@ impl SortLocal<'_> {
         let order = self.rows.order();
         let rows = std::mem::replace(&mut self.rows, RunRows::new(spec.types.len()));
         let columns: Vec<Chunk> = rows.columns.into_iter().zip(&spec.types).map(|(a, ty)| a.finish(ty)).collect();
-        let file = self.sink.file.get(ctx)?;
+        let file = self.sink.file.get_for_runs(ctx)?;
         let mut extents = Vec::new();
         for part in order.chunks(BATCH_ROWS_MAX) {
             ctx.check_killed()?;
@@ -305,6 +315,19 @@ pub struct SortSource<'a> {
     runs: Vec<SortedRun>,
     offset: u64,
     limit: Option<u64>,
+}
+
+impl SortSource<'_> {
+    /// Counts the sort among those of the statement.
+    pub fn count(&self) {
+        let counters = self.spec.run.ctx.counters;
+        let rows: u64 = self.runs.iter().map(SortedRun::rows).sum();
+        let wanted = self.limit.map_or(u64::MAX, |l| l.saturating_add(self.offset));
+        counters.sort_rows.fetch_add(rows.min(wanted), Relaxed);
+        if self.runs.iter().any(|r| matches!(r, SortedRun::Disk(_))) {
+            counters.sort_merge_passes.fetch_add(1, Relaxed);
+        }
+    }
 }
 
 impl Source for SortSource<'_> {
@@ -556,5 +579,7 @@ pub fn run_sort<'a>(
     )?;
     run_node(run, input, &Down::sink(node.id, &sink))?;
     run.note_spill(node.id, sink.spilled_bytes());
-    run_pipeline(run, node.id, &sink.into_source(offset, limit), down)
+    let source = sink.into_source(offset, limit);
+    source.count();
+    run_pipeline(run, node.id, &source, down)
 }

@@ -185,7 +185,7 @@ impl World {
         let accountant = MemoryAccountant::new(memory);
         let warnings = Warnings::new(64);
         let params = Params::default();
-        let progress = Progress::default();
+        let counters = StatementCounters::default();
         let dir = std::env::temp_dir();
         let ctx = ExecContext {
             session: &self.session,
@@ -200,7 +200,7 @@ impl World {
             spill_dir: &dir,
             dop,
             max_recursion_depth: 1000,
-            progress: &progress,
+            counters: &counters,
             node_stats: None,
         };
         let plan = Plan {

@@ -11,14 +11,14 @@ const RANGES_SHOWN_MAX: usize = 3;
 
 /// How an index's stretches are read, in the terms of EXPLAIN's `type`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Access {
+pub(crate) enum Access {
     /// One key, nothing but equalities.
     Lookup,
     Range,
     Whole,
 }
 
-pub(super) fn access(ranges: &[IndexRange]) -> Access {
+pub(crate) fn access(ranges: &[IndexRange]) -> Access {
     match ranges {
         [one] if one.parts() == 0 => Access::Whole,
         [one] if one.last.is_none() => Access::Lookup,

@@ -7,7 +7,7 @@
 //! Projections have no line of their own. Uncorrelated subqueries follow as `Select #n`, and expressions name them so.
 
 mod expression;
-mod index;
+pub(crate) mod index;
 mod traditional;
 mod tree;
 

@@ -107,7 +107,7 @@ impl Printer<'_> {
                 let rows: Vec<_> = rows.iter().map(|r| format!("({})", self.list(r))).collect();
                 format!("Values {}: {}", self.ids(columns), rows.join(", "))
             }
-            Logical::Get { table, alias, columns, is_virtual, hints, row_id } => {
+            Logical::Get { table, alias, columns, is_virtual, hints, tuning: _, row_id } => {
                 let mut s = format!("{} {}", if *is_virtual { "GetVirtual" } else { "Get" }, table.name);
                 if *alias != table.name {
                     let _ = write!(s, " as {alias}");

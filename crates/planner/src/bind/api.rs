@@ -5,7 +5,7 @@ use super::scope::{Block, Clause, Scope};
 use catalog::{CatalogReader, TableDef, TableId};
 use expr::{Expr, SessionInfo, SubqueryId};
 use parser::ast;
-use plan::logical::{Columns, Logical, LogicalQuery, SubqueryDef, TableLock};
+use plan::logical::{Columns, JoinOrderHint, Logical, LogicalQuery, SubqueryDef, TableLock};
 use std::collections::HashMap;
 use types::{Result, SqlType, Value};
 
@@ -120,7 +120,7 @@ impl<'e> Binder<'e> {
             subqueries: vec![],
             dependencies: vec![],
             serial: false,
-            hints: vec![],
+            join_order: vec![],
             default_schema: self.session.database.clone(),
             cte_count: 0,
             param_count: 0,
@@ -162,7 +162,7 @@ pub(super) struct Shared<'e> {
     /// What determines what, for ONLY_FULL_GROUP_BY.
     pub dependencies: Vec<Dependency>,
     pub serial: bool,
-    pub hints: Vec<Box<str>>,
+    pub join_order: Vec<JoinOrderHint>,
     /// Where unqualified names are looked up: the current database, or the one in which a view was created.
     pub default_schema: Option<Box<str>>,
     pub cte_count: u32,
@@ -209,7 +209,7 @@ impl Shared<'_> {
             param_count: self.param_count,
             cacheable: self.cacheable,
             calc_found_rows: self.calc_found_rows,
-            hints: self.hints,
+            join_order: self.join_order,
             locks: self.locks,
         };
         super::unshare::unshare_subqueries(&mut query, self.cte_count);

@@ -15,7 +15,7 @@ use super::scope::{Base, Clause, Scope, Source, SourceColumn, same_name};
 use catalog::{Relation, TableDef, TableEngine};
 use expr::{CmpOp, ColumnId, Expr, ExprKind, build};
 use parser::ast;
-use plan::logical::{ColumnInfo, IndexHint, IndexHintKind, IndexHintScope, Logical, LogicalJoinKind};
+use plan::logical::{ColumnInfo, IndexHint, IndexHintKind, IndexHintScope, Logical, LogicalJoinKind, TableTuning};
 use std::sync::Arc;
 use types::{Error, Result, SqlType};
 
@@ -173,6 +173,7 @@ impl<'a> Bind<'a, '_, '_> {
             columns: (0..table.columns.len()).map(|i| (first + i as ColumnId, i)).collect(),
             is_virtual: table.engine == TableEngine::Virtual,
             hints: self.index_hints(&table, alias, hints)?,
+            tuning: TableTuning::default(),
             row_id,
             table: table.clone(),
         };

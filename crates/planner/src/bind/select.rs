@@ -29,10 +29,6 @@ impl<'a> Bind<'a, '_, '_> {
         limit: Option<&'a ast::Limit>,
         usage: QueryUse,
     ) -> Result<Bound> {
-        for h in &s.hints {
-            let hint = if h.args.is_empty() { h.name.to_string() } else { format!("{}({})", &*h.name, h.args) };
-            self.shared.hints.push(hint.into());
-        }
         if s.modifiers.sql_calc_found_rows {
             if usage != QueryUse::Top {
                 return Err(Error::cant_use_option_here("SQL_CALC_FOUND_ROWS"));

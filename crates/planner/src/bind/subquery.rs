@@ -7,7 +7,7 @@ use super::api::Bind;
 use super::query::{Bound, QueryUse};
 use expr::{CmpOp, Expr, ExprKind, build};
 use parser::ast;
-use plan::logical::{Logical, LogicalJoinKind, SubqueryDef, SubqueryKind};
+use plan::logical::{Logical, LogicalJoinKind, SubqueryDef, SubqueryHints, SubqueryKind};
 use types::{Error, Result, SqlType};
 
 impl<'a> Bind<'a, '_, '_> {
@@ -112,7 +112,13 @@ impl<'a> Bind<'a, '_, '_> {
     /// Keeps the definition and answers the expression that stands for it.
     pub fn define(&mut self, kind: SubqueryKind, bound: Bound, ty: SqlType, nullable: bool) -> Expr {
         let output = bound.output.iter().map(|(id, _)| *id).collect();
-        let id = self.shared.add_subquery(|id| SubqueryDef { id, kind, plan: bound.plan, output });
+        let id = self.shared.add_subquery(|id| SubqueryDef {
+            id,
+            kind,
+            plan: bound.plan,
+            output,
+            hints: SubqueryHints::default(),
+        });
         Expr::new(ExprKind::Subquery(id), ty, nullable)
     }
 }

@@ -129,7 +129,7 @@ impl Generator {
             param_count: 0,
             calc_found_rows: false,
             cacheable: true,
-            hints: vec![],
+            join_order: vec![],
             locks: vec![],
         };
         (query, data)
@@ -144,7 +144,18 @@ impl Generator {
         let columns: Vec<(ColumnId, usize)> = (0..3).map(|i| (self.column(["a", "b", "c"][i], i > 0), i)).collect();
         let ids = columns.iter().map(|c| c.0).collect();
         let alias = table.name.clone();
-        (Logical::Get { table, alias, columns, is_virtual: false, hints: vec![], row_id: None }, ids)
+        (
+            Logical::Get {
+                table,
+                alias,
+                columns,
+                is_virtual: false,
+                hints: vec![],
+                tuning: Default::default(),
+                row_id: None,
+            },
+            ids,
+        )
     }
 
     fn pick(&mut self, from: &[ColumnId]) -> ColumnId {
@@ -254,7 +265,7 @@ impl Generator {
         nullable: bool,
     ) -> Expr {
         let id = self.subqueries.len() as u32;
-        self.subqueries.push(SubqueryDef { id, kind, plan, output });
+        self.subqueries.push(SubqueryDef { id, kind, plan, output, hints: Default::default() });
         Expr::new(ExprKind::Subquery(id), ty, nullable)
     }
 

@@ -126,7 +126,7 @@ impl<'a> BuildSink<'a> {
         if self.spilling.load(Ordering::Relaxed) {
             // Threads that finished before the first refusal still hold theirs.
             let mut spilled = self.spilled.into_inner().expect("no panic while held");
-            let file = self.file.get(run.ctx)?;
+            let file = self.file.get_for_runs(run.ctx)?;
             let mut writers: Vec<SpillWriter> =
                 (0..SPILL_PARTITIONS).map(|_| SpillWriter::new(file.clone(), &self.spec.build_types)).collect();
             let mut encoder = KeyEncoder::new(self.spec.layout.clone());
@@ -365,7 +365,7 @@ impl BuildLocal<'_> {
     fn spill(&mut self, batch: &Batch) -> Result<()> {
         let (sink, spec) = (self.sink, self.sink.spec);
         if self.writers.is_none() {
-            let file = sink.file.get(spec.run.ctx)?;
+            let file = sink.file.get_for_runs(spec.run.ctx)?;
             self.writers =
                 Some((0..SPILL_PARTITIONS).map(|_| SpillWriter::new(file.clone(), &spec.build_types)).collect());
         }

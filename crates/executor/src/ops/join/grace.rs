@@ -33,7 +33,7 @@ struct SplitLocal<'a> {
 
 impl Sink for SplitSink<'_> {
     fn local<'b>(&'b self) -> Result<Box<dyn Push + 'b>> {
-        let file = self.file.get(self.spec.run.ctx)?;
+        let file = self.file.get_for_runs(self.spec.run.ctx)?;
         let writers = (0..SPILL_PARTITIONS).map(|_| SpillWriter::new(file.clone(), &self.spec.probe_types)).collect();
         Ok(Box::new(SplitLocal { sink: self, encoder: KeyEncoder::new(self.spec.layout.clone()), writers }))
     }

@@ -1,0 +1,41 @@
+//! Status variables by name: SHOW STATUS and its tables.
+
+use crate::session::Session;
+use std::sync::atomic::Ordering;
+
+impl Session {
+    /// (name, value), sorted. Figures of the server as a whole are the same for both scopes.
+    pub(crate) fn status_rows(&self, global: bool) -> Vec<(String, String)> {
+        let db = self.db();
+        let counted = if global { db.status().sums().all() } else { self.status().all() };
+        let counted = counted.into_iter().chain(db.status().own());
+        let mut all: Vec<(String, String)> = counted.map(|(n, v)| (n.into(), v.to_string())).collect();
+        let mut push = |name: &str, value: u64| all.push((name.into(), value.to_string()));
+        push("Uptime", db.uptime_s());
+        let cache = db.plan_cache();
+        push("Nextleaf_plan_cache_hits", cache.hits.load(Ordering::Relaxed));
+        push("Nextleaf_plan_cache_misses", cache.misses.load(Ordering::Relaxed));
+        push("Nextleaf_plan_cache_evictions", cache.evictions.load(Ordering::Relaxed));
+        push("Nextleaf_plan_cache_plans", cache.len() as u64);
+        if let Some(durable) = db.store().durable() {
+            let counters = &durable.redo().counters;
+            for (name, counter) in [
+                ("Innodb_log_write_requests", &counters.commits),
+                ("Innodb_log_writes", &counters.writes),
+                ("Innodb_os_log_fsyncs", &counters.syncs),
+                ("Innodb_os_log_written", &counters.bytes),
+            ] {
+                push(name, counter.load(Ordering::Relaxed));
+            }
+            push("Nextleaf_checkpoints", durable.checkpoints() as u64);
+            push("Nextleaf_log_to_replay", durable.log_bytes());
+        }
+        push("Prepared_stmt_count", db.prepared_count());
+        push("Threads_connected", db.processes().len() as u64);
+        push("Threads_running", db.processes().infos().iter().filter(|p| p.command == "Query").count() as u64);
+        push("Nextleaf_query_memory_used", db.memory().used_bytes() as u64);
+        push("Nextleaf_table_memory", db.store().bytes() as u64);
+        all.sort();
+        all
+    }
+}
