@@ -5,10 +5,12 @@
 //! - [`golden`]: SQL files with expected answers.
 //! - [`history`]: a checker of isolation levels.
 //! - [`generator`]: random tables and queries from a seed.
+//! - [`hunt`]: laws that answers to random queries obey, and a reducer of what breaks them.
 
 pub mod generator;
 pub mod golden;
 pub mod history;
+pub mod hunt;
 pub mod oracle;
 pub mod ours;
 
