@@ -62,6 +62,8 @@ pub struct Process {
     load_bytes_total: AtomicU64,
     shown: Mutex<Shown>,
     wakers: Mutex<Vec<Waker>>,
+    /// For EXPLAIN FOR CONNECTION: plans that take long enough to be asked for.
+    plan: Mutex<Option<Arc<plan::Plan>>>,
 }
 
 #[derive(Clone)]
@@ -110,6 +112,7 @@ impl Process {
             load_bytes_total: AtomicU64::new(0),
             shown: Mutex::new(shown),
             wakers: Mutex::new(Vec::new()),
+            plan: Mutex::new(None),
         }
     }
 
@@ -200,11 +203,21 @@ impl Process {
     /// The statement has been answered.
     pub fn end(&self) {
         self.running.store(false, Ordering::SeqCst);
+        *self.plan.lock() = None;
         let mut shown = self.shown.lock();
         shown.command = "Sleep";
         shown.since = Instant::now();
         shown.state = "";
         shown.info.clear();
+    }
+
+    /// The plan that is being run, until the statement ends.
+    pub fn publish_plan(&self, plan: &plan::Plan) {
+        *self.plan.lock() = Some(Arc::new(plan.clone()));
+    }
+
+    pub fn running_plan(&self) -> Option<Arc<plan::Plan>> {
+        self.plan.lock().clone()
     }
 
     pub fn is_running(&self) -> bool {

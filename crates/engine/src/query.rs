@@ -25,6 +25,8 @@ use vector::Batch;
 
 /// Rows at which a statement is worth more than its own thread.
 const PARALLEL_ROWS_MIN: f64 = 20_000.0;
+/// Rows at which a plan is copied for others to see: below, it has run before anybody can ask.
+const PUBLISHED_ROWS_MIN: f64 = 5_000.0;
 
 impl Session {
     /// Answers a query of the client.
@@ -172,6 +174,9 @@ impl Session {
             counters: self.process().counters(),
             node_stats: stats,
         };
+        if plan.estimated_rows_read >= PUBLISHED_ROWS_MIN || plan.serial {
+            self.process().publish_plan(plan);
+        }
         let result = executor::execute(plan, &ctx, out);
         self.status().add_counts(&self.process().counters().take());
         result

@@ -3,116 +3,13 @@
 
 mod common;
 
-use catalog::{CatalogReader, ColumnStats, IndexForm, KeyBounds, Relation, Statistics, TableId, TableStats};
+use common::scale::scale_one;
 use common::{Variables, fixture, golden, session};
 use parser::ast::Statement;
 use parser::{ParseOptions, parse};
 use planner::bind::Binder;
 use planner::optimize::{OptimizerSettings, optimize};
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
-use types::{Date, Value};
-
-/// Rows at scale factor 1, and distinct values where they are fewer.
-type TableShape = (&'static str, u64, &'static [(&'static str, f64)]);
-const TABLES: &[TableShape] = &[
-    (
-        "lineitem",
-        6_001_215,
-        &[
-            ("l_orderkey", 1.5e6),
-            ("l_partkey", 2e5),
-            ("l_suppkey", 1e4),
-            ("l_linenumber", 7.0),
-            ("l_quantity", 50.0),
-            ("l_discount", 11.0),
-            ("l_tax", 9.0),
-            ("l_returnflag", 3.0),
-            ("l_linestatus", 2.0),
-            ("l_shipdate", 2526.0),
-            ("l_commitdate", 2466.0),
-            ("l_receiptdate", 2554.0),
-            ("l_shipinstruct", 4.0),
-            ("l_shipmode", 7.0),
-            ("l_extendedprice", 933_900.0),
-        ],
-    ),
-    (
-        "orders",
-        1_500_000,
-        &[
-            ("o_custkey", 99_996.0),
-            ("o_orderstatus", 3.0),
-            ("o_orderdate", 2406.0),
-            ("o_orderpriority", 5.0),
-            ("o_clerk", 1000.0),
-            ("o_shippriority", 1.0),
-        ],
-    ),
-    ("customer", 150_000, &[("c_nationkey", 25.0), ("c_mktsegment", 5.0), ("c_acctbal", 140_187.0)]),
-    (
-        "part",
-        200_000,
-        &[("p_mfgr", 5.0), ("p_brand", 25.0), ("p_type", 150.0), ("p_size", 50.0), ("p_container", 40.0)],
-    ),
-    ("partsupp", 800_000, &[("ps_partkey", 2e5), ("ps_suppkey", 1e4), ("ps_availqty", 9999.0)]),
-    ("supplier", 10_000, &[("s_nationkey", 25.0)]),
-    ("sbtest", 1_000_000, &[("k", 100_000.0)]),
-    ("nation", 25, &[("n_regionkey", 5.0)]),
-    ("region", 5, &[]),
-];
-
-struct ScaleOne(HashMap<TableId, Arc<TableStats>>);
-
-impl Statistics for ScaleOne {
-    fn table(&self, id: TableId) -> Option<Arc<TableStats>> {
-        self.0.get(&id).cloned()
-    }
-
-    fn index_form(&self, _: TableId, _: usize) -> IndexForm {
-        IndexForm { ordered: true, clustered: false }
-    }
-
-    /// As if the first part's integers were evenly spread, one row each, and others selective.
-    fn index_estimate(&self, _: TableId, _: usize, bounds: &KeyBounds) -> Option<u64> {
-        match (bounds.low.values.first(), bounds.high.values.first()) {
-            (Some(Value::Int(a)), Some(Value::Int(b))) => Some((b - a).max(0) as u64 * 10 + 10),
-            (None, None) => None,
-            _ => Some(200_000),
-        }
-    }
-}
-
-fn date(y: i32, m: i32, d: i32) -> Option<Value> {
-    Some(Value::Date(Date(y << 9 | m << 5 | d)))
-}
-
-fn scale_one(catalog: &catalog::Catalog) -> ScaleOne {
-    let mut all = HashMap::new();
-    for (name, rows, distinct) in TABLES {
-        let Some(Relation::Table(t)) = catalog.relation("tpch", name) else { panic!("no {name}") };
-        let columns = t
-            .columns
-            .iter()
-            .map(|c| {
-                let is_date = c.ty == types::SqlType::Date;
-                ColumnStats {
-                    distinct: distinct.iter().find(|d| *d.0 == *c.name).map_or(*rows as f64, |d| d.1),
-                    null_fraction: 0.0,
-                    min: if is_date { date(1992, 1, 1) } else { None },
-                    max: if is_date { date(1998, 12, 1) } else { None },
-                    width: match c.ty {
-                        types::SqlType::String { len, .. } => len as f64 * 0.7,
-                        _ => 8.0,
-                    },
-                }
-            })
-            .collect();
-        all.insert(t.id, Arc::new(TableStats { rows: *rows, columns, sample: Arc::default() }));
-    }
-    ScaleOne(all)
-}
 
 fn plan_of(sql: &str) -> types::Result<plan::Plan> {
     let catalog = fixture();

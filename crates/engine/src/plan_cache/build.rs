@@ -248,7 +248,7 @@ fn same_shape(a: &Plan, b: &Plan) -> bool {
     }
     // table, type and key of EXPLAIN
     const COMPARED: [usize; 3] = [2, 4, 6];
-    let (x, y) = (plan::explain::traditional(a), plan::explain::traditional(b));
+    let (x, y) = (plan::explain::traditional(Some(a), None), plan::explain::traditional(Some(b), None));
     nodes(&a.root, &b.root)
         && a.init.len() == b.init.len()
         && x.len() == y.len()

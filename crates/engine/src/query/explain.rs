@@ -1,84 +1,203 @@
-//! EXPLAIN: the plan that would run, or did.
+//! EXPLAIN: the plan that would run, runs, or did.
+//!
+//! What is explained becomes an [`Explained`]: a plan (INSERT ... VALUES has none) and what is done with the rows that it
+//! finds. The formats are printed from that by `plan::explain`.
 
+use crate::process::Process;
 use crate::rows::{RowSet, UBIGINT, long_text, s, text};
 use crate::session::Session;
 use crate::sink::ResultSink;
 use executor::NodeStatsSet;
-use parser::ast::{Explain, ExplainFormat, ExplainTarget, Statement};
+use parser::ast::{self, Explain, ExplainFormat, ExplainTarget, InsertSource, Statement};
+use plan::Plan;
+use plan::explain::Change;
 use planner::bind::DmlTarget;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use types::{Error, Result, SqlType, Value};
 
+/// What EXPLAIN prints.
+struct Explained {
+    plan: Option<Arc<Plan>>,
+    change: Option<Change>,
+}
+
+/// How it is to look.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Table,
+    Tree,
+    /// Blocks, as MySQL's version 1.
+    Json,
+    /// Operators, as MySQL's version 2.
+    Steps,
+}
+
 impl Session {
     pub(crate) fn explain(&mut self, e: &Explain, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
-        let ExplainTarget::Statement(statement) = &e.target else {
-            return Err(Error::not_supported("EXPLAIN FOR CONNECTION"));
-        };
-        if e.into.is_some() || e.schema.is_some() {
-            return Err(Error::not_supported("EXPLAIN INTO and EXPLAIN FOR SCHEMA"));
+        let look = self.explain_look(e)?;
+        if e.into.is_some() && e.format != Some(ExplainFormat::Json) {
+            return Err(Error::not_supported("EXPLAIN INTO without FORMAT=JSON"));
         }
+        let statement = match &e.target {
+            ExplainTarget::Connection(_) if e.into.is_some() => {
+                return Err(Error::not_supported("EXPLAIN INTO FOR CONNECTION"));
+            }
+            ExplainTarget::Connection(id) => {
+                let explained = self.explained_connection(*id)?;
+                return self.send_explained(e, &explained, look, None, &[], more, sink);
+            }
+            ExplainTarget::Statement(s) => s,
+        };
+        let Some(schema) = &e.schema else { return self.explain_statement(e, statement, look, more, sink) };
+        let schema = self.canonical_schema(schema).ok_or_else(|| Error::bad_db(schema.as_str()))?;
+        let own = self.swap_database(Some(schema));
+        let done = self.explain_statement(e, statement, look, more, sink);
+        self.swap_database(own);
+        done
+    }
+
+    fn explain_look(&self, e: &Explain) -> Result<Look> {
         let default = match self.vars().text("explain_format") {
             "TREE" => ExplainFormat::Tree,
             "JSON" => ExplainFormat::Json,
             _ => ExplainFormat::Traditional,
         };
         let format = match e.format {
-            None if e.analyze => ExplainFormat::Tree,
+            None if e.analyze && default == ExplainFormat::Traditional => ExplainFormat::Tree,
             f => f.unwrap_or(default),
         };
-        match format {
-            ExplainFormat::Json => return Err(Error::not_supported("EXPLAIN FORMAT=JSON")),
-            ExplainFormat::Traditional if e.analyze => {
-                return Err(Error::not_supported("EXPLAIN ANALYZE with FORMAT=TRADITIONAL"));
-            }
-            _ => {}
+        if e.analyze && matches!(e.target, ExplainTarget::Connection(_)) {
+            return Err(Error::not_supported("EXPLAIN ANALYZE FOR CONNECTION"));
         }
-        // The rows that UPDATE and DELETE change are found by a query.
-        let (plan, change) = match statement {
+        Ok(match format {
+            ExplainFormat::Tree => Look::Tree,
+            ExplainFormat::Json if e.analyze => Look::Steps,
+            ExplainFormat::Json => Look::Json,
+            ExplainFormat::Traditional if e.analyze => {
+                return Err(Error::not_supported("EXPLAIN ANALYZE with TRADITIONAL format"));
+            }
+            ExplainFormat::Traditional => Look::Table,
+        })
+    }
+
+    fn explain_statement(
+        &mut self,
+        e: &Explain,
+        statement: &Statement,
+        look: Look,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        if e.analyze && !matches!(statement, Statement::Query(_)) {
+            return Err(Error::not_supported("EXPLAIN ANALYZE on this statement"));
+        }
+        let explained = self.explained(statement, e.analyze)?;
+        match (&explained.plan, e.analyze) {
+            (Some(plan), true) => {
+                let stats = NodeStatsSet::new(plan.node_count());
+                self.run(plan, Some(&stats), &mut |_| Ok(ControlFlow::Continue(())))?;
+                let figures = figures(&stats, plan.node_count());
+                self.send_explained(e, &explained, look, Some(&figures), &[], more, sink)
+            }
+            _ => self.send_explained(e, &explained, look, None, &[], more, sink),
+        }
+    }
+
+    /// The rows that UPDATE and DELETE change are found by a query.
+    fn explained(&mut self, statement: &Statement, analyze: bool) -> Result<Explained> {
+        let of = |verb, targets: &[DmlTarget]| {
+            Some(Change { verb, targets: targets.iter().map(|t| t.alias.to_string()).collect() })
+        };
+        Ok(match statement {
             Statement::Query(query) => {
                 let mut logical = self.bind_query(query)?;
-                if !e.analyze {
+                if !analyze {
                     logical.locks.clear();
                 }
-                (self.optimize(logical)?, None)
+                Explained { plan: Some(Arc::new(self.optimize(logical)?)), change: None }
             }
-            Statement::Update(u) if !e.analyze => {
+            Statement::Update(u) => {
                 let u = self.plan_update(u, |_| true)?.ok_or_else(unplanned)?;
-                (u.plan, Some(("UPDATE", format!("Update {} (buffered)", names(&u.targets)))))
+                Explained { change: of("UPDATE", &u.targets), plan: Some(Arc::new(u.plan)) }
             }
-            Statement::Delete(d) if !e.analyze => {
+            Statement::Delete(d) => {
                 let d = self.plan_delete(d, |_| true)?.ok_or_else(unplanned)?;
-                (d.plan, Some(("DELETE", format!("Delete from {} (buffered)", names(&d.targets)))))
+                Explained { change: of("DELETE", &d.targets), plan: Some(Arc::new(d.plan)) }
             }
-            _ => return Err(Error::not_supported("EXPLAIN of statements other than SELECT, UPDATE and DELETE")),
-        };
-        if format == ExplainFormat::Traditional {
-            return self.explain_table(&plan, change.map(|c| c.0), more, sink);
-        }
-        let text = if e.analyze {
-            let stats = NodeStatsSet::new(plan.node_count());
-            self.run(&plan, Some(&stats), &mut |_| Ok(ControlFlow::Continue(())))?;
-            plan::explain::tree(&plan, Some(&figures(&stats, plan.node_count())))
-        } else {
-            let tree = plan::explain::tree(&plan, None);
-            match &change {
-                None => tree,
-                Some((_, line)) => {
-                    let below: String = tree.lines().map(|l| format!("    {l}\n")).collect();
-                    format!("-> {line}\n{below}")
+            Statement::Insert(i) => self.explained_insert(i)?,
+            _ => return Err(Error::not_supported("EXPLAIN of this statement")),
+        })
+    }
+
+    fn explained_insert(&mut self, i: &ast::Insert) -> Result<Explained> {
+        let def = self.insertable(&i.table)?;
+        let columns = self.insert_columns(&def, i.columns.as_deref())?;
+        let plan = match &i.source {
+            InsertSource::Values(rows) => {
+                let fits = |r: &Vec<ast::Expr>| r.len() == columns.len() || r.is_empty();
+                if let Some(n) = rows.iter().position(|r| !fits(r)) {
+                    return Err(Error::wrong_value_count_on_row(n + 1));
                 }
+                None
+            }
+            InsertSource::Query(q) => {
+                let mut logical = self.bind_query(q)?;
+                if logical.output.len() != columns.len() {
+                    return Err(Error::wrong_value_count_on_row(1));
+                }
+                logical.locks.clear();
+                Some(Arc::new(self.optimize(logical)?))
             }
         };
+        let verb = if i.replace { "REPLACE" } else { "INSERT" };
+        Ok(Explained { plan, change: Some(Change { verb, targets: vec![def.name.to_string()] }) })
+    }
+
+    /// What another connection is running.
+    fn explained_connection(&self, id: u64) -> Result<Explained> {
+        let found = u32::try_from(id).ok().and_then(|id| self.db().processes().get(id));
+        let process: Arc<Process> = found.ok_or_else(|| Error::no_such_thread(id))?;
+        let (user, _) = self.user();
+        if process.info().user != user && user != "root" {
+            return Err(Error::kill_denied(id));
+        }
+        let plan = process.running_plan().ok_or_else(Error::explain_not_supported)?;
+        Ok(Explained { plan: Some(plan), change: None })
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn send_explained(
+        &mut self,
+        e: &Explain,
+        x: &Explained,
+        look: Look,
+        stats: Option<&[plan::explain::NodeStats]>,
+        counters: &[(String, u64)],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        let (plan, change) = (x.plan.as_deref(), x.change.as_ref());
+        let text = match look {
+            Look::Table => return self.send_table(plan, change, more, sink),
+            Look::Tree => tree(plan, change, stats, counters),
+            Look::Json => plan::explain::json(plan, change),
+            Look::Steps => plan::explain::steps(plan, change, stats, "", counters),
+        };
+        if let Some(name) = &e.into {
+            self.user_vars().set(name, Value::Bytes(text.into_bytes().into()), long_text());
+            return self.send_ok(0, String::new(), more, sink);
+        }
         let mut rows = RowSet::new(&[("EXPLAIN", long_text())]);
         rows.push(vec![s(text)]);
         rows.send(sink, &self.end_info(more))
     }
 
-    fn explain_table(
+    fn send_table(
         &mut self,
-        plan: &plan::Plan,
-        change: Option<&str>,
+        plan: Option<&Plan>,
+        change: Option<&Change>,
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
@@ -91,10 +210,7 @@ impl Session {
         ]);
         let columns: Vec<(&str, SqlType)> = plan::explain::TRADITIONAL_COLUMNS.into_iter().zip(types).collect();
         let mut rows = RowSet::new(&columns);
-        for mut r in plan::explain::traditional(plan) {
-            if let (Some(change), Some("SIMPLE" | "PRIMARY")) = (change, r[1].as_deref()) {
-                r[1] = Some(change.into());
-            }
+        for r in plan::explain::traditional(plan, change) {
             rows.push(traditional_row(r));
         }
         rows.send(sink, &self.end_info(more))
@@ -105,8 +221,22 @@ fn unplanned() -> Error {
     Error::internal("a change without a plan")
 }
 
-fn names(targets: &[DmlTarget]) -> String {
-    targets.iter().map(|t| &*t.alias).collect::<Vec<_>>().join(", ")
+fn tree(
+    plan: Option<&Plan>,
+    change: Option<&Change>,
+    stats: Option<&[plan::explain::NodeStats]>,
+    counters: &[(String, u64)],
+) -> String {
+    let mut text = plan.map_or(String::new(), |p| plan::explain::tree(p, stats));
+    if let Some(c) = change {
+        let below: String = text.lines().map(|l| format!("    {l}\n")).collect();
+        text = format!("-> {}\n{below}", plan::explain::change_words(c));
+    }
+    if !counters.is_empty() {
+        let words: Vec<String> = counters.iter().map(|(name, n)| format!("{name}: {n}")).collect();
+        text += &format!("Counters: {}\n", words.join(", "));
+    }
+    text
 }
 
 /// A row of the table: numbers where the columns are numbers.

@@ -1,6 +1,5 @@
 //! Words for accesses by index.
 
-use super::expression::{Names, expression};
 use crate::access::{IndexRange, KeyValue, LastPart};
 use catalog::{IndexDef, TableDef};
 use expr::Expr;
@@ -120,7 +119,7 @@ pub(super) fn key_len(table: &TableDef, index: &IndexDef, parts: usize) -> u32 {
         .sum()
 }
 
-fn part_len(ty: &SqlType, prefix: Option<u32>) -> u32 {
+pub(super) fn part_len(ty: &SqlType, prefix: Option<u32>) -> u32 {
     // Bytes of a fraction of so many digits.
     let fraction = |fsp: &u8| (*fsp as u32).div_ceil(2);
     match ty {
@@ -144,17 +143,4 @@ fn part_len(ty: &SqlType, prefix: Option<u32>) -> u32 {
             chars.saturating_mul(per_char).saturating_add(length)
         }
     }
-}
-
-/// EXPLAIN's `ref`: where each value comes from.
-pub(super) fn references(schema: &str, key: &[KeyValue], names: &Names) -> String {
-    let parts: Vec<String> = key
-        .iter()
-        .map(|k| match &k.expr.kind {
-            expr::ExprKind::Column(_) => format!("{schema}.{}", expression(&k.expr, names)),
-            _ if k.expr.is_constant() => "const".into(),
-            _ => "func".into(),
-        })
-        .collect();
-    parts.join(",")
 }

@@ -4,16 +4,52 @@
 //!   words of MySQL 8. A hash join's first input probes, the one under `Hash` builds.
 //! - [`traditional`]: the table of EXPLAIN without a format: one row a table, in the order in which they are joined.
 //!
+//! - [`json`]: FORMAT=JSON. [`steps`]: its second version, which EXPLAIN ANALYZE has, too.
+//!
+//! Table and JSON are made from one intermediate form ([`model`]), in which the plan is put back into query blocks.
 //! Projections have no line of their own. Uncorrelated subqueries follow as `Select #n`, and expressions name them so.
 
 mod expression;
 pub(crate) mod index;
+mod json;
+mod model;
+mod steps;
 mod traditional;
 mod tree;
+mod value;
+mod words;
 
 pub use expression::{Names, expression};
+pub use json::json;
+pub use steps::steps;
 pub use traditional::{TRADITIONAL_COLUMNS, TraditionalRow, traditional};
 pub use tree::tree;
+
+/// What a statement does with the rows that its plan finds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// `INSERT`, `REPLACE`, `UPDATE`, `DELETE`
+    pub verb: &'static str,
+    /// Aliases of the tables that are changed.
+    pub targets: Vec<String>,
+}
+
+impl Change {
+    pub fn inserts(&self) -> bool {
+        matches!(self.verb, "INSERT" | "REPLACE")
+    }
+}
+
+/// The line above the plan of a statement that changes rows.
+pub fn change_words(c: &Change) -> String {
+    let names = c.targets.join(", ");
+    match c.verb {
+        "INSERT" => format!("Insert into {names}"),
+        "REPLACE" => format!("Replace into {names}"),
+        "DELETE" => format!("Delete from {names} (buffered)"),
+        _ => format!("Update {names} (buffered)"),
+    }
+}
 
 /// What an operator did, for EXPLAIN ANALYZE; indexed by [`crate::PlanNode::id`].
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

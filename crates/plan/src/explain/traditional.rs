@@ -1,9 +1,8 @@
 //! EXPLAIN as a table: one row a table access, in the order in which rows meet them.
 
-use super::expression::Names;
-use super::index::{self, Access};
-use crate::{InitPlan, Plan, PlanNode, PlanOp};
-use catalog::{IndexDef, TableDef};
+use super::model::{Access, Model, Step, View};
+use super::Change;
+use crate::Plan;
 
 /// Column names of the result.
 pub const TRADITIONAL_COLUMNS: [&str; 12] = [
@@ -24,186 +23,137 @@ pub const TRADITIONAL_COLUMNS: [&str; 12] = [
 /// One row; `None` is NULL.
 pub type TraditionalRow = [Option<String>; 12];
 
-/// The rows of EXPLAIN without a format.
-pub fn traditional(plan: &Plan) -> Vec<TraditionalRow> {
+/// The rows of EXPLAIN without a format. `change`: what the statement does with the rows found.
+pub fn traditional(plan: Option<&Plan>, change: Option<&Change>) -> Vec<TraditionalRow> {
     let mut rows = vec![];
-    let kind = if plan.init.is_empty() { "SIMPLE" } else { "PRIMARY" };
-    let mut w = Walk { id: 1, kind, rows: &mut rows, extra: vec![] };
-    w.node(&plan.root, None);
-    if rows.is_empty() {
-        rows.push(row(1, kind, None, None, None, None, None, "No tables used"));
+    if let Some(c) = change.filter(|c| c.inserts()) {
+        let mut row = TraditionalRow::default();
+        row[0] = some("1");
+        row[1] = some(c.verb);
+        row[2] = c.targets.first().cloned();
+        row[4] = some("ALL");
+        rows.push(row);
     }
-    for (i, InitPlan { plan, .. }) in plan.init.iter().enumerate() {
-        let before = rows.len();
-        let mut w = Walk { id: i + 2, kind: "SUBQUERY", rows: &mut rows, extra: vec![] };
-        w.node(plan, None);
-        if rows.len() == before {
-            rows.push(row(i + 2, "SUBQUERY", None, None, None, None, None, "No tables used"));
-        }
+    let Some(plan) = plan else { return rows };
+    let model = Model::new(plan);
+    for i in model.order() {
+        view_rows(&model, &model.views[i], change, &mut rows);
     }
     rows
 }
 
-/// The key that an access uses.
-struct Key {
-    name: String,
-    len: String,
-    references: Option<String>,
-}
-
-impl Key {
-    fn new(table: &TableDef, index: &IndexDef, parts: usize, references: Option<String>) -> Key {
-        Key { name: index.name.to_string(), len: index::key_len(table, index, parts).to_string(), references }
-    }
-}
-
-#[allow(clippy::too_many_arguments)]
-fn row(
-    id: usize,
-    select_type: &str,
-    table: Option<&str>,
-    access: Option<&str>,
-    key: Option<Key>,
-    rows: Option<f64>,
-    filtered: Option<f64>,
-    extra: &str,
-) -> TraditionalRow {
-    let s = |v: &str| Some(v.to_string());
-    let (name, len, references) = match key {
-        Some(k) => (Some(k.name), Some(k.len), k.references),
-        None => (None, None, None),
-    };
-    [
-        s(&id.to_string()),
-        s(select_type),
-        table.and_then(s),
-        None,
-        access.and_then(s),
-        name.clone(),
-        name,
-        len,
-        references,
-        rows.map(|r| format!("{:.0}", r.max(1.0))),
-        filtered.map(|f| format!("{f:.2}")),
-        if extra.is_empty() { None } else { s(extra) },
-    ]
-}
-
-struct Walk<'a> {
-    id: usize,
-    kind: &'static str,
-    rows: &'a mut Vec<TraditionalRow>,
-    /// Remarks waiting for the first table of the operators that they are about.
-    extra: Vec<&'static str>,
-}
-
-impl Walk<'_> {
-    fn node(&mut self, n: &PlanNode, joined: Option<&'static str>) {
-        match &n.op {
-            PlanOp::Scan { alias, filters, .. } => {
-                self.access(n, alias, "ALL", None, !filters.is_empty(), joined);
-            }
-            PlanOp::KeyLookup { table, alias, index, keys, filters, .. } => {
-                let access = if keys.len() == 1 { "const" } else { "range" };
-                let index = &table.indexes[*index];
-                let parts = index.parts.len();
-                let by = (keys.len() == 1).then(|| vec!["const"; parts].join(","));
-                self.access(n, alias, access, Some(Key::new(table, index, parts, by)), !filters.is_empty(), joined);
-            }
-            PlanOp::IndexScan { table, alias, index, ranges, reverse, filters, .. } => {
-                let index = &table.indexes[*index];
-                let parts = ranges.iter().map(|r| r.parts()).max().unwrap_or(0);
-                let none = Names::of(&[]);
-                let (access, parts, by) = match index::access(ranges) {
-                    Access::Whole => ("index", index.parts.len(), None),
-                    Access::Lookup => ("ref", parts, Some(index::references(&table.schema, &ranges[0].equal, &none))),
-                    Access::Range => ("range", parts, None),
-                };
-                if *reverse {
-                    self.extra.insert(0, "Backward index scan");
-                }
-                // As MySQL does, a range counts as a condition.
-                let filtered = !filters.is_empty() || access == "range";
-                self.access(n, alias, access, Some(Key::new(table, index, parts, by)), filtered, joined);
-            }
-            PlanOp::IndexJoin { input, table, alias, index, key, filters, condition, .. } => {
-                self.node(input, joined);
-                let index = &table.indexes[*index];
-                let single = index.is_unique() && key.len() == index.parts.len();
-                let by = index::references(&table.schema, key, &Names::of(&input.output));
-                let filtered = !filters.is_empty() || condition.len() > key.len();
-                let access = if single { "eq_ref" } else { "ref" };
-                // Rows of one lookup.
-                let each = PlanNode {
-                    id: n.id,
-                    op: PlanOp::Empty,
-                    output: vec![],
-                    estimated_rows: n.estimated_rows / input.estimated_rows.max(1.0),
-                    estimated_cost: n.estimated_cost,
-                    notes: Default::default(),
-                };
-                self.access(&each, alias, access, Some(Key::new(table, index, key.len(), Some(by))), filtered, None);
-            }
-            PlanOp::CteScan { name, .. } => self.access(n, &format!("<{name}>"), "ALL", None, false, joined),
-            PlanOp::Virtual { name, .. } => self.access(n, name, "ALL", None, false, joined),
-            PlanOp::Empty => {
-                self.rows.push(row(self.id, self.kind, None, None, None, None, None, "Impossible WHERE"));
-            }
-            PlanOp::HashJoin { probe, build, .. } => {
-                self.node(build, joined);
-                self.node(probe, Some("Using join buffer (hash join)"));
-            }
-            PlanOp::NestedLoopJoin { probe, build, .. } => {
-                self.node(probe, joined);
-                self.node(build, Some("Using join buffer"));
-            }
-            PlanOp::Sort { input, .. } => {
-                self.extra.push("Using filesort");
-                self.node(input, joined);
-            }
-            PlanOp::Aggregate { input, groups, .. } => {
-                if !groups.is_empty() {
-                    self.extra.push("Using temporary");
-                }
-                self.node(input, joined);
-            }
-            PlanOp::Distinct { input } => {
-                self.extra.push("Using temporary");
-                self.node(input, joined);
-            }
-            _ => {
-                for i in n.inputs() {
-                    self.node(i, joined);
-                }
-            }
+fn view_rows(model: &Model, v: &View, change: Option<&Change>, rows: &mut Vec<TraditionalRow>) {
+    let words = step_words(v);
+    if let Some(u) = &v.union {
+        if u.collected {
+            let mut row = TraditionalRow::default();
+            row[0] = some(&v.id.to_string());
+            row[1] = some(match u.kind {
+                crate::logical::SetOpKind::Union => "UNION RESULT",
+                crate::logical::SetOpKind::Intersect => "INTERSECT RESULT",
+                crate::logical::SetOpKind::Except => "EXCEPT RESULT",
+            });
+            row[2] = Some(model.union_name(u));
+            row[4] = some("ALL");
+            let mut extra = vec!["Using temporary"];
+            extra.extend(words.into_iter().filter(|w| *w == "Using filesort"));
+            row[11] = Some(extra.join("; "));
+            rows.push(row);
         }
+        return;
     }
-
-    fn access(
-        &mut self,
-        n: &PlanNode,
-        table: &str,
-        access: &str,
-        key: Option<Key>,
-        filtered: bool,
-        joined: Option<&'static str>,
-    ) {
-        let mut extra: Vec<&str> = vec![];
-        if filtered {
-            extra.push("Using where");
+    if v.tables.is_empty() {
+        let mut row = TraditionalRow::default();
+        row[0] = some(&v.id.to_string());
+        row[1] = some(changed_type(v, None, change));
+        row[11] = v.message.map(str::to_string);
+        rows.push(row);
+    }
+    for (i, a) in v.tables.iter().enumerate() {
+        let mut extra = access_words(a);
+        // The steps' words stand with the first table.
+        if i == 0 {
+            let at = extra.iter().position(|w| is_late(w)).unwrap_or(extra.len());
+            extra.splice(at..at, words.iter().map(|w| w.to_string()));
         }
-        extra.append(&mut self.extra);
-        extra.dedup();
-        extra.extend(joined);
-        self.rows.push(row(
-            self.id,
-            self.kind,
-            Some(table),
-            Some(access),
-            key,
-            Some(n.estimated_rows),
-            Some(100.0),
-            &extra.join("; "),
-        ));
+        let join = |list: &[String]| if list.is_empty() { None } else { Some(list.join(",")) };
+        let figures = a.table.is_some();
+        rows.push([
+            some(&v.id.to_string()),
+            some(changed_type(v, a.table.as_deref(), change)),
+            a.table.clone(),
+            None,
+            if figures { some(a.access_type) } else { None },
+            join(&a.possible_keys),
+            a.key.clone(),
+            a.key_len.clone(),
+            join(&a.reference),
+            figures.then(|| rows_text(a.rows)),
+            figures.then(|| format!("{:.2}", a.filtered)),
+            if extra.is_empty() { None } else { Some(extra.join("; ")) },
+        ]);
     }
+}
+
+fn some(s: &str) -> Option<String> {
+    Some(s.to_string())
+}
+
+/// Estimates of rows, as all formats but TREE print them.
+pub(super) fn rows_text(rows: f64) -> String {
+    format!("{:.0}", rows.max(1.0))
+}
+
+/// UPDATE and DELETE stand in place of the select type of the tables that they change.
+fn changed_type<'a>(v: &View, table: Option<&str>, change: Option<&'a Change>) -> &'a str {
+    match change {
+        Some(c) if !c.inserts() && matches!(v.select_type, "SIMPLE" | "PRIMARY") => {
+            let is_target = table.is_none_or(|t| c.targets.iter().any(|x| x == t));
+            if is_target { c.verb } else { v.select_type }
+        }
+        _ => v.select_type,
+    }
+}
+
+/// What is said of the block as a whole.
+pub(super) fn step_words(v: &View) -> Vec<&'static str> {
+    let mut words = vec![];
+    let temporary = |s: &Step| matches!(s, Step::Distinct | Step::Window { .. } | Step::Group { temporary: true });
+    if v.steps.iter().any(temporary) {
+        words.push("Using temporary");
+    }
+    if v.steps.iter().any(|s| matches!(s, Step::Sort | Step::Window { sorts: true })) {
+        words.push("Using filesort");
+    }
+    words
+}
+
+/// What is said of one access, in MySQL's order.
+pub(super) fn access_words(a: &Access) -> Vec<String> {
+    let mut words: Vec<String> = vec![];
+    if a.index_condition.is_some() {
+        words.push("Using index condition".into());
+    }
+    if a.using_where {
+        words.push("Using where".into());
+    }
+    words.extend(a.how.iter().cloned());
+    if a.backward {
+        words.push("Backward index scan".into());
+    }
+    if a.using_index {
+        words.push("Using index".into());
+    }
+    words.extend(a.remarks.iter().cloned());
+    if let Some(b) = a.join_buffer {
+        words.push(format!("Using join buffer ({b})"));
+    }
+    words
+}
+
+/// Words that come after those of the block's steps.
+fn is_late(word: &str) -> bool {
+    ["FirstMatch", "Start temporary", "End temporary", "LooseScan", "Rematerialize", "Recursive", "Using join buffer"]
+        .iter()
+        .any(|w| word.starts_with(w))
 }

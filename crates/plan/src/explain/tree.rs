@@ -8,27 +8,78 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Levels of the tree that are printed.
-const DEPTH_MAX: usize = 2000;
+pub(super) const DEPTH_MAX: usize = 2000;
 
 /// The plan as an indented tree, one operator a line; with `stats` also what happened.
 pub fn tree(plan: &Plan, stats: Option<&[NodeStats]>) -> String {
-    let mut p = Printer { plan, stats, out: String::new() };
+    let mut out = String::new();
+    for l in lines(plan) {
+        let _ = write!(out, "{:1$}-> {2}", "", l.depth * 4, l.text);
+        if let Some(n) = l.node {
+            figures(n, stats, &mut out);
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// A line of the tree.
+pub(super) struct Line<'a> {
+    pub depth: usize,
+    pub text: String,
+    /// The node whose figures the line has.
+    pub node: Option<&'a PlanNode>,
+}
+
+/// The tree's lines, from the top.
+pub(super) fn lines(plan: &Plan) -> Vec<Line<'_>> {
+    let numbers = super::model::init_numbers(plan);
+    let mut p = Printer { plan, numbers, lines: vec![] };
     p.node(&plan.root, 0);
     for (i, init) in plan.init.iter().enumerate() {
+        let number = p.numbers[i];
         let what = match init.kind {
             InitKind::Scalar => "subquery in expression; run only once",
             InitKind::Exists => "subquery in condition; run only once, up to its first row",
         };
-        p.line(0, &format!("Select #{} ({what})", i + 2), None);
+        p.line(0, &format!("Select #{number} ({what})"), None);
         p.node(&init.plan, 1);
     }
-    p.out
+    p.lines
 }
 
 struct Printer<'a> {
     plan: &'a Plan,
-    stats: Option<&'a [NodeStats]>,
-    out: String,
+    /// The query block of each of the plan's init plans.
+    numbers: Vec<u32>,
+    lines: Vec<Line<'a>>,
+}
+
+/// Estimates, and what happened.
+fn figures(n: &PlanNode, stats: Option<&[NodeStats]>, out: &mut String) {
+    // Thousand nanoseconds: figures of a size that MySQL's users know.
+    let (cost, rows) = (figure(n.estimated_cost / 1000.0), figure(n.estimated_rows));
+    let _ = write!(out, "  (cost={cost} rows={rows})");
+    let Some(s) = stats.and_then(|s| s.get(n.id as usize)) else { return };
+    if s.loops == 0 {
+        out.push_str(" (never executed)");
+        return;
+    }
+    let ms = |us: u64| figure(us as f64 / 1000.0 / s.loops as f64);
+    let _ = write!(
+        out,
+        " (actual time={}..{} rows={} loops={})",
+        ms(s.time_first_us),
+        ms(s.time_last_us),
+        figure(s.rows as f64 / s.loops as f64),
+        s.loops
+    );
+    if s.memory_peak_bytes > 0 {
+        let _ = write!(out, " (memory={})", bytes(s.memory_peak_bytes));
+    }
+    if s.spilled_bytes > 0 {
+        let _ = write!(out, " (spilled={})", bytes(s.spilled_bytes));
+    }
 }
 
 /// `12.5`, `1.5e+6`: as MySQL prints estimates.
@@ -61,48 +112,17 @@ fn bytes(n: u64) -> String {
     }
 }
 
-impl Printer<'_> {
+impl<'a> Printer<'a> {
     /// One line; `node` adds its figures.
-    fn line(&mut self, depth: usize, text: &str, node: Option<&PlanNode>) {
-        let _ = write!(self.out, "{:1$}-> {text}", "", depth * 4);
-        if let Some(n) = node {
-            let _ = write!(
-                self.out,
-                "  (cost={} rows={})",
-                // Thousand nanoseconds: figures of a size that MySQL's users know.
-                figure(n.estimated_cost / 1000.0),
-                figure(n.estimated_rows)
-            );
-            if let Some(s) = self.stats.and_then(|s| s.get(n.id as usize)) {
-                if s.loops == 0 {
-                    self.out.push_str(" (never executed)");
-                } else {
-                    let ms = |us: u64| figure(us as f64 / 1000.0 / s.loops as f64);
-                    let _ = write!(
-                        self.out,
-                        " (actual time={}..{} rows={} loops={})",
-                        ms(s.time_first_us),
-                        ms(s.time_last_us),
-                        figure(s.rows as f64 / s.loops as f64),
-                        s.loops
-                    );
-                    if s.memory_peak_bytes > 0 {
-                        let _ = write!(self.out, " (memory={})", bytes(s.memory_peak_bytes));
-                    }
-                    if s.spilled_bytes > 0 {
-                        let _ = write!(self.out, " (spilled={})", bytes(s.spilled_bytes));
-                    }
-                }
-            }
-        }
-        self.out.push('\n');
+    fn line(&mut self, depth: usize, text: &str, node: Option<&'a PlanNode>) {
+        self.lines.push(Line { depth, text: text.to_string(), node });
     }
 
     fn expr(&self, e: &Expr, names: &Names) -> String {
         let mut text = expression(e, names);
         // Parameters that subqueries fill are called by their subquery.
         for (i, init) in self.plan.init.iter().enumerate() {
-            text = text.replace(&format!("<param {}>", init.param), &format!("(select #{})", i + 2));
+            text = text.replace(&format!("<param {}>", init.param), &format!("(select #{})", self.numbers[i]));
         }
         text
     }
@@ -139,7 +159,7 @@ impl Printer<'_> {
             .join(", ")
     }
 
-    fn node(&mut self, n: &PlanNode, depth: usize) {
+    fn node(&mut self, n: &'a PlanNode, depth: usize) {
         if depth > DEPTH_MAX {
             self.line(depth, "...", None);
             return;

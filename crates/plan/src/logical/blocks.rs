@@ -50,12 +50,13 @@ pub struct BlockShape {
     pub distinct: bool,
     pub limited: bool,
     pub windows: bool,
+    pub ordered: bool,
 }
 
 impl QueryBlock {
     /// Its tables are as good as the enclosing block's.
     pub fn is_mergeable(&self) -> bool {
-        self.shape == BlockShape::default()
+        self.shape == BlockShape { ordered: self.shape.ordered, ..BlockShape::default() }
             && matches!(self.role, BlockRole::Derived | BlockRole::Cte | BlockRole::Subquery)
     }
 }

@@ -200,6 +200,7 @@ impl<'a> Bind<'a, '_, '_> {
             set_op: Some(SetOpKind::Union),
             distinct: after.iter().any(|t| !t.all),
             limited: cte.query.limit.is_some(),
+            ordered: !cte.query.order_by.is_empty(),
             ..BlockShape::default()
         };
         let outer_block = self.enter_block(QueryUse::Cte, shape);

@@ -94,7 +94,7 @@ impl<'a> Bind<'a, '_, '_> {
         let mut bound = match &q.body {
             ast::QueryBody::Select(s) => self.select(s, &q.order_by, limit, usage)?,
             body => {
-                let bound = self.body(body, usage, limit.is_some())?;
+                let bound = self.body(body, usage, limit.is_some(), !q.order_by.is_empty())?;
                 self.order_and_limit(bound, &q.order_by, limit, usage)?
             }
         };
@@ -103,8 +103,8 @@ impl<'a> Bind<'a, '_, '_> {
         Ok(bound)
     }
 
-    /// `limited`: the query around it has a LIMIT.
-    pub fn body(&mut self, body: &'a ast::QueryBody, usage: QueryUse, limited: bool) -> Result<Bound> {
+    /// `limited`, `ordered`: the query around it has a LIMIT, an ORDER BY.
+    pub fn body(&mut self, body: &'a ast::QueryBody, usage: QueryUse, limited: bool, ordered: bool) -> Result<Bound> {
         match body {
             ast::QueryBody::Select(s) => self.select(s, &[], None, usage),
             ast::QueryBody::Values(rows) => {
@@ -114,7 +114,7 @@ impl<'a> Bind<'a, '_, '_> {
                 Ok(bound)
             }
             ast::QueryBody::Table(name) => {
-                let outer = self.enter_block(usage, BlockShape { limited, ..BlockShape::default() });
+                let outer = self.enter_block(usage, BlockShape { limited, ordered, ..BlockShape::default() });
                 let bound = self.table(name)?;
                 self.leave_block(outer);
                 Ok(bound)
@@ -122,7 +122,7 @@ impl<'a> Bind<'a, '_, '_> {
             ast::QueryBody::SetOp(chain) => {
                 let kind = set_op_kind(chain.rest.last().map(|t| t.op));
                 let distinct = chain.rest.iter().any(|t| !t.all);
-                let shape = BlockShape { set_op: Some(kind), distinct, limited, ..BlockShape::default() };
+                let shape = BlockShape { set_op: Some(kind), distinct, limited, ordered, ..BlockShape::default() };
                 let outer = self.enter_block(usage, shape);
                 let bound = self.set_chain(&chain.first, &chain.rest)?;
                 self.leave_block(outer);

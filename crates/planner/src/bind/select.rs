@@ -98,6 +98,7 @@ impl<'a> Bind<'a, '_, '_> {
                 distinct: s.modifiers.distinct,
                 limited: limit.is_some(),
                 windows: !block.windows.is_empty(),
+                ordered: !keys.is_empty(),
             };
         }
         let bound = self.assemble(s, block, plan, having, keys, limit, usage)?;

@@ -14,7 +14,7 @@ use types::{Error, Result, SqlType};
 
 impl<'a> Bind<'a, '_, '_> {
     pub fn set_chain(&mut self, first: &'a ast::QueryBody, rest: &'a [ast::SetOpTerm]) -> Result<Bound> {
-        let mut acc = self.body(first, QueryUse::Operand, false)?;
+        let mut acc = self.body(first, QueryUse::Operand, false, false)?;
         let mut levels = 0;
         let mut i = 0;
         while i < rest.len() {
@@ -25,7 +25,7 @@ impl<'a> Bind<'a, '_, '_> {
             let term = &rest[i];
             if term.op != ast::SetOp::Union {
                 let kind = if term.op == ast::SetOp::Intersect { SetOpKind::Intersect } else { SetOpKind::Except };
-                let right = self.body(&term.body, QueryUse::Operand, false)?;
+                let right = self.body(&term.body, QueryUse::Operand, false, false)?;
                 acc = self.set_op(kind, !term.all, vec![acc, right])?;
                 i += 1;
                 continue;
@@ -38,7 +38,7 @@ impl<'a> Bind<'a, '_, '_> {
                 }
                 let mut operands = vec![acc];
                 for t in &rest[from..to] {
-                    operands.push(self.body(&t.body, QueryUse::Operand, false)?);
+                    operands.push(self.body(&t.body, QueryUse::Operand, false, false)?);
                 }
                 acc = self.set_op(SetOpKind::Union, distinct, operands)?;
             }

@@ -1,5 +1,8 @@
 //! A small fixed catalog, and golden files of statements with what becomes of them.
 
+#[allow(dead_code)]
+pub mod scale;
+
 use catalog::{
     Catalog, ColumnDef, DefaultValue, IndexDef, IndexKind, IndexPart, Relation, SchemaDef, TableDef, TableEngine,
     ViewDef,
@@ -191,6 +194,34 @@ const TABLES: &[(&str, &str, &str)] = &[
         "region",
         "r_regionkey int not null, r_name char(25) not null, r_comment varchar(152), primary key r_regionkey",
     ),
+    (
+        "shop",
+        "customers",
+        "id int not null, name varchar(40) not null, city varchar(30), country char(2) not null, birth date, credit decimal(10,2) not null, primary key id, index city, index country city, index birth",
+    ),
+    (
+        "shop",
+        "orders",
+        "id bigint not null, customer_id int not null, status tinyint not null, placed date not null, total decimal(10,2) not null, note varchar(200), primary key id, index customer_id, index placed, index status placed",
+    ),
+    (
+        "shop",
+        "items",
+        "order_id bigint not null, line int not null, product_id int not null, qty int not null, price decimal(10,2) not null, primary key order_id line, index product_id qty",
+    ),
+    (
+        "shop",
+        "products",
+        "id int not null, sku char(12) not null, category_id int not null, name varchar(60) not null, price decimal(10,2) not null, primary key id, unique sku, index category_id",
+    ),
+    ("shop", "categories", "id int not null, parent_id int, name varchar(30) not null, primary key id, unique name, index parent_id"),
+    (
+        "shop",
+        "reviews",
+        "id int not null, product_id int not null, customer_id int, stars tinyint not null, body varchar(500), primary key id, index product_id, index customer_id",
+    ),
+    ("shop", "logs", "at datetime not null, level tinyint not null, msg varchar(200)"),
+    ("shop", "nothing", "a int, b int"),
 ];
 
 const VIEWS: &[(&str, &str, &str)] = &[
@@ -205,7 +236,7 @@ const VIEWS: &[(&str, &str, &str)] = &[
 pub fn fixture() -> Catalog {
     let catalog = Catalog::default();
     let written = catalog.write(|schemas| {
-        for name in ["test", "other", "tpch"] {
+        for name in ["test", "other", "tpch", "shop"] {
             let mut relations = BTreeMap::new();
             for (i, (schema, table_name, text)) in TABLES.iter().enumerate() {
                 if *schema == name {

@@ -101,6 +101,8 @@ constructors! {
     client_interaction_timeout() = CLIENT_INTERACTION_TIMEOUT,
         "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     connect_to_source(why) = CONNECT_TO_SOURCE, "Error connecting to source: {why}";
+    explain_not_supported() = EXPLAIN_NOT_SUPPORTED,
+        "EXPLAIN FOR CONNECTION command is supported only for SELECT/UPDATE/INSERT/DELETE/REPLACE";
     no_such_thread(id) = NO_SUCH_THREAD, "Unknown thread id: {id}";
     kill_denied(id) = KILL_DENIED, "You are not owner of thread {id}";
     too_many_user_connections(user) = TOO_MANY_USER_CONNECTIONS,
