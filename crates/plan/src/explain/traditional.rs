@@ -1,7 +1,7 @@
 //! EXPLAIN as a table: one row a table access, in the order in which rows meet them.
 
-use super::model::{Access, Model, Step, View};
 use super::Change;
+use super::model::{Access, Model, Step, View};
 use crate::Plan;
 
 /// Column names of the result.

@@ -48,10 +48,7 @@ impl<'p> Words<'p> {
     }
 
     fn of_table(&self, table: &TableDef, alias: &str, columns: &[usize]) -> Vec<String> {
-        columns
-            .iter()
-            .map(|c| format!("`{}`.`{alias}`.`{}`", table.schema, table.columns[*c].shown_name()))
-            .collect()
+        columns.iter().map(|c| format!("`{}`.`{alias}`.`{}`", table.schema, table.columns[*c].shown_name())).collect()
     }
 
     pub fn text(&self, e: &Expr, names: &Names) -> String {

@@ -214,7 +214,11 @@ const TABLES: &[(&str, &str, &str)] = &[
         "products",
         "id int not null, sku char(12) not null, category_id int not null, name varchar(60) not null, price decimal(10,2) not null, primary key id, unique sku, index category_id",
     ),
-    ("shop", "categories", "id int not null, parent_id int, name varchar(30) not null, primary key id, unique name, index parent_id"),
+    (
+        "shop",
+        "categories",
+        "id int not null, parent_id int, name varchar(30) not null, primary key id, unique name, index parent_id",
+    ),
     (
         "shop",
         "reviews",

@@ -1,7 +1,7 @@
 //! How each operator that reads a table is called.
 
-use super::walk::Walker;
 use super::Access;
+use super::walk::Walker;
 use crate::explain::index::{self, Access as Stretches};
 use crate::{PlanNode, PlanOp};
 use catalog::TableDef;
@@ -139,8 +139,7 @@ fn by_index(a: &mut Access, table: &TableDef, index: usize, parts: usize) {
         a.possible_keys.push(name.clone());
     }
     a.key = Some(name);
-    a.key_parts =
-        x.parts.iter().take(parts).map(|p| table.columns[p.column_idx].shown_name().into_owned()).collect();
+    a.key_parts = x.parts.iter().take(parts).map(|p| table.columns[p.column_idx].shown_name().into_owned()).collect();
     a.key_len = Some(index::key_len(table, x, parts).to_string());
 }
 

@@ -1,8 +1,8 @@
 //! The walk over the plan that finds the borders of query blocks.
 
 use super::{Access, Blocks, Step, Union, View};
-use crate::explain::words::Words;
 use crate::explain::tree::DEPTH_MAX;
+use crate::explain::words::Words;
 use crate::logical::{BlockRole, BlockShape, SetOpKind};
 use crate::{JoinKind, Plan, PlanNode, PlanOp};
 use std::collections::HashMap;
@@ -315,9 +315,8 @@ impl<'p> Walker<'p> {
                 for c in ctes {
                     let mut block = self.blocks.around(self.blocks.common(&c.plan), BlockRole::Cte);
                     if block == 0 {
-                        let named = |b: &u32| {
-                            self.blocks.get(*b).is_some_and(|x| x.role == BlockRole::Cte && x.name == c.name)
-                        };
+                        let named =
+                            |b: &u32| self.blocks.get(*b).is_some_and(|x| x.role == BlockRole::Cte && x.name == c.name);
                         block = (1..=self.plan.blocks.len() as u32).find(named).unwrap_or(0);
                     }
                     let view = self.view(block, "DERIVED", false);
@@ -372,9 +371,7 @@ impl<'p> Walker<'p> {
         };
         let (first, second): (&'p PlanNode, &'p PlanNode) = if build_first { (build, probe) } else { (probe, build) };
         self.walk(first, at);
-        if matches!(kind, JoinKind::Mark { .. } | JoinKind::NullAwareAnti)
-            && self.ask(second, at, "SUBQUERY", false)
-        {
+        if matches!(kind, JoinKind::Mark { .. } | JoinKind::NullAwareAnti) && self.ask(second, at, "SUBQUERY", false) {
             return;
         }
         let outer = self.outer_name(at.view);
@@ -405,7 +402,10 @@ impl<'p> Walker<'p> {
                 if let Some(a) = self.last(at.view, 0) {
                     a.remarks.push(format!("Rematerialize (<derived{unit}>)"));
                 }
-                self.push(Access { source: Some(view), ..self.derived_access(subplan, format!("<derived{unit}>")) }, at);
+                self.push(
+                    Access { source: Some(view), ..self.derived_access(subplan, format!("<derived{unit}>")) },
+                    at,
+                );
                 self.run(subplan, view);
             }
             None => {
