@@ -6,7 +6,7 @@
 
 use super::change::{PointDelete, PointUpdate};
 use super::insert::PointInsert;
-use super::point::PointSelect;
+use super::point::{PointLock, PointSelect};
 use super::range::RangeSelect;
 use super::{Body, CachedPlan, PlanEnv, QueryPlan};
 use crate::mdl::Object;
@@ -16,7 +16,7 @@ use crate::session::Session;
 use crate::sink::ResultShape;
 use catalog::{TableDef, TableEngine};
 use expr::{ArithOp, Expr, ExprKind};
-use parser::ast::{Query, QueryBody, Statement};
+use parser::ast::{LockStrength, LockWait, Query, QueryBody, Statement};
 use plan::logical::{Logical, LogicalQuery};
 use plan::{Plan, PlanNode};
 use std::sync::Arc;
@@ -44,7 +44,10 @@ impl Session {
         // read first: a change during the work makes the plan stale at once
         let env = self.plan_env(params);
         let made = match statement {
-            Statement::Query(query) if query.into.is_none() && !has_locking(query) => {
+            Statement::Query(query) if query.into.is_none() && has_locking(query) => {
+                self.build_locking(query, &env.param_types).ok().flatten()
+            }
+            Statement::Query(query) if query.into.is_none() => {
                 self.build_query(query, params, &env.param_types).ok().flatten()
             }
             Statement::Update(_) | Statement::Delete(_) | Statement::Insert(_) => {
@@ -56,7 +59,7 @@ impl Session {
             _ => None,
         };
         let (body, tables) = made.unwrap_or((Body::None, Vec::new()));
-        let write = matches!(body, Body::Update(..) | Body::Delete(..) | Body::Insert(_));
+        let write = matches!(body, Body::Update(..) | Body::Delete(..) | Body::Insert(_) | Body::Lock(_));
         let mut locks: Vec<(Arc<Object>, bool)> = Vec::new();
         for table in tables {
             let object = self.db().mdl().table(&table.schema, &table.name);
@@ -104,6 +107,23 @@ impl Session {
             }
             _ => None,
         })
+    }
+
+    /// SELECT ... FOR UPDATE of a row by a unique key.
+    fn build_locking(&self, query: &Query, types: &[SqlType]) -> Made {
+        let [clause] = &query.locking[..] else { return Ok(None) };
+        let hinted = matches!(&query.body, QueryBody::Select(s) if !s.hints.is_empty());
+        if hinted || clause.strength != LockStrength::Update || clause.wait != LockWait::Wait {
+            return Ok(None);
+        }
+        let info = self.info();
+        let bound = self.untyped_binder(&info).with_param_types(types).bind_locking_query(query)?;
+        let logical = &bound.query;
+        let plain = logical.cacheable && logical.locks.is_empty() && !logical.calc_found_rows && !logical.serial;
+        if !plain || bound.rows.is_some() || bound.targets.len() != 1 {
+            return Ok(None);
+        }
+        Ok(PointLock::of(logical, bound.width).map(|p| (vec![p.table.clone()], p)).map(|(t, p)| (Body::Lock(p), t)))
     }
 
     fn build_query(&self, query: &Query, params: &[(Value, SqlType)], types: &[SqlType]) -> Made {
@@ -197,8 +217,14 @@ fn is_assignable(e: &Expr) -> bool {
     match &e.kind {
         ExprKind::Param(_) => true,
         ExprKind::Arith { op: ArithOp::Add | ArithOp::Sub | ArithOp::Mul, left, right } => {
-            let integer = |e: &Expr| e.ty.is_integer() && matches!(e.kind, ExprKind::Param(_) | ExprKind::Column(_));
-            integer(left) && integer(right)
+            let is_number = |ty: &SqlType| ty.is_integer() || matches!(ty, SqlType::Decimal { .. } | SqlType::Double);
+            let operand = |e: &Expr| match &e.kind {
+                ExprKind::Cast { expr, explicit: false } if is_number(&expr.ty) => {
+                    matches!(expr.kind, ExprKind::Param(_) | ExprKind::Column(_))
+                }
+                kind => is_number(&e.ty) && matches!(kind, ExprKind::Param(_) | ExprKind::Column(_)),
+            };
+            operand(left) && operand(right)
         }
         _ => false,
     }

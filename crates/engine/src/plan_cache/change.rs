@@ -1,7 +1,7 @@
 //! PointUpdate and PointDelete: the flat plans of
 //!
 //! ```text
-//!   UPDATE table SET column = value | column ± integer | another column, ... WHERE unique key = values
+//!   UPDATE table SET column = value | column ± number | another column, ... WHERE unique key = values
 //!   DELETE FROM table WHERE unique key = values
 //!
 //!   values ─ into the key's types ─▶ Table::change_by_key ─▶ the row's newest version ─▶ new values ─▶ changed in place
@@ -11,7 +11,7 @@
 //! beforehand; one that does not fit as it is (an error, a warning, an adjustment) is left to the ordinary way, and so is a
 //! result that does not fit.
 
-use super::key::{ChangeShape, Positions, Source, UniqueKey, integer_at, integer_of};
+use super::key::{ChangeShape, Positions, Source, UniqueKey, integer_of};
 use crate::dml::{Converter, now, same};
 use crate::session::Session;
 use catalog::{DefaultValue, TableDef};
@@ -20,13 +20,13 @@ use plan::logical::LogicalQuery;
 use planner::bind::{BoundDelete, BoundUpdate, NewValue};
 use std::sync::Arc;
 use storage::{RowAt, Step};
-use types::{SqlType, Value};
+use types::{Decimal, SqlType, Value};
 use vector::Chunk;
 
-/// An integer that is calculated with.
+/// A number that is calculated with.
 #[derive(Debug)]
 enum Operand {
-    Column(usize),
+    Column(usize, SqlType),
     Given(Source),
 }
 
@@ -36,15 +36,19 @@ enum Assigned {
     Value(Source),
     /// Another column of the same type.
     Copy(usize),
-    /// Of integers; `unsigned`: the result is BIGINT UNSIGNED.
-    Arith {
-        op: ArithOp,
-        left: Operand,
-        right: Operand,
-        unsigned: bool,
-    },
+    /// Of numbers.
+    Arith(Box<Arith>),
     /// CURRENT_TIMESTAMP
     Now,
+}
+
+#[derive(Debug)]
+struct Arith {
+    op: ArithOp,
+    left: Operand,
+    right: Operand,
+    /// Of the result.
+    ty: SqlType,
 }
 
 /// See the module head.
@@ -69,7 +73,17 @@ pub(crate) struct PointDelete {
 /// The new values of one execution, as far as they are known before the row is.
 pub(crate) struct Ready {
     chunks: Vec<Option<Chunk>>,
-    operands: Vec<Option<[Option<i128>; 2]>>,
+    /// What is given for the operands of a calculation.
+    operands: Vec<[Option<Number>; 2]>,
+}
+
+/// A value that is calculated with.
+#[derive(Clone, Copy)]
+enum Number {
+    Null,
+    Int(i128),
+    Decimal(Decimal),
+    Double(f64),
 }
 
 /// What was decided for a row.
@@ -146,27 +160,33 @@ impl PointUpdate {
     pub fn ready(&self, session: &Session, params: &[(Value, SqlType)]) -> Option<Ready> {
         let converter = Converter::new(session, &self.table, false);
         let n = self.values.len();
-        let mut ready = Ready { chunks: Vec::with_capacity(n), operands: Vec::with_capacity(n) };
+        let (mut chunks, mut all_operands) = (Vec::with_capacity(n), Vec::with_capacity(n));
         for (&c, value) in self.columns.iter().zip(&self.values) {
             let ty = &self.table.columns[c].ty;
-            let mut operands = None;
+            let mut operands = [None; 2];
             let chunk = match value {
                 Assigned::Value(source) => Some(Chunk::single(ty.phys(), &converter.fit(c, source.value(params)?)?)),
                 Assigned::Now => Some(Chunk::single(ty.phys(), &now(session, ty))),
                 Assigned::Copy(_) => None,
-                Assigned::Arith { left, right, .. } => {
-                    operands = Some([given(left, params)?, given(right, params)?]);
+                Assigned::Arith(a) => {
+                    operands = [given(&a.left, params)?, given(&a.right, params)?];
                     None
                 }
             };
-            ready.chunks.push(chunk);
-            ready.operands.push(operands);
+            chunks.push(chunk);
+            all_operands.push(operands);
         }
-        Some(ready)
+        Some(Ready { chunks, operands: all_operands })
     }
 
-    /// Puts the row's new values into `out`, if there is anything new.
-    pub fn decide(&self, ready: &mut Ready, row: RowAt<'_, '_>, out: &mut Vec<Chunk>) -> Decided {
+    /// Puts the row's new values into `out`, if there is anything new. `converter`: of the table.
+    pub fn decide(
+        &self,
+        ready: &mut Ready,
+        converter: &Converter<'_>,
+        row: RowAt<'_, '_>,
+        out: &mut Vec<Chunk>,
+    ) -> Decided {
         let mut changed = false;
         for (i, (&c, value)) in self.columns.iter().zip(&self.values).enumerate() {
             let chunk = match value {
@@ -178,9 +198,13 @@ impl PointUpdate {
                     let fits = self.table.columns[c].nullable || copy.is_valid(0);
                     fits.then_some(copy)
                 }
-                Assigned::Arith { op, left, right, unsigned } => {
-                    let [l, r] = ready.operands[i].unwrap_or_default();
-                    self.calculate(c, *op, *unsigned, (left, l), (right, r), row)
+                Assigned::Arith(a) => {
+                    let [left, right] = &ready.operands[i];
+                    let operand = |o: &Operand, given: &Option<Number>| given.or_else(|| number_at(o, row));
+                    let values = operand(&a.left, left).zip(operand(&a.right, right));
+                    let result = values.and_then(|(l, r)| a.calculate(l, r));
+                    let fitting = result.and_then(|v| converter.fit(c, &v));
+                    fitting.map(|v| Chunk::single(self.table.columns[c].ty.phys(), &v))
                 }
             };
             let Some(chunk) = chunk else { return Decided::Unsuited };
@@ -190,38 +214,75 @@ impl PointUpdate {
         }
         Decided::Step(if changed { Step::Update } else { Step::Lock })
     }
+}
 
-    fn calculate(
-        &self,
-        column: usize,
-        op: ArithOp,
-        unsigned: bool,
-        left: (&Operand, Option<i128>),
-        right: (&Operand, Option<i128>),
-        row: RowAt<'_, '_>,
-    ) -> Option<Chunk> {
-        let value = |(operand, given): (&Operand, Option<i128>)| match operand {
-            Operand::Given(_) => Some(given),
-            Operand::Column(c) => {
-                let (chunk, at) = row(*c);
-                chunk.is_valid(at).then(|| integer_at(chunk, at)).map_or(Some(None), |v| v.map(Some))
+impl Arith {
+    /// `None`: the result is beyond its type.
+    fn calculate(&self, left: Number, right: Number) -> Option<Value> {
+        use Number::*;
+        Some(match (self.ty, left, right) {
+            (_, Null, _) | (_, _, Null) => Value::Null,
+            (SqlType::Int { unsigned, .. }, Int(l), Int(r)) => {
+                let result = match self.op {
+                    ArithOp::Add => l.checked_add(r)?,
+                    ArithOp::Sub => l.checked_sub(r)?,
+                    ArithOp::Mul => l.checked_mul(r)?,
+                    _ => return None,
+                };
+                match unsigned {
+                    true => Value::UInt(u64::try_from(result).ok()?),
+                    false => Value::Int(i64::try_from(result).ok()?),
+                }
             }
-        };
-        let c = &self.table.columns[column];
-        let (Some(l), Some(r)) = (value(left)?, value(right)?) else {
-            return c.nullable.then(|| Chunk::single(c.ty.phys(), &Value::Null));
-        };
-        let result = match op {
-            ArithOp::Add => l.checked_add(r)?,
-            ArithOp::Sub => l.checked_sub(r)?,
-            ArithOp::Mul => l.checked_mul(r)?,
+            (SqlType::Decimal { .. }, l, r) => {
+                let (l, r) = (l.decimal()?, r.decimal()?);
+                Value::Decimal(match self.op {
+                    ArithOp::Add => l.add(&r)?,
+                    ArithOp::Sub => l.sub(&r)?,
+                    ArithOp::Mul => l.mul(&r)?,
+                    _ => return None,
+                })
+            }
+            (SqlType::Double, l, r) => {
+                let (l, r) = (l.double(), r.double());
+                let result = match self.op {
+                    ArithOp::Add => l + r,
+                    ArithOp::Sub => l - r,
+                    ArithOp::Mul => l * r,
+                    _ => return None,
+                };
+                result.is_finite().then_some(Value::Double(result))?
+            }
             _ => return None,
-        };
-        let in_type = if unsigned { u64::try_from(result).is_ok() } else { i64::try_from(result).is_ok() };
-        let SqlType::Int { size, unsigned } = c.ty else { return None };
-        let (min, max) = size.range(unsigned);
-        let value = if unsigned { Value::UInt(result as u64) } else { Value::Int(result as i64) };
-        (in_type && (min..=max).contains(&result)).then(|| Chunk::single(c.ty.phys(), &value))
+        })
+    }
+}
+
+impl Number {
+    fn of(value: &Value) -> Option<Number> {
+        Some(match value {
+            Value::Null => Number::Null,
+            Value::Decimal(d) => Number::Decimal(*d),
+            Value::Double(v) => Number::Double(*v),
+            _ => Number::Int(integer_of(value)?),
+        })
+    }
+
+    fn decimal(self) -> Option<Decimal> {
+        match self {
+            Number::Int(v) => Some(Decimal::from_i128(v, 0)),
+            Number::Decimal(d) => Some(d),
+            Number::Double(_) | Number::Null => None,
+        }
+    }
+
+    fn double(self) -> f64 {
+        match self {
+            Number::Int(v) => v as f64,
+            Number::Decimal(d) => d.to_f64(),
+            Number::Double(v) => v,
+            Number::Null => f64::NAN,
+        }
     }
 }
 
@@ -245,18 +306,32 @@ fn assigned(table: &TableDef, column: usize, e: &Expr, position: Positions<'_>) 
             (table.columns[from].ty == table.columns[column].ty).then_some(Assigned::Copy(from))?
         }
         ExprKind::Arith { op: op @ (ArithOp::Add | ArithOp::Sub | ArithOp::Mul), left, right } => {
-            let SqlType::Int { unsigned, .. } = e.ty else { return None };
-            if !table.columns[column].ty.is_integer() {
+            // What becomes of a fraction in an integer column, or of a FLOAT, is left to the ordinary way.
+            let of = |e: &Expr| (e.ty.is_integer(), matches!(e.ty, SqlType::Decimal { .. } | SqlType::Double));
+            let column_ty = &table.columns[column].ty;
+            let suits = match of(e) {
+                (true, _) => column_ty.is_integer(),
+                (_, true) => matches!(column_ty, SqlType::Decimal { .. } | SqlType::Double),
+                _ => false,
+            };
+            if !suits {
                 return None;
             }
-            let operand = |e: &Expr| match &e.kind {
-                _ if !e.ty.is_integer() => None,
-                ExprKind::Param(n) => Some(Operand::Given(Source::Param(*n as usize))),
-                ExprKind::Const(v) => Some(Operand::Given(Source::Const(v.clone()))),
-                ExprKind::Column(id) => position(*id).map(Operand::Column),
-                _ => None,
+            let operand = |side: &Expr| {
+                // Exact numbers beside a DOUBLE become such.
+                let side = match &side.kind {
+                    ExprKind::Cast { expr, explicit: false } if e.ty == SqlType::Double => expr,
+                    _ => side,
+                };
+                match &side.kind {
+                    _ if of(side) == (false, false) => None,
+                    ExprKind::Param(n) => Some(Operand::Given(Source::Param(*n as usize))),
+                    ExprKind::Const(v) => Some(Operand::Given(Source::Const(v.clone()))),
+                    ExprKind::Column(id) => position(*id).map(|c| Operand::Column(c, side.ty)),
+                    _ => None,
+                }
             };
-            Assigned::Arith { op: *op, left: operand(left)?, right: operand(right)?, unsigned }
+            Assigned::Arith(Box::new(Arith { op: *op, left: operand(left)?, right: operand(right)?, ty: e.ty }))
         }
         _ => return None,
     })
@@ -272,11 +347,17 @@ fn is_in_reference(session: &Session, table: &TableDef, column: usize) -> bool {
         })
 }
 
-/// The integer that is given for an operand: `None` inside is NULL; outside, that it is none.
-fn given(operand: &Operand, params: &[(Value, SqlType)]) -> Option<Option<i128>> {
-    let Operand::Given(source) = operand else { return Some(None) };
-    match source.value(params)? {
-        Value::Null => Some(None),
-        value => integer_of(value).map(Some),
+/// The number that is given for an operand: `None` inside: it is a column; outside: what is given is no number.
+fn given(operand: &Operand, params: &[(Value, SqlType)]) -> Option<Option<Number>> {
+    match operand {
+        Operand::Column(..) => Some(None),
+        Operand::Given(source) => Number::of(source.value(params)?).map(Some),
     }
+}
+
+/// The number in a column of the row.
+fn number_at(operand: &Operand, row: RowAt<'_, '_>) -> Option<Number> {
+    let Operand::Column(c, ty) = operand else { return None };
+    let (chunk, at) = row(*c);
+    Number::of(&chunk.value(at, ty))
 }

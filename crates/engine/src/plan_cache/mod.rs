@@ -7,7 +7,7 @@
 //! ```
 //! - [`store`]: the plans of all sessions, by normalized text and settings; bounded.
 //! - [`build`]: whether a statement's plan may be kept, and the making of it.
-//! - [`point`]: the flat plan of a SELECT by unique key: no executor, no batch.
+//! - [`point`]: the flat plans of a SELECT by unique key, and of one FOR UPDATE: no executor, no batch.
 //! - [`range`]: the flat plan of a SELECT of a few rows by unique key.
 //! - [`change`], [`insert`]: the flat plans of UPDATE and DELETE by unique key, and of INSERT of constants.
 //! - [`key`]: unique keys that a statement gives.
@@ -38,7 +38,7 @@ use crate::sink::ResultShape;
 use change::{PointDelete, PointUpdate};
 use insert::PointInsert;
 use plan::Plan;
-use point::PointSelect;
+use point::{PointLock, PointSelect};
 use range::RangeSelect;
 use std::sync::Arc;
 use std::time::Instant;
@@ -77,6 +77,8 @@ pub(crate) enum Body {
     /// The statement goes the ordinary way.
     None,
     Point(PointSelect),
+    /// SELECT ... FOR UPDATE
+    Lock(PointLock),
     Query(QueryPlan),
     /// What is too much for it is left to the executor, by a plan if there is one.
     Range(RangeSelect, Option<Box<QueryPlan>>),

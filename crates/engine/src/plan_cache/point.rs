@@ -48,9 +48,34 @@ pub(crate) struct PointSelect {
     pub shape: Arc<ResultShape>,
 }
 
+/// `SELECT columns FROM table WHERE unique key = values FOR UPDATE`: the row is held, and then sent.
+#[derive(Debug)]
+pub(crate) struct PointLock {
+    pub table: Arc<TableDef>,
+    pub key: UniqueKey,
+    /// Columns of the table that are output, in order.
+    pub columns: Vec<usize>,
+    pub shape: Arc<ResultShape>,
+}
+
+impl PointLock {
+    /// Of a query whose columns from `width` on are not the client's. `None`: the query is of another shape.
+    pub fn of(query: &LogicalQuery, width: usize) -> Option<PointLock> {
+        let PointSelect { table, keys: Keys::One(key), columns, shape } = PointSelect::with(query, width, true)? else {
+            return None;
+        };
+        Some(PointLock { table, key, columns, shape })
+    }
+}
+
 impl PointSelect {
     /// `None`: the query is of another shape.
     pub fn of(query: &LogicalQuery) -> Option<PointSelect> {
+        PointSelect::with(query, query.output.len(), false)
+    }
+
+    /// `width`: how many columns are sent; `locked`: the table has its row id read.
+    fn with(query: &LogicalQuery, width: usize, locked: bool) -> Option<PointSelect> {
         let plan = match &query.root {
             // at most one row is found, if the key is a single one: see below
             Logical::Limit { input, limit: Some(1..), offset: 0 } => input,
@@ -62,14 +87,17 @@ impl PointSelect {
             other => (other, None),
         };
         let Logical::Filter { input, predicates } = filter else { return None };
-        let Logical::Get { table, columns, is_virtual: false, hints, row_id: None, .. } = &**input else { return None };
-        if !hints.is_empty() || !query.subqueries.is_empty() || table.engine == TableEngine::Virtual || table.temporary
+        let Logical::Get { table, columns, is_virtual: false, hints, row_id, .. } = &**input else { return None };
+        if row_id.is_some() != locked
+            || !hints.is_empty()
+            || !query.subqueries.is_empty()
+            || table.engine == TableEngine::Virtual
+            || table.temporary
         {
             return None;
         }
         let position = |id: ColumnId| super::key::position_of(columns, id);
-        let output: Vec<usize> = query
-            .output
+        let output: Vec<usize> = query.output[..width]
             .iter()
             .map(|(id, _)| match exprs {
                 None => position(*id),
@@ -79,7 +107,9 @@ impl PointSelect {
                 },
             })
             .collect::<Option<_>>()?;
-        let shape = Arc::new(ResultShape::new(meta::columns(query)));
+        let mut metas = meta::columns(query);
+        metas.truncate(width);
+        let shape = Arc::new(ResultShape::new(metas));
         let keys = match UniqueKey::of(table, predicates, &position) {
             Some(key) => Keys::One(key),
             None if limited => return None,

@@ -32,7 +32,7 @@ impl CachedPlan {
                 Body::None => self.made.elapsed() < RETRY_AFTER,
                 Body::Query(query) => query.sizes_hold(session),
                 Body::Range(_, query) => query.as_ref().is_none_or(|q| q.sizes_hold(session)),
-                Body::Point(_) | Body::Update(..) | Body::Delete(..) | Body::Insert(_) => true,
+                Body::Point(_) | Body::Lock(_) | Body::Update(..) | Body::Delete(..) | Body::Insert(_) => true,
             }
     }
 }
@@ -184,6 +184,7 @@ impl Session {
                 }
                 self.run_locked(plan, |s| s.run_point(point, keys, sink).map(Some))
             }
+            Body::Lock(lock) => self.run_locked(plan, |s| s.run_point_lock(lock, params, sink)),
             Body::Range(range, general) => {
                 let bounds = range.bounds(params);
                 if !matches!(bounds, Bounds::Unsuited)

@@ -3,6 +3,9 @@
 use super::change::{Decided, PointDelete, PointUpdate, Ready};
 use super::insert::{PointInsert, ReadyRows};
 use super::key::{KeyChunks, with_refs};
+use super::point::PointLock;
+use crate::dml::Converter;
+use crate::query::timestamps::RowToLocal;
 use crate::session::Session;
 use crate::sink::ResultSink;
 use std::sync::Arc;
@@ -68,19 +71,69 @@ impl Session {
         status.innodb_rows_read.add(found);
     }
 
+    /// SELECT ... FOR UPDATE. `None`: the values do not suit the plan, and nothing has happened.
+    pub(super) fn run_point_lock(
+        &mut self,
+        lock: &PointLock,
+        params: Params<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Option<()>> {
+        let key = lock.key.chunks(params);
+        if matches!(key, KeyChunks::Unsuited) {
+            return Ok(None);
+        }
+        self.status().com_select.add(1);
+        let txn = self.writing()?;
+        let savepoint = txn.savepoint();
+        let result = self.lock_row(lock, key, &txn);
+        let row = self.end_change(savepoint, result)?;
+        let found = u64::from(row.is_some());
+        self.count_lookup(found);
+        sink.shared_columns(&lock.shape)?;
+        if let Some(row) = row {
+            RowToLocal::new(&lock.shape, self).send(sink, &lock.shape, &|i| (&row[i], 0))?;
+            sink.row_done()?;
+        }
+        self.set_found_rows(found);
+        sink.end_rows(&self.end_info(false))?;
+        Ok(Some(()))
+    }
+
+    /// The columns of the row, which is held.
+    fn lock_row(&self, lock: &PointLock, key: KeyChunks, txn: &Arc<Txn>) -> Result<Option<Vec<Chunk>>> {
+        self.check_killed()?;
+        let KeyChunks::Is(key) = key else { return Ok(None) };
+        let table = self.db().store().expect_table(&lock.table)?;
+        let mut columns = Vec::with_capacity(lock.columns.len());
+        let mut take = |row: storage::RowAt<'_, '_>, _: &mut Vec<Chunk>| {
+            columns.extend(lock.columns.iter().map(|&c| {
+                let (chunk, at) = row(c);
+                let mut one = chunk.gather_owned(&[at as u16]);
+                one.widen_to(lock.table.columns[c].ty.phys());
+                one
+            }));
+            Step::Lock
+        };
+        let hold = self.holds_absent_keys();
+        let found = with_refs(&key, |key| table.change_by_key(txn, lock.key.index, key, &[], hold, &mut take))?;
+        Ok(found.map(|_| columns))
+    }
+
     fn update_row(&self, update: &PointUpdate, key: KeyChunks, ready: &mut Ready, txn: &Arc<Txn>) -> Result<Updated> {
         self.check_killed()?;
         let KeyChunks::Is(key) = key else { return Ok(Updated::Missing) };
         let table = self.db().store().expect_table(&update.table)?;
         let hold = self.holds_absent_keys();
         let mut unsuited = false;
-        let mut decide = |row: storage::RowAt<'_, '_>, out: &mut Vec<Chunk>| match update.decide(ready, row, out) {
-            Decided::Step(step) => step,
-            Decided::Unsuited => {
-                unsuited = true;
-                Step::Leave
-            }
-        };
+        let converter = Converter::new(self, &update.table, false);
+        let mut decide =
+            |row: storage::RowAt<'_, '_>, out: &mut Vec<Chunk>| match update.decide(ready, &converter, row, out) {
+                Decided::Step(step) => step,
+                Decided::Unsuited => {
+                    unsuited = true;
+                    Step::Leave
+                }
+            };
         let done =
             with_refs(&key, |key| table.change_by_key(txn, update.key.index, key, &update.columns, hold, &mut decide))?;
         Ok(match done {
