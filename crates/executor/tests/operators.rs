@@ -403,7 +403,14 @@ fn common_tables_apply_and_single_rows() {
             let filter = node(PlanOp::Filter { input: Box::new(inner), predicates }, inner_types);
             let output = natural(kind, &outer, &filter);
             let params = vec![(0, col(&outer, A))];
-            let op = PlanOp::Apply { input: Box::new(outer), subplan: Box::new(filter), params, kind };
+            let op = PlanOp::Apply {
+                input: Box::new(outer),
+                subplan: Box::new(filter),
+                params,
+                kind,
+                cache: seed % 2 == 0,
+                unknown: vec![],
+            };
             check(&world, &node(op, output), &format!("seed {seed} apply {kind:?}"));
         }
         let one = scan(&world, 1);

@@ -69,6 +69,40 @@ pub struct AccessNotes {
     pub possible: Vec<usize>,
     /// Rows that one pass of the access reads, before any filter; 0: not known.
     pub examined: f64,
+    /// Of a join that stands for a subquery: the strategy that it carries out.
+    pub strategy: Option<Strategy>,
+}
+
+/// How a subquery is run (MySQL manual, 10.2.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Strategy {
+    /// Semijoin: an outer row is done with at its first match.
+    FirstMatch,
+    /// Semijoin: the distinct values of an index of the inner table drive the join.
+    LooseScan,
+    /// Semijoin: outer rows are looked up among the inner values.
+    MaterializeLookup,
+    /// Semijoin: the distinct inner values drive the join.
+    MaterializeScan,
+    /// Semijoin: inner rows drive it, and each outer row is let through once.
+    DuplicateWeedout,
+    /// Not a semijoin: the subquery's rows are kept under a hash key and each value is looked up.
+    Materialization,
+    /// Not a semijoin: the value is pushed into the subquery, which runs for each.
+    InToExists,
+    /// A grouped derived table is computed for the groups that the outer rows ask for, one after the other.
+    SplitMaterialized,
+}
+
+/// What tells, where an [`PlanOp::Apply`]'s subplan has no row, whether the comparison was UNKNOWN.
+#[derive(Clone, Debug)]
+pub struct UnknownTest {
+    /// Made only if this parameter is NULL (true), or is not (false).
+    pub when_null: Option<(ParamId, bool)>,
+    /// The parameters that `subplan` reads.
+    pub params: Vec<ParamId>,
+    /// Has a row if the comparison was UNKNOWN.
+    pub subplan: Box<PlanNode>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -258,12 +292,17 @@ pub enum PlanOp {
         condition: Option<Expr>,
         project: Vec<usize>,
     },
-    /// Runs `subplan` for each distinct value of `params` (cached) and joins its rows: what unnesting could not remove.
+    /// Runs `subplan` for each value of `params` and joins its rows: dependent subqueries.
     Apply {
         input: Box<PlanNode>,
         subplan: Box<PlanNode>,
         params: Vec<(ParamId, Expr)>,
         kind: JoinKind,
+        /// What came of a value is kept for its next occurrence.
+        cache: bool,
+        /// Mark {null_aware} and NullAwareAnti: `subplan` has a row if the comparison is TRUE; else the first of these
+        /// that has one makes it UNKNOWN.
+        unknown: Vec<UnknownTest>,
     },
     /// Output: group expressions ++ aggregates. No groups: one row, always.
     Aggregate {
@@ -372,7 +411,9 @@ impl PlanNode {
             | PlanOp::Window { input, .. }
             | PlanOp::SingleRow { input } => vec![input],
             PlanOp::HashJoin { probe, build, .. } | PlanOp::NestedLoopJoin { probe, build, .. } => vec![build, probe],
-            PlanOp::Apply { input, subplan, .. } => vec![input, subplan],
+            PlanOp::Apply { input, subplan, unknown, .. } => {
+                [&**input, &**subplan].into_iter().chain(unknown.iter().map(|u| &*u.subplan)).collect()
+            }
             PlanOp::SetOp { inputs, .. } => inputs.iter().collect(),
             PlanOp::With { ctes, input } => ctes.iter().map(|c| &*c.plan).chain(std::iter::once(&**input)).collect(),
             PlanOp::RecursiveUnion { anchor, recursive, .. } => vec![anchor, recursive],

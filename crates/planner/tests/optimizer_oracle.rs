@@ -14,7 +14,7 @@ use catalog::{ColumnStats, IndexForm, Statistics, TableId, TableStats};
 use generate::Generator;
 use planner::optimize::{OptimizerSettings, optimize_traced};
 use scalar::Row;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Statistics that have nothing to do with the data: plans must not depend on them for their meaning.
 struct Rumours(u64);
@@ -48,7 +48,7 @@ fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
     rows
 }
 
-fn check(seed: u64, settings: &OptimizerSettings, depth: usize) -> Result<(), String> {
+fn check(seed: u64, settings: &OptimizerSettings, depth: usize, used: &Mutex<String>) -> Result<(), String> {
     let mut g = Generator::new(seed);
     let (query, data) = g.query(depth);
     let before = plan::logical::display::display(&query);
@@ -67,6 +67,7 @@ fn check(seed: u64, settings: &OptimizerSettings, depth: usize) -> Result<(), St
     };
     let plan = plan.map_err(|e| format!("{e}\n{}", text()))?;
     let explained = plan::explain::tree(&plan, None);
+    note_strategies(&explained, used);
     match (expected, physical::run(&plan, &data)) {
         // A subquery of more than one row somewhere: which rows reach it is the plan's business.
         (Err(e), _) if e != "many rows" && e != "too long" => Err(format!("{e}\n{}", text())),
@@ -85,10 +86,34 @@ fn check(seed: u64, settings: &OptimizerSettings, depth: usize) -> Result<(), St
     }
 }
 
+/// Words of EXPLAIN for the strategies of subqueries.
+const STRATEGIES: [&str; 9] = [
+    "(FirstMatch)",
+    "(LooseScan)",
+    "(materialized, lookup)",
+    "(materialized, scan)",
+    "(weedout)",
+    "(materialized subquery)",
+    "(dependent subquery)",
+    "(split derived table)",
+    "UNKNOWN if there is a row",
+];
+
+fn note_strategies(explained: &str, used: &Mutex<String>) {
+    for s in STRATEGIES.iter().filter(|s| explained.contains(**s)) {
+        let mut used = used.lock().unwrap();
+        if !used.contains(s) {
+            used.push_str(s);
+        }
+    }
+}
+
 static SKIPPED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 static FRUITFUL: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
-fn run(name: &str, seeds: std::ops::Range<u64>, settings: OptimizerSettings) {
+/// Answers which strategies its plans had.
+fn run(name: &str, seeds: std::ops::Range<u64>, settings: OptimizerSettings) -> String {
+    let used = Mutex::default();
     let mut failures = vec![];
     let only = std::env::var("ORACLE_SEED").ok().and_then(|s| s.parse::<u64>().ok());
     let more: u64 = std::env::var("ORACLE_TIMES").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
@@ -97,7 +122,7 @@ fn run(name: &str, seeds: std::ops::Range<u64>, settings: OptimizerSettings) {
         let settings = settings.clone();
         let started = std::time::Instant::now();
         let depth = 1 + (seed % 4) as usize;
-        let outcome = std::panic::catch_unwind(move || check(seed, &settings, depth))
+        let outcome = std::panic::catch_unwind(|| check(seed, &settings, depth, &used))
             .unwrap_or_else(|_| Err(format!("seed {seed} panics")));
         if started.elapsed().as_millis() > 500 {
             eprintln!("seed {seed} took {:?}", started.elapsed());
@@ -114,6 +139,7 @@ fn run(name: &str, seeds: std::ops::Range<u64>, settings: OptimizerSettings) {
             failures.iter().filter_map(|f| f.1.split("seed ").nth(1)?.split_whitespace().next()).collect();
         panic!("{name}: {} failures ({}), among them\n{first}", failures.len(), seeds.join(" "));
     }
+    used.into_inner().unwrap()
 }
 
 /// Queries a test runs; ORACLE_TIMES multiplies them, ORACLE_SEED picks one.
@@ -127,4 +153,49 @@ fn plans_mean_what_queries_mean() {
 #[test]
 fn plain_plans_mean_what_queries_mean() {
     run("plain", COUNT..2 * COUNT, OptimizerSettings::plain());
+}
+
+/// Every choice of strategies for subqueries.
+#[test]
+fn each_strategy_for_subqueries_means_the_same() {
+    let of = |text: &str| OptimizerSettings { switch: planner::optimize::Switches::parse(text), ..Default::default() };
+    let lone = |flag: &str| {
+        let flags = ["firstmatch", "loosescan", "materialization", "duplicateweedout"];
+        flags.map(|f| format!("{f}={}", if f == flag { "on" } else { "off" })).join(",")
+    };
+    const FIRST: &str = "(FirstMatch)";
+    const LOOSE: &str = "(LooseScan)";
+    const LOOKUP: &str = "(materialized, lookup)";
+    const SCAN: &str = "(materialized, scan)";
+    const WEEDOUT: &str = "(weedout)";
+    const KEPT: &str = "(materialized subquery)";
+    const DEPENDENT: &str = "(dependent subquery)";
+    const SPLIT: &str = "(split derived table)";
+    let semijoins = [FIRST, LOOSE, LOOKUP, SCAN, WEEDOUT];
+    // The flags, what plans have under them, and what not.
+    type Case<'a> = (String, &'a [&'a str], &'a [&'a str]);
+    let cases: [Case; 12] = [
+        (lone("firstmatch"), &[FIRST, DEPENDENT], &[LOOSE, LOOKUP, SCAN, WEEDOUT]),
+        (lone("loosescan"), &[LOOSE, WEEDOUT], &[FIRST, LOOKUP, SCAN]),
+        (lone("materialization"), &[LOOKUP, SCAN, WEEDOUT, KEPT], &[FIRST, LOOSE]),
+        (lone("duplicateweedout"), &[WEEDOUT], &[FIRST, LOOSE, LOOKUP, SCAN]),
+        (lone("none"), &[WEEDOUT], &[FIRST, LOOSE, LOOKUP, SCAN]),
+        ("semijoin=off".into(), &[KEPT, DEPENDENT], &semijoins),
+        ("semijoin=off,materialization=off".into(), &[DEPENDENT], &semijoins),
+        ("semijoin=off,materialization=off,subquery_cache=off".into(), &[DEPENDENT], &semijoins),
+        ("semijoin=off,in_to_exists=off".into(), &[KEPT], &[DEPENDENT]),
+        ("semijoin=off,subquery_materialization_cost_based=off".into(), &[KEPT], &[DEPENDENT]),
+        ("exists_to_in=off".into(), &[DEPENDENT, LOOKUP, WEEDOUT], &[]),
+        ("split_materialized=off".into(), &[LOOKUP, KEPT], &[SPLIT]),
+    ];
+    let each = COUNT / 6;
+    for (i, (text, present, absent)) in cases.iter().enumerate() {
+        let first = 2 * COUNT + i as u64 * each;
+        let used = run(text, first..first + each, of(text));
+        if std::env::var("ORACLE_SEED").is_err() {
+            assert!(present.iter().all(|w| used.contains(w)), "{text}: only {used}");
+            assert!(!absent.iter().any(|w| used.contains(w)), "{text}: {used}");
+        }
+    }
+    run("dependent", 5 * COUNT..6 * COUNT, OptimizerSettings { unnest: false, ..Default::default() });
 }

@@ -150,7 +150,7 @@ impl<'a> Naive<'a> {
                 };
                 self.join(*kind, &l, &r, (lt.len(), rt.len()), project, &truth)
             }
-            PlanOp::Apply { input, subplan, params, kind } => {
+            PlanOp::Apply { input, subplan, params, kind, .. } => {
                 let (rows, types) = (self.rows(input)?, types(input));
                 let width = subplan.output.len();
                 let mut out = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::NodeStats;
 use super::expression::{Names, aggregate, expression, window};
-use crate::{InitKind, JoinKey, JoinKind, Plan, PlanNode, PlanOp, SetOpKind, SortKey};
+use crate::{InitKind, JoinKey, JoinKind, Plan, PlanNode, PlanOp, SetOpKind, SortKey, Strategy};
 use expr::Expr;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -230,7 +230,7 @@ impl<'a> Printer<'a> {
                 }
             }
             PlanOp::IndexJoin { kind, input, table, alias, index, key, columns, filters, condition, .. } => {
-                self.line(depth, nested_words(*kind), Some(n));
+                self.line(depth, &with_strategy(nested_words(*kind), n.notes.strategy), Some(n));
                 self.node(input, d);
                 let outer = Names::of(&input.output);
                 let own = Names::owned(
@@ -281,7 +281,8 @@ impl<'a> Printer<'a> {
             }
             PlanOp::Project { input, .. } => self.node(input, depth),
             PlanOp::HashJoin { kind, probe, build, keys, residual, .. } => {
-                let mut text = format!("{} {}", hash_words(*kind), self.keys(keys, probe, build));
+                let mut text =
+                    format!("{} {}", with_strategy(hash_words(*kind), n.notes.strategy), self.keys(keys, probe, build));
                 if let Some(r) = residual {
                     let names = Names::of_both(&probe.output, &build.output);
                     let _ = write!(text, ", extra conditions: {}", self.conjunction(std::slice::from_ref(r), &names));
@@ -292,7 +293,7 @@ impl<'a> Printer<'a> {
                 self.node(build, d + 1);
             }
             PlanOp::NestedLoopJoin { kind, probe, build, condition, .. } => {
-                let mut text = nested_words(*kind).to_string();
+                let mut text = with_strategy(nested_words(*kind), n.notes.strategy);
                 if let Some(c) = condition {
                     let names = Names::of_both(&probe.output, &build.output);
                     let _ = write!(text, ": {}", self.conjunction(std::slice::from_ref(c), &names));
@@ -301,13 +302,24 @@ impl<'a> Printer<'a> {
                 self.node(probe, d);
                 self.node(build, d);
             }
-            PlanOp::Apply { input, subplan, params, kind } => {
+            PlanOp::Apply { input, subplan, params, kind, cache, unknown } => {
                 let names = Names::of(&input.output);
                 let of: Vec<String> = params.iter().map(|(_, e)| self.expr(e, &names)).collect();
-                let text = format!("{} (invalidated on new values of {})", nested_words(*kind), of.join(", "));
+                let kept = if *cache { "cached" } else { "run" };
+                let words = with_strategy(nested_words(*kind), n.notes.strategy);
+                let text = format!("{words} (subquery {kept} by {})", of.join(", "));
                 self.line(depth, &text, Some(n));
                 self.node(input, d);
                 self.node(subplan, d);
+                for u in unknown {
+                    let when = match u.when_null {
+                        None => "UNKNOWN if there is a row",
+                        Some((_, true)) => "UNKNOWN if there is a row, for a NULL",
+                        Some((_, false)) => "UNKNOWN if there is a row, for other values",
+                    };
+                    self.line(d, when, None);
+                    self.node(&u.subplan, d + 1);
+                }
             }
             PlanOp::Aggregate { input, groups, aggregates, rollup } => {
                 let names = Names::of(&input.output);
@@ -439,4 +451,20 @@ fn nested_words(kind: JoinKind) -> &'static str {
         JoinKind::NullAwareAnti => "Nested loop antijoin, NULL-aware",
         JoinKind::Single => "Nested loop left join, at most one match",
     }
+}
+
+/// A join's words with those of the subquery strategy that it carries out.
+fn with_strategy(words: &str, strategy: Option<Strategy>) -> String {
+    let strategy = match strategy {
+        None => return words.to_string(),
+        Some(Strategy::FirstMatch) => "FirstMatch",
+        Some(Strategy::LooseScan) => "LooseScan",
+        Some(Strategy::MaterializeLookup) => "materialized, lookup",
+        Some(Strategy::MaterializeScan) => "materialized, scan",
+        Some(Strategy::DuplicateWeedout) => "weedout",
+        Some(Strategy::Materialization) => "materialized subquery",
+        Some(Strategy::InToExists) => "dependent subquery",
+        Some(Strategy::SplitMaterialized) => "split derived table",
+    };
+    format!("{words} ({strategy})")
 }

@@ -38,6 +38,8 @@ pub struct CostParams {
     pub index_row: f64,
     /// Reading a row that an index names, somewhere in memory.
     pub random_row: f64,
+    /// Setting an operator of a dependent subquery up, for each run.
+    pub subquery_run: f64,
     /// Copying a column of a row read by its id.
     pub fetch_column: f64,
 }
@@ -61,6 +63,7 @@ impl Default for CostParams {
             index_descent: 300.0,
             index_row: 60.0,
             random_row: 150.0,
+            subquery_run: 4000.0,
             fetch_column: 3.0,
         }
     }

@@ -32,6 +32,7 @@ mod pushdown;
 mod ranges;
 mod sample;
 pub mod settings;
+mod strategy;
 mod subquery;
 pub mod switches;
 mod tree;

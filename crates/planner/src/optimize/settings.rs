@@ -23,6 +23,8 @@ pub struct OptimizerSettings {
     pub transitive_predicates: bool,
     /// GROUP BY a unique key and what depends on it: group by the key alone.
     pub functional_groups: bool,
+    /// Correlated subqueries become joins.
+    pub unnest: bool,
     /// Indexes find rows, order them and join by them.
     pub index_access: bool,
 }
@@ -69,6 +71,7 @@ impl Default for OptimizerSettings {
             sideways_filters: true,
             transitive_predicates: true,
             functional_groups: true,
+            unnest: true,
             index_access: true,
         }
     }

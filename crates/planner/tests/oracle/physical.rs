@@ -262,7 +262,7 @@ impl Machine<'_> {
                     }
                 })
             }
-            PlanOp::Apply { input, subplan, params, kind } => {
+            PlanOp::Apply { input, subplan, params, kind, unknown, .. } => {
                 let mut out = vec![];
                 for l in self.node(input)? {
                     for (p, e) in params {
@@ -272,8 +272,39 @@ impl Machine<'_> {
                     let rows = self.node(subplan)?;
                     let width = l.len() + subplan.output.len();
                     let all: Vec<usize> = (0..width).collect();
+                    if rows.is_empty() && matches!(kind, JoinKind::NullAwareAnti | JoinKind::Mark { null_aware: true })
+                    {
+                        let mut is_unknown = false;
+                        for u in unknown {
+                            let asked = match u.when_null {
+                                None => true,
+                                Some((p, null)) => self.params.borrow()[&p].is_none() == null,
+                            };
+                            if asked && !is_unknown {
+                                // What a test does not read must not matter.
+                                let kept = self.params.borrow().clone();
+                                for (p, _) in params {
+                                    if !u.params.contains(p) {
+                                        self.params.borrow_mut().remove(p);
+                                    }
+                                }
+                                is_unknown = !self.node(&u.subplan)?.is_empty();
+                                *self.params.borrow_mut() = kept;
+                            }
+                        }
+                        let mut row = l.clone();
+                        match kind {
+                            JoinKind::Mark { .. } => {
+                                row.push(if is_unknown { None } else { Some(0) });
+                                out.push(row);
+                            }
+                            _ if !is_unknown => out.push(row),
+                            _ => {}
+                        }
+                        continue;
+                    }
                     let project: Vec<usize> = match kind {
-                        JoinKind::Semi | JoinKind::Anti => (0..l.len()).collect(),
+                        JoinKind::Semi | JoinKind::Anti | JoinKind::NullAwareAnti => (0..l.len()).collect(),
                         JoinKind::Mark { .. } => (0..=l.len()).collect(),
                         _ => all,
                     };

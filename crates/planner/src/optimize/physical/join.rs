@@ -6,12 +6,12 @@
 use super::{Built, Physical};
 use crate::optimize::cardinality::join_equality;
 use crate::optimize::column_set::ColumnSet;
-use crate::optimize::properties::{can_be_null, covered};
-use crate::optimize::tree::{and, as_column, exprs_columns, free_columns, output_set, outputs};
-use expr::{ColumnId, Expr, ExprKind};
+use crate::optimize::properties::can_be_null;
+use crate::optimize::strategy::{self, Manner};
+use crate::optimize::tree::{and, as_column, exprs_columns, output_set};
+use expr::{ColumnId, Expr};
 use plan::logical::{Logical, LogicalJoinKind};
-use plan::{JoinKey, JoinKind, PlanOp};
-use std::collections::HashMap;
+use plan::{JoinKey, JoinKind, PlanOp, Strategy};
 use types::{Error, IntSize, Result, SqlType};
 
 struct Key {
@@ -69,12 +69,18 @@ impl Physical<'_, '_> {
             }
         }
 
+        let manner = strategy::manner(kind, self.cx);
         // Which side builds.
         let (l_bytes, r_bytes) = (l.rows() * (l.width() + 16.0), r.rows() * (r.width() + 16.0));
         let turn = match kind {
             LogicalJoinKind::Inner => !*straight && l_bytes < r_bytes,
             LogicalJoinKind::Left | LogicalJoinKind::Semi | LogicalJoinKind::Anti => {
-                !*straight && !keys.is_empty() && l_bytes * 1.5 < r_bytes
+                let smaller = !*straight && !keys.is_empty() && l_bytes * 1.5 < r_bytes;
+                match manner {
+                    Manner::Plain => smaller,
+                    Manner::Semijoin(s) => (smaller && s.weedout) || !s.may_look_up(residual.is_empty()),
+                    Manner::Apart(_) => false,
+                }
             }
             _ => false,
         };
@@ -122,49 +128,64 @@ impl Physical<'_, '_> {
         } else {
             l.cost() + r.cost() + costs.hash_join(probe.rows(), build.rows(), build.width(), estimate.rows)
         };
-        if matches!(
-            kind,
-            LogicalJoinKind::Inner | LogicalJoinKind::Left | LogicalJoinKind::Semi | LogicalJoinKind::Anti
-        ) {
-            let by_right = self.index_join_path(&l, &lo, right, on, usual);
-            let by_left = (kind == LogicalJoinKind::Inner && !*straight)
-                .then(|| self.index_join_path(&r, &ro, left, on, usual))
-                .flatten();
-            let left_first = match (&by_right, &by_left) {
-                (Some(a), Some(b)) => (a.forced, -a.cost) >= (b.forced, -b.cost),
-                (a, _) => a.is_some(),
-            };
+        // A strategy that is the only one left is taken whatever it costs.
+        let (by_index, index_budget, index_strategy) = match (manner, kind) {
+            (Manner::Plain, LogicalJoinKind::Inner | LogicalJoinKind::Left) => (true, usual, None),
+            (Manner::Semijoin(s), _) => {
+                let budget = if s.only_first_match() { f64::INFINITY } else { usual };
+                (s.first_match, budget, Some(Strategy::FirstMatch))
+            }
+            (Manner::Apart(a), LogicalJoinKind::Semi | LogicalJoinKind::Anti) => {
+                let budget = if a.materialize { usual } else { f64::INFINITY };
+                (a.in_to_exists, budget, Some(Strategy::InToExists))
+            }
+            _ => (false, usual, None),
+        };
+        let by_right = by_index.then(|| self.index_join_path(&l, &lo, right, on, index_budget)).flatten();
+        let by_left = (kind == LogicalJoinKind::Inner && !*straight)
+            .then(|| self.index_join_path(&r, &ro, left, on, usual))
+            .flatten();
+        let left_first = match (&by_right, &by_left) {
+            (Some(a), Some(b)) => (a.forced, -a.cost) >= (b.forced, -b.cost),
+            (a, _) => a.is_some(),
+        };
+        let mut r = r;
+        if let Manner::Semijoin(allowed) = manner
+            && kind == LogicalJoinKind::Semi
+            && residual.is_empty()
+            && !left_first
+        {
             // The few values of an IN look their rows up, once each.
-            let partners: Option<Vec<ColumnId>> = (kind == LogicalJoinKind::Semi && residual.is_empty() && !left_first)
-                .then(|| keys.iter().map(|k| as_column(&k.right).filter(|_| !k.null_safe)).collect())
-                .flatten();
-            if let Some(columns) = partners {
-                let grouping = r.rows() * self.cx.settings.cost.group;
-                if let Some(path) = self.index_join_path(&r, &ro, left, on, usual - grouping) {
-                    self.rows_read -= left_read;
-                    let mut columns = columns;
-                    columns.sort_unstable();
-                    columns.dedup();
-                    let is_key = covered(&crate::optimize::properties::keys(right), &columns.iter().collect());
-                    let mut outer = self.rearranged(r, &columns)?;
-                    if !is_key {
-                        outer = self.distinct(outer)?;
-                    }
-                    let made =
-                        self.index_join(node, LogicalJoinKind::Inner, outer, left, on, needed, estimate, path)?;
-                    return made.ok_or_else(|| Error::internal("a path to nothing"));
+            let partners: Option<Vec<ColumnId>> =
+                keys.iter().map(|k| as_column(&k.right).filter(|_| !k.null_safe)).collect();
+            if let Some(columns) = partners.filter(|c| !c.is_empty()) {
+                let sides = super::semijoin::Sides { node, left, right, on, ro: &ro, needed };
+                let read = (left_read, right_read);
+                match self.scan_of_values(&sides, r, columns, allowed, usual, &estimate, read)? {
+                    Ok(made) => return Ok(made),
+                    Err(again) => r = again,
                 }
             }
-            if let Some(path) = if left_first { by_right } else { by_left } {
-                let (outer, inner, read) = if left_first { (l, right, right_read) } else { (r, left, left_read) };
-                self.rows_read -= read;
-                let made = self.index_join(node, kind, outer, inner, on, needed, estimate, path)?;
-                return made.ok_or_else(|| Error::internal("a path to nothing"));
-            }
         }
+        if let Some(path) = if left_first { by_right } else { by_left } {
+            let (outer, inner, read) = if left_first { (l, right, right_read) } else { (r, left, left_read) };
+            self.rows_read -= read;
+            let made = self.index_join(node, kind, outer, inner, on, needed, estimate, path)?;
+            let mut made = made.ok_or_else(|| Error::internal("a path to nothing"))?;
+            made.node.notes.strategy = index_strategy;
+            return Ok(made);
+        }
+        if let Some((budget, strategy)) = self.dependent_budget(manner, kind, right, usual, !keys.is_empty())
+            && let Some(dependent) = self.dependent_path(&l, kind, right, on, needed, budget)?
+        {
+            self.rows_read -= right_read;
+            return self.applied(l, kind, dependent, estimate, Some(strategy));
+        }
+        let (probe, build) = if turn { (&r, &l) } else { (&l, &r) };
 
         let both: Vec<ColumnId> = probe.layout.iter().chain(&build.layout).copied().collect();
-        let condition = if residual.is_empty() { None } else { Some(self.resolve(&and(residual), &both, &facts)?) };
+        let no_residual = residual.is_empty();
+        let condition = if no_residual { None } else { Some(self.resolve(&and(residual), &both, &facts)?) };
         let (l_cost, r_cost) = (l.cost(), r.cost());
         let op;
         let cost;
@@ -203,56 +224,15 @@ impl Physical<'_, '_> {
                 project,
             };
         }
-        Ok(self.node(op, layout, out_facts, estimate, cost))
-    }
-
-    /// A dependent join that stayed one: the right side runs once for each distinct set of outer values.
-    pub(super) fn apply(&mut self, node: &Logical, needed: &ColumnSet) -> Result<Built> {
-        let Logical::Join { kind, left, right, on, .. } = node else {
-            return Err(Error::internal("a join that is none"));
+        let mut made = self.node(op, layout, out_facts, estimate, cost);
+        made.node.notes.strategy = match manner {
+            Manner::Plain => None,
+            Manner::Semijoin(_) if turn => Some(Strategy::DuplicateWeedout),
+            Manner::Semijoin(s) if s.materialize && no_residual => Some(Strategy::MaterializeLookup),
+            Manner::Semijoin(_) => Some(Strategy::FirstMatch),
+            Manner::Apart(_) => Some(Strategy::Materialization),
         };
-        let physical = match kind {
-            LogicalJoinKind::Inner => JoinKind::Inner,
-            LogicalJoinKind::Left => JoinKind::Left,
-            LogicalJoinKind::Semi => JoinKind::Semi,
-            LogicalJoinKind::Anti => JoinKind::Anti,
-            LogicalJoinKind::Single => JoinKind::Single,
-            LogicalJoinKind::Mark { null_aware: false, .. } => JoinKind::Mark { null_aware: false },
-            _ => return Err(Error::not_supported("this correlated subquery under NOT IN")),
-        };
-        let lo = output_set(left);
-        let mut right = (**right).clone();
-        if !on.is_empty() {
-            right = Logical::Filter { input: Box::new(right), predicates: on.clone() };
-        }
-        let outer = free_columns(&right).intersection(&lo);
-        let l = self.convert(left, &needed.intersection(&lo).union(&outer))?;
-        let mut params = vec![];
-        let mut map: HashMap<ColumnId, Expr> = HashMap::new();
-        for c in outer.iter() {
-            let p = self.cx.new_param();
-            let e = self.cx.columns.expr(c);
-            map.insert(c, Expr::new(ExprKind::Param(p), e.ty, true));
-            params.push((p, self.resolve(&e, &l.layout, &l.not_null)?));
-        }
-        crate::optimize::tree::visit_mut(&mut right, &mut |n| {
-            for e in n.exprs_mut() {
-                crate::optimize::tree::substitute(e, &map);
-            }
-        });
-        let columns: Vec<ColumnId> = outputs(&right).into_iter().filter(|c| needed.contains(*c)).collect();
-        let r = self.exact(&right, &columns)?;
-        let mut layout = l.layout.clone();
-        match kind {
-            LogicalJoinKind::Inner | LogicalJoinKind::Left | LogicalJoinKind::Single => layout.extend(&columns),
-            LogicalJoinKind::Mark { mark, .. } => layout.push(*mark),
-            _ => {}
-        }
-        let facts = l.not_null.clone();
-        let estimate = self.est.node(node, &[l.estimate.clone(), r.estimate.clone()]);
-        let cost = l.cost() + l.rows() * r.cost().max(1.0);
-        let op = PlanOp::Apply { input: Box::new(l.node), subplan: Box::new(r.node), params, kind: physical };
-        Ok(self.node(op, layout, facts, estimate, cost))
+        Ok(made)
     }
 }
 

@@ -5,6 +5,7 @@
 //! as it can. Projections that only pick or rename columns vanish: scans and joins output what is asked for.
 
 mod access;
+mod dependent;
 mod index;
 mod index_join;
 mod join;
@@ -12,6 +13,7 @@ mod late;
 mod notes;
 mod order;
 mod project;
+mod semijoin;
 mod sideways;
 
 use super::cardinality::{Estimate, Estimator};
@@ -61,6 +63,8 @@ pub(super) struct Physical<'c, 'a> {
     next_id: u32,
     next_filter: u32,
     rows_read: f64,
+    /// Dependent runs within which one is being planned.
+    nesting: u32,
     /// Output columns of each CTE in scope: how its scans look.
     ctes: std::collections::HashMap<u32, (Vec<OutputColumn>, f64)>,
     /// Columns that some condition compares with something an index could look up.
@@ -73,7 +77,16 @@ pub fn plan(root: &Logical, query: &LogicalQuery, cx: &mut Context) -> Result<Pl
     let est = Estimator::new(cx.stats, &columns);
     let inits: Vec<LogicalInit> = std::mem::take(&mut cx.init);
     let searched = notes::searched_columns(root, &inits, &columns);
-    let mut p = Physical { cx, est, next_id: 0, next_filter: 0, rows_read: 0.0, ctes: Default::default(), searched };
+    let mut p = Physical {
+        cx,
+        est,
+        next_id: 0,
+        next_filter: 0,
+        rows_read: 0.0,
+        nesting: 0,
+        ctes: Default::default(),
+        searched,
+    };
     let ids: Vec<ColumnId> = query.output.iter().map(|o| o.0).collect();
     let mut built = p.exact(root, &ids)?;
     for (out, (_, name)) in built.node.output.iter_mut().zip(&query.output) {

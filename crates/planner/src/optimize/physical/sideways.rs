@@ -157,7 +157,9 @@ fn inputs_mut(node: &mut PlanNode) -> Vec<&mut PlanNode> {
         | PlanOp::Window { input, .. }
         | PlanOp::SingleRow { input } => vec![input],
         PlanOp::HashJoin { probe, build, .. } | PlanOp::NestedLoopJoin { probe, build, .. } => vec![probe, build],
-        PlanOp::Apply { input, subplan, .. } => vec![input, subplan],
+        PlanOp::Apply { input, subplan, unknown, .. } => {
+            [&mut **input, &mut **subplan].into_iter().chain(unknown.iter_mut().map(|u| &mut *u.subplan)).collect()
+        }
         PlanOp::SetOp { inputs, .. } => inputs.iter_mut().collect(),
         PlanOp::With { ctes, input } => {
             ctes.iter_mut().map(|c| &mut *c.plan).chain(std::iter::once(&mut **input)).collect()

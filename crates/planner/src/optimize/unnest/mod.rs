@@ -28,6 +28,7 @@ mod push_join;
 use super::column_set::ColumnSet;
 use super::context::Context;
 use super::properties::{equality_is_identity, not_null};
+use super::strategy::stays_dependent;
 use super::tree::{compare, filter, free_columns, map_children, output_set, outputs, substitute, visit_mut};
 use domain::{Domain, only_compared};
 use expr::build::collate;
@@ -76,6 +77,10 @@ fn eliminate(
     let plain = |left, right, on| independent(kind, left, right, on, straight);
     if f.is_empty() {
         return Ok(plain(left, unnest(right, cx)?, on));
+    }
+    if stays_dependent(kind, &on, cx) {
+        let right = unnest(right, cx)?;
+        return Ok(Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, dependent: true, straight });
     }
     // 1. Pull the correlated conjuncts up into the condition.
     if !hides_rows(kind, &right) {
