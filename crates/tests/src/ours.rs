@@ -12,14 +12,28 @@ pub struct Config {
     pub workers: usize,
     pub leaf_rows: Option<usize>,
     pub query_memory_bytes: Option<usize>,
+    /// Flags of optimizer_switch that are set first.
+    pub switch: &'static str,
 }
 
-/// The usual way, leaves of 8 rows on one thread, and 1 MiB of memory.
+/// The usual way, leaves of 8 rows on one thread, 1 MiB of memory, and two ways to run subqueries that are seldom chosen.
 pub fn configs() -> Vec<Config> {
+    let usual = Config { name: "default", workers: 1, leaf_rows: None, query_memory_bytes: None, switch: "" };
     vec![
-        Config { name: "default", workers: 1, leaf_rows: None, query_memory_bytes: None },
-        Config { name: "tiny leaves, one thread", workers: 0, leaf_rows: Some(8), query_memory_bytes: None },
-        Config { name: "1 MiB of memory", workers: 1, leaf_rows: None, query_memory_bytes: Some(1 << 20) },
+        usual.clone(),
+        Config { name: "tiny leaves, one thread", workers: 0, leaf_rows: Some(8), ..usual },
+        Config { name: "1 MiB of memory", query_memory_bytes: Some(1 << 20), ..usual },
+        Config {
+            name: "dependent subqueries",
+            switch: "semijoin=off,materialization=off,derived_merge=off,exists_to_in=off",
+            ..usual
+        },
+        Config {
+            name: "weedout",
+            switch: "firstmatch=off,loosescan=off,materialization=off,subquery_cache=off,derived_condition_pushdown=off,\
+                     condition_pushdown_from_having=off,split_materialized=off",
+            ..usual
+        },
     ]
 }
 
@@ -52,7 +66,11 @@ impl Ours {
         };
         let db = Database::open(options).expect("an empty database opens");
         let session = db.session("root", "localhost");
-        Ours { db, session }
+        let mut ours = Ours { db, session };
+        if !config.switch.is_empty() {
+            ours.run(&format!("SET optimizer_switch = '{}'", config.switch)).expect("known flags");
+        }
+        ours
     }
 
     /// Another session of the same database.
