@@ -180,7 +180,8 @@ pub fn shorten(sql: &str) -> String {
 impl World {
     /// Makes the tables everywhere; the error is a statement that failed. `changes` run beside the snapshot.
     pub fn open(schema: &Schema, changes: &[String]) -> Result<World, String> {
-        let config = |name, workers, leaf_rows| Config { name, workers, leaf_rows, query_memory_bytes: None, switch: "" };
+        let config =
+            |name, workers, leaf_rows| Config { name, workers, leaf_rows, query_memory_bytes: None, switch: "" };
         let usual = open(&config("usual", 1, None), schema)?;
         let tiny = open(&config("tiny", 0, Some(8)), schema)?;
         let mut snapshot = None;
