@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+use storage::io::{Io, RealIo};
 use storage::{Background, FlushMode, StorageOptions, Store};
 use types::{Collation, Error, Result};
 
@@ -38,6 +39,8 @@ pub struct Options {
     pub variables: Vec<(String, String)>,
     /// Gets lines for the server's log.
     pub notices: Notices,
+    /// The disk that log and checkpoints go to; `None`: the machine's.
+    pub disk: Option<Arc<dyn Io>>,
 }
 
 /// Where lines for the server's log go; nowhere by default.
@@ -113,7 +116,8 @@ impl Database {
                     log_bytes_max: variables.int("innodb_redo_log_capacity") as u64,
                     leaf_rows: options.leaf_rows,
                 };
-                let mut opened = open::open(dir, &settings, &|line| options.notices.tell(line))?;
+                let disk = options.disk.clone().unwrap_or_else(|| Arc::new(RealIo));
+                let mut opened = open::open(disk, dir, &settings, &|line| options.notices.tell(line))?;
                 open::fill(&catalog, &mut opened)?;
                 (opened.store, opened.accounts)
             }

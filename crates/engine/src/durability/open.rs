@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use storage::io::RealIo;
+use storage::io::Io;
 use storage::{Definitions, DurableOptions, FlushMode, Object, ObjectKey, ObjectKind, Progress, StorageOptions, Store};
 use types::Result;
 
@@ -41,7 +41,7 @@ fn scratch_session() -> Result<Session> {
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Opens the folder. `tell` gets lines for the server's log.
-pub fn open(dir: &Path, settings: &Settings, tell: &(dyn Fn(String) + Sync)) -> Result<Opened> {
+pub fn open(disk: Arc<dyn Io>, dir: &Path, settings: &Settings, tell: &(dyn Fn(String) + Sync)) -> Result<Opened> {
     let begun = Instant::now();
     let mut session = scratch_session()?;
     let mut tables = BTreeMap::new();
@@ -63,7 +63,7 @@ pub fn open(dir: &Path, settings: &Settings, tell: &(dyn Fn(String) + Sync)) -> 
     let durable =
         DurableOptions { flush: settings.flush, log_bytes_max: settings.log_bytes_max, ..DurableOptions::default() };
     let storage = StorageOptions { leaf_rows: settings.leaf_rows };
-    let (store, report) = Store::open(Arc::new(RealIo), dir, storage, durable, &mut definer, &progress)?;
+    let (store, report) = Store::open(disk, dir, storage, durable, &mut definer, &progress)?;
     if let Some(torn) = &report.torn {
         tell(torn.clone());
     }

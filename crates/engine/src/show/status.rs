@@ -27,7 +27,7 @@ impl Session {
             ] {
                 push(name, counter.load(Ordering::Relaxed));
             }
-            push("Nextleaf_checkpoints", durable.checkpoints() as u64);
+            push("Nextleaf_checkpoints", durable.checkpoints());
             push("Nextleaf_log_to_replay", durable.log_bytes());
         }
         push("Prepared_stmt_count", db.prepared_count());
