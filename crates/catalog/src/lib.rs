@@ -5,11 +5,13 @@
 
 pub mod catalog;
 pub mod constraint;
+pub mod histogram;
 pub mod statistics;
 pub mod table;
 
 pub use catalog::{Catalog, CatalogReader, Journal, Relation, SchemaDef};
 pub use constraint::{CheckConstraint, FkAction, ForeignKey, Generated};
+pub use histogram::{Histogram, HistogramKind};
 pub use statistics::{ColumnStats, IndexForm, KeyBounds, KeyEnd, Statistics, TableStats};
 pub use table::{
     ColumnDef, DefaultValue, IndexAlgorithm, IndexDef, IndexKind, IndexPart, TableDef, TableEngine, TableId, ViewDef,

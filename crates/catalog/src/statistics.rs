@@ -1,9 +1,10 @@
 //! What the planner may know of a table's contents. Implemented over storage, by the engine.
 
 use crate::TableId;
-use std::sync::Arc;
-use types::Value;
-use vector::Batch;
+use crate::histogram::Histogram;
+use std::sync::{Arc, OnceLock};
+use types::{SqlType, Value};
+use vector::{Batch, Chunk, Values};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnStats {
@@ -23,8 +24,130 @@ pub struct TableStats {
     pub rows: u64,
     /// One per column of the definition.
     pub columns: Vec<ColumnStats>,
-    /// Up to about a thousand rows picked uniformly, all columns in definition order (TIMESTAMPs in stored form).
+    /// Some thousand rows picked uniformly, all columns in definition order (TIMESTAMPs in stored form).
     pub sample: Arc<Batch>,
+    /// Distinct combinations of the first columns of keys of several.
+    pub tuples: Vec<(Box<[usize]>, f64)>,
+    /// Histograms of the sample, by column; made when they are asked for.
+    shapes: Vec<OnceLock<Option<Arc<Histogram>>>>,
+}
+
+/// Buckets of a sample's histogram.
+const SHAPE_BUCKETS: usize = 64;
+
+impl TableStats {
+    pub fn new(rows: u64, columns: Vec<ColumnStats>, sample: Arc<Batch>) -> TableStats {
+        let shapes = columns.iter().map(|_| OnceLock::new()).collect();
+        TableStats { rows, columns, sample, tuples: Vec::new(), shapes }
+    }
+
+    /// Rows of the sample, if it has all columns.
+    fn sample_rows(&self) -> usize {
+        if self.sample.columns.len() == self.columns.len() { self.sample.rows } else { 0 }
+    }
+
+    /// How the column's values are distributed, as far as the sample shows.
+    pub fn shape(&self, column: usize, ty: &SqlType) -> Option<&Arc<Histogram>> {
+        let make = || {
+            if self.sample_rows() == 0 {
+                return None;
+            }
+            let (chunk, constant) = self.sample.columns[column].chunk();
+            let valid = |i: &usize| chunk.is_valid(*i);
+            let (mut values, mut nulls) = (Vec::with_capacity(self.sample.rows), 0);
+            for i in (0..self.sample.rows).map(|i| if constant { 0 } else { i }) {
+                if valid(&i) { values.push(chunk.value(i, ty)) } else { nulls += 1 }
+            }
+            let mut h = Histogram::of(values, nulls, SHAPE_BUCKETS, ty.collation().unwrap_or_default());
+            h.scale_distinct(self.columns[column].distinct);
+            h.sampling_rate = (self.sample.rows as f64 / self.rows.max(1) as f64).min(1.0);
+            Some(Arc::new(h))
+        };
+        self.shapes.get(column)?.get_or_init(make).as_ref()
+    }
+
+    /// About how many combinations of values the columns have together.
+    pub fn distinct_tuples(&self, columns: &[usize]) -> f64 {
+        let single =
+            |c: &usize| self.columns.get(*c).map_or(1.0, |s| s.distinct + (s.null_fraction > 0.0) as u8 as f64);
+        let rows = self.rows as f64;
+        let product = columns.iter().map(single).product::<f64>().min(rows).max(1.0);
+        if columns.len() < 2 {
+            return product;
+        }
+        let same = |known: &[usize]| known.len() == columns.len() && known.iter().all(|c| columns.contains(c));
+        if let Some((_, distinct)) = self.tuples.iter().find(|(known, _)| same(known)) {
+            return distinct.min(rows).max(1.0);
+        }
+        let least = columns.iter().map(single).fold(1.0, f64::max).min(product);
+        match self.sampled_tuples(columns) {
+            Some(d) => d.clamp(least, product),
+            None => product,
+        }
+    }
+
+    /// From the combinations that come once in the sample: Haas and Stokes's estimator Duj1, as PostgreSQL uses it.
+    fn sampled_tuples(&self, columns: &[usize]) -> Option<f64> {
+        let n = self.sample_rows();
+        if n == 0 {
+            return None;
+        }
+        let mut hashes = vec![0u64; n];
+        for c in columns {
+            let (chunk, constant) = self.sample.columns.get(*c)?.chunk();
+            if !constant {
+                fold_hashes(chunk, 0, &mut hashes);
+            }
+        }
+        hashes.sort_unstable();
+        let (mut distinct, mut once) = (0.0, 0.0);
+        for group in hashes.chunk_by(|a, b| a == b) {
+            distinct += 1.0;
+            once += (group.len() == 1) as u8 as f64;
+        }
+        let (n, rows) = (n as f64, (self.rows as f64).max(n as f64));
+        Some(if n >= rows { distinct } else { n * distinct / (n - once + once * n / rows) })
+    }
+}
+
+/// Takes the values of rows `from..` of a column into the hashes of tuples.
+pub fn fold_hashes(chunk: &Chunk, from: usize, hashes: &mut [u64]) {
+    const NULL: u64 = 0x6E75_6C6C;
+    let valid = |i: usize| chunk.is_valid(i);
+    let bytes = |b: &[u8]| b.iter().fold(b.len() as u64, |h, b| (h ^ *b as u64).wrapping_mul(0x0100_0000_01B3));
+    macro_rules! fixed {
+        ($v:expr, $x:ident => $word:expr) => {{
+            for (i, hash) in hashes.iter_mut().enumerate() {
+                let $x = $v[from + i];
+                *hash = mix(*hash, if valid(from + i) { $word } else { NULL });
+            }
+        }};
+    }
+    match &chunk.values {
+        Values::I8(v) => fixed!(v, x => x as i64 as u64),
+        Values::U8(v) => fixed!(v, x => x as u64),
+        Values::I16(v) => fixed!(v, x => x as i64 as u64),
+        Values::U16(v) => fixed!(v, x => x as u64),
+        Values::I32(v) => fixed!(v, x => x as i64 as u64),
+        Values::U32(v) => fixed!(v, x => x as u64),
+        Values::I64(v) => fixed!(v, x => x as u64),
+        Values::U64(v) => fixed!(v, x => x),
+        Values::I128(v) => fixed!(v, x => mix(x as u64, (x >> 64) as u64)),
+        Values::I256(v) => fixed!(v, x => mix(mix(x.lo as u64, (x.lo >> 64) as u64), x.hi as u64)),
+        Values::F32(v) => fixed!(v, x => x.to_bits() as u64),
+        Values::F64(v) => fixed!(v, x => x.to_bits()),
+        Values::Str(_) | Values::Dict(_) => {
+            for (i, hash) in hashes.iter_mut().enumerate() {
+                let word = if valid(from + i) { bytes(chunk.values.str_bytes(from + i)) } else { NULL };
+                *hash = mix(*hash, word);
+            }
+        }
+    }
+}
+
+fn mix(a: u64, b: u64) -> u64 {
+    let m = (a ^ 0x9E37_79B9_7F4A_7C15) as u128 * (b ^ 0xD1B5_4A32_D192_ED03) as u128;
+    m as u64 ^ (m >> 64) as u64
 }
 
 /// One end of a stretch of an index's entries, by the values of leading key parts. No values: the very end.

@@ -1,8 +1,10 @@
 //! Tables, columns, indexes, views.
 
 use crate::constraint::{CheckConstraint, ForeignKey, Generated};
+use crate::histogram::Histogram;
 use expr::Expr;
 use std::borrow::Cow;
+use std::sync::Arc;
 use types::{Collation, SqlType, Value};
 
 /// Identifies a table for as long as it exists; never reused.
@@ -40,6 +42,8 @@ pub struct ColumnDef {
     pub float_digits: Option<(u8, u8)>,
     pub invisible: bool,
     pub generated: Option<Generated>,
+    /// Made by ANALYZE TABLE .. UPDATE HISTOGRAM; goes when the column changes.
+    pub histogram: Option<Arc<Histogram>>,
 }
 
 /// What the names of hidden columns begin with.

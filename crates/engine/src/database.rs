@@ -8,12 +8,14 @@ use crate::plan_cache::PlanCache;
 use crate::prepared::PreparedSlot;
 use crate::process::{Process, ProcessList};
 use crate::session::Session;
+use crate::statistics::keeper::Keeper;
 use crate::status::GlobalStatus;
 use crate::timer::Timer;
 use crate::variables::GlobalVars;
 use catalog::{Catalog, SchemaDef};
 use executor::{MemoryAccountant, WorkerPool};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
+use planner::optimize::cost::CostParams;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,6 +76,11 @@ pub struct Database {
     processes: Arc<ProcessList>,
     accounts: Accounts,
     plan_cache: PlanCache,
+    statistics: Keeper,
+    /// What FLUSH OPTIMIZER_COSTS made effective.
+    costs: RwLock<Arc<CostParams>>,
+    /// Held by who makes the tables of costs.
+    cost_tables: Mutex<()>,
     /// Prepared statements of all sessions.
     prepared_count: Arc<AtomicU64>,
     options: Options,
@@ -140,6 +147,9 @@ impl Database {
             processes: Arc::new(ProcessList::new()),
             accounts,
             plan_cache: PlanCache::default(),
+            statistics: Keeper::default(),
+            costs: RwLock::default(),
+            cost_tables: Mutex::default(),
             prepared_count: Arc::default(),
             options,
             started: Instant::now(),
@@ -147,12 +157,39 @@ impl Database {
             background: Mutex::new(background),
         };
         db.apply_variable("innodb_deadlock_detect");
-        Ok(Arc::new(db))
+        let db = Arc::new(db);
+        if catalog::CatalogReader::relation(&db.catalog, "mysql", "engine_cost").is_some() {
+            db.flush_costs()?;
+        }
+        Ok(db)
+    }
+
+    /// The optimizer's constants.
+    pub(crate) fn costs(&self) -> Arc<CostParams> {
+        self.costs.read().clone()
+    }
+
+    pub(crate) fn costs_cell(&self) -> &RwLock<Arc<CostParams>> {
+        &self.costs
+    }
+
+    pub(crate) fn cost_tables(&self) -> &Mutex<()> {
+        &self.cost_tables
+    }
+
+    /// Statistics that planning found out of date are made anew in the background.
+    pub(crate) fn keep_statistics(self: &Arc<Self>) {
+        if self.store.take_statistics_due()
+            && &*self.variables.by_name("innodb_stats_auto_recalc").unwrap_or_default() != "OFF"
+        {
+            self.statistics.wake(self);
+        }
     }
 
     /// A clean end: what was committed is put into a checkpoint, so that the next start has nothing to replay. Without
     /// it nothing is lost either, but under innodb_flush_log_at_trx_commit = 0 or 2 what the log does not have yet.
     pub fn close(&self) -> Result<()> {
+        self.statistics.stop();
         drop(self.background.lock().take());
         match self.store.durable() {
             Some(durable) if durable.log_bytes() > 0 => self.store.checkpoint().map(|_| ()),
@@ -261,6 +298,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
+        self.statistics.stop();
         drop(self.background.get_mut().take());
         // Nobody is left to tell; what is not on disk was not promised.
         let _ = self.store.flush_log();

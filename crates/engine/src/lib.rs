@@ -28,6 +28,7 @@ mod rows;
 mod session;
 mod show;
 mod sink;
+mod statistics;
 mod status;
 mod stream;
 mod timer;

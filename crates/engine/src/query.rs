@@ -113,7 +113,9 @@ impl Session {
             return Err(Error::not_supported("locking clauses in this statement"));
         }
         let settings = self.optimizer_settings();
-        planner::optimize::optimize(logical, self.db().store(), &settings)
+        let plan = planner::optimize::optimize(logical, self.db().store(), &settings);
+        self.db().keep_statistics();
+        plan
     }
 
     /// Runs a plan; batches arrive at `out` on this thread.

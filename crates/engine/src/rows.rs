@@ -94,6 +94,7 @@ pub fn virtual_table(id: TableId, schema: &str, name: &str, columns: &[(impl AsR
                 default: DefaultValue::None,
                 auto_increment: false,
                 on_update_current_timestamp: false,
+                histogram: None,
                 comment: "".into(),
                 unsigned: ty.is_unsigned(),
                 zerofill: false,

@@ -47,7 +47,7 @@ fn main() {
     let Some(Relation::Table(t)) = catalog.relation("tpch", "sbtest") else { panic!("no table") };
     let column = |_| ColumnStats { distinct: 1e5, null_fraction: 0.0, min: None, max: None, width: 20.0 };
     let columns = t.columns.iter().map(column).collect();
-    let stats = Fixed(Arc::new(TableStats { rows: 1_000_000, columns, sample: Arc::default() }));
+    let stats = Fixed(Arc::new(TableStats::new(1_000_000, columns, Arc::default())));
     let settings = OptimizerSettings::default();
     for sql in STATEMENTS {
         let Ok(Statement::Query(q)) = parse(sql, &ParseOptions::default()) else { panic!("{sql}") };

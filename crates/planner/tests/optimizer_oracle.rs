@@ -35,7 +35,7 @@ impl Statistics for Rumours {
                 width: 8.0,
             })
             .collect();
-        Some(Arc::new(TableStats { rows, columns, sample: Arc::default() }))
+        Some(Arc::new(TableStats::new(rows, columns, Arc::default())))
     }
 
     fn index_form(&self, id: TableId, index: usize) -> IndexForm {

@@ -93,6 +93,7 @@ mod tests {
             default: DefaultValue::None,
             auto_increment: false,
             on_update_current_timestamp: false,
+            histogram: None,
             comment: "".into(),
             unsigned: false,
             zerofill: false,

@@ -17,7 +17,7 @@
 //! # use types::{Collation, SqlType, Value};
 //! # use vector::Chunk;
 //! # let column = ColumnDef { name: "a".into(), ty: SqlType::INT, nullable: true, default: DefaultValue::None,
-//! #     auto_increment: false, on_update_current_timestamp: false, comment: "".into(), unsigned: false,
+//! #     auto_increment: false, on_update_current_timestamp: false, histogram: None, comment: "".into(), unsigned: false,
 //! #     zerofill: false, display_width: None, float_digits: None, invisible: false,
 //! #     generated: None };
 //! # let def = Arc::new(TableDef { id: TableId(1), schema: "test".into(), name: "t".into(), columns: vec![column],

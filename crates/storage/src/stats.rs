@@ -1,16 +1,25 @@
 //! What the planner may know of a table: row count, distinct values, NULLs, ranges, a sample.
 //!
-//! Distinct values come from a HyperLogLog a column, kept up to date by every insert and load (so that asking costs
-//! nothing); deletes do not lower it. The rest is gathered from zone maps and from a sample of rows, cached, and
-//! gathered anew once more than a tenth of the rows has changed. Nothing depends on timing: the same rows under the same
-//! ids give the same statistics.
+//! Distinct values come from a HyperLogLog a column, and one for each beginning of a key of several columns; every insert
+//! and load keeps them up to date. Updates and deletes do not lower them: once a tenth of the rows has gone or changed
+//! that way they are counted anew, from the rows that there are. The rest is gathered from zone maps and from a sample
+//! of rows, and kept until more than a tenth of the rows has changed (as innodb_stats_auto_recalc has it).
+//!
+//! ```text
+//!   asked ─▶ kept, fresh ─────────────────────────────────▶ answer
+//!            none yet; few rows; twice or half the rows ──▶ gathered at once: a walk over zone maps, and the sample
+//!            else ─▶ what is kept, and the table is due ──▶ a thread gathers (`Table::refresh_if_due`)
+//! ```
+//! Nothing depends on timing or on what was read before: the same rows under the same ids give the same statistics, also
+//! after a restart.
 //!
 //! Source of the estimator: Flajolet et al., "HyperLogLog", AofA 2007, with linear counting for small sets.
 
 use crate::index::key::{hash_bytes, mix};
-use crate::sync::{AtomicU8, AtomicU64, Mutex, Ordering, Rank};
+use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Mutex, Ordering, Rank};
 use crate::table::Table;
-use catalog::{ColumnStats, TableStats};
+use catalog::statistics::fold_hashes;
+use catalog::{ColumnStats, TableDef, TableStats};
 use std::sync::Arc;
 use types::{PhysType, Value};
 use vector::{Batch, Bounds, Chunk, Values, Vector};
@@ -18,8 +27,12 @@ use vector::{Batch, Bounds, Chunk, Values, Vector};
 const REGISTER_BITS: u32 = 11;
 const REGISTERS: usize = 1 << REGISTER_BITS;
 
-/// Rows of the sample.
+/// Rows of the sample, and of that of a large table.
 pub const SAMPLE_ROWS: usize = 1024;
+const SAMPLE_ROWS_MAX: usize = 4096;
+const LARGE_TABLE_ROWS: u64 = 100_000;
+/// Tables of so few leaves are gathered by who asks.
+const SMALL_LEAVES: u64 = 16;
 
 /// A sketch of a set that estimates its size within some 2.3 %.
 #[derive(Debug)]
@@ -54,6 +67,13 @@ impl HyperLogLog {
         let raw = 0.7213 / (1.0 + 1.079 / m) * m * m / sum;
         if raw <= 2.5 * m && zeros > 0 { m * (m / zeros as f64).ln() } else { raw }
     }
+
+    /// Becomes what `other` is.
+    fn replace(&self, other: &HyperLogLog) {
+        for (own, r) in self.0.iter().zip(&other.0) {
+            own.store(r.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
 }
 
 /// Registers must fill as if by chance: multiplicative hashes of consecutive integers fill them far too evenly.
@@ -62,6 +82,41 @@ fn scramble(mut h: u64) -> u64 {
     h = (h ^ h >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     h = (h ^ h >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     h ^ h >> 32
+}
+
+/// The combinations of some columns' values.
+#[derive(Debug)]
+struct Tuples {
+    columns: Box<[usize]>,
+    sketch: HyperLogLog,
+}
+
+impl Tuples {
+    /// Those of the beginnings of the definition's keys.
+    fn of(def: &TableDef) -> Vec<Tuples> {
+        let mut all: Vec<Tuples> = Vec::new();
+        for index in &def.indexes {
+            for n in 2..=index.parts.len() {
+                let columns: Box<[usize]> = index.parts[..n].iter().map(|p| p.column_idx).collect();
+                if !all.iter().any(|t| t.columns == columns) {
+                    all.push(Tuples { columns, sketch: HyperLogLog::default() });
+                }
+            }
+        }
+        all
+    }
+
+    fn observe(&self, chunks: &[&Chunk]) {
+        const PIECE: usize = 64;
+        let rows = chunks.first().map_or(0, |c| c.len());
+        let mut hashes = [0u64; PIECE];
+        for from in (0..rows).step_by(PIECE) {
+            let hashes = &mut hashes[..(rows - from).min(PIECE)];
+            hashes.fill(0);
+            self.columns.iter().for_each(|c| fold_hashes(chunks[*c], from, hashes));
+            hashes.iter().for_each(|h| self.sketch.add(*h));
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -75,22 +130,43 @@ struct Cached {
 #[derive(Debug)]
 pub struct StatsState {
     distinct: Box<[HyperLogLog]>,
+    /// Of the keys that the table had when it was opened.
+    tuples: Box<[Tuples]>,
+    /// Of keys that came later: as last counted.
+    late: Mutex<Vec<(Box<[usize]>, f64)>>,
     /// Rows inserted, updated and deleted so far.
     changes: AtomicU64,
+    /// Rows updated and deleted, which the sketches do not know of.
+    churn: AtomicU64,
     cached: Mutex<Option<Cached>>,
+    /// What is kept is out of date, and nobody gathers yet.
+    due: AtomicBool,
+    /// How often ANALYZE TABLE was asked for.
+    analyzed: AtomicU64,
 }
 
 impl StatsState {
-    pub fn new(columns: usize) -> StatsState {
+    pub fn new(def: &TableDef) -> StatsState {
         StatsState {
-            distinct: (0..columns).map(|_| HyperLogLog::default()).collect(),
+            distinct: def.columns.iter().map(|_| HyperLogLog::default()).collect(),
+            tuples: Tuples::of(def).into(),
+            late: Mutex::new(Rank::Statistics, Vec::new()),
             changes: AtomicU64::new(0),
+            churn: AtomicU64::new(0),
             cached: Mutex::new(Rank::Statistics, None),
+            due: AtomicBool::new(false),
+            analyzed: AtomicU64::new(0),
         }
     }
 
+    pub fn inserted(&self, rows: u64) {
+        self.changes.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// Rows went, or have other values.
     pub fn changed(&self, rows: u64) {
         self.changes.fetch_add(rows, Ordering::Relaxed);
+        self.churn.fetch_add(rows, Ordering::Relaxed);
     }
 
     /// Adds all values of the chunks, one chunk a column.
@@ -98,6 +174,7 @@ impl StatsState {
         for (sketch, chunk) in self.distinct.iter().zip(columns) {
             observe_chunk(sketch, chunk);
         }
+        self.tuples.iter().for_each(|t| t.observe(columns));
     }
 
     pub fn observe_one(&self, column: usize, chunk: &Chunk, i: usize) {
@@ -141,24 +218,119 @@ fn observe_chunk(sketch: &HyperLogLog, chunk: &Chunk) {
 }
 
 impl Table {
-    /// The table's statistics, at most a tenth of its rows out of date.
+    /// The table's statistics, at most a tenth of its rows out of date: see the module head for what this may cost.
     pub fn statistics(&self) -> Arc<TableStats> {
         let changes = self.stats.changes.load(Ordering::Relaxed);
         let rows = self.row_count();
-        if let Some(c) = &*self.stats.cached.lock()
-            && changes.saturating_sub(c.changes) * 10 <= rows.max(c.stats.rows)
-        {
-            return c.stats.clone();
+        if let Some(c) = &*self.stats.cached.lock() {
+            let (before, after) = (c.stats.rows.max(1), rows.max(1));
+            if changes.saturating_sub(c.changes) * 10 <= before.max(after) {
+                return c.stats.clone();
+            }
+            if self.leaf_count() > SMALL_LEAVES && before <= 2 * after && after <= 2 * before {
+                self.stats.due.store(true, Ordering::Relaxed);
+                return c.stats.clone();
+            }
         }
+        if self.leaf_count() <= SMALL_LEAVES {
+            if self.wants_count(rows) {
+                self.count_distinct(&|| false);
+            }
+        } else if self.wants_count(rows) {
+            self.stats.due.store(true, Ordering::Relaxed);
+        }
+        self.gather_and_keep(changes, rows)
+    }
+
+    fn gather_and_keep(&self, changes: u64, rows: u64) -> Arc<TableStats> {
         let stats = Arc::new(self.gather_statistics(rows));
         *self.stats.cached.lock() = Some(Cached { changes, stats: stats.clone() });
         stats
     }
 
-    /// Makes the statistics anew, however few rows have changed: ANALYZE TABLE.
-    pub fn refresh_statistics(&self) {
-        *self.stats.cached.lock() = None;
-        self.statistics();
+    /// Makes the statistics anew, however few rows have changed: ANALYZE TABLE. `stop` is asked now and then; if it
+    /// says so, things stay as they were.
+    pub fn refresh_statistics(&self, stop: &dyn Fn() -> bool) {
+        self.stats.due.store(false, Ordering::Relaxed);
+        let changes = self.stats.changes.load(Ordering::Relaxed);
+        if self.count_distinct(stop) {
+            self.gather_and_keep(changes, self.row_count());
+            self.stats.analyzed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the statistics are out of date and wait for a thread that makes them anew.
+    pub fn statistics_due(&self) -> bool {
+        self.stats.due.load(Ordering::Relaxed)
+    }
+
+    /// Makes the statistics anew if they are out of date. Says whether they were.
+    pub fn refresh_if_due(&self, stop: &dyn Fn() -> bool) -> bool {
+        let due = self.stats.due.swap(false, Ordering::Relaxed);
+        if due {
+            let changes = self.stats.changes.load(Ordering::Relaxed);
+            if self.wants_count(self.row_count()) {
+                self.count_distinct(stop);
+            }
+            self.gather_and_keep(changes, self.row_count());
+        }
+        due
+    }
+
+    /// Rows that have changed so far, and how often the table was analyzed: for those who keep what they made of the
+    /// statistics.
+    pub fn changes_seen(&self) -> (u64, u64) {
+        (self.stats.changes.load(Ordering::Relaxed), self.stats.analyzed.load(Ordering::Relaxed))
+    }
+
+    /// Much was updated or deleted since distinct values were counted, or there are new keys.
+    fn wants_count(&self, rows: u64) -> bool {
+        self.stats.churn.load(Ordering::Relaxed) * 10 > rows || !self.late_keys().is_empty()
+    }
+
+    /// Keys of several columns that no sketch is kept for and that were not counted yet.
+    fn late_keys(&self) -> Vec<Tuples> {
+        let mut all = Tuples::of(&self.def());
+        all.retain(|t| !self.stats.tuples.iter().any(|k| k.columns == t.columns));
+        if !all.is_empty() {
+            let late = self.stats.late.lock();
+            all.retain(|t| !late.iter().any(|l| l.0 == t.columns));
+        }
+        all
+    }
+
+    /// Counts distinct values in all rows that there are. `false`: stopped.
+    fn count_distinct(&self, stop: &dyn Fn() -> bool) -> bool {
+        let snapshot = self.txns().snapshot();
+        let churn = self.stats.churn.load(Ordering::Relaxed);
+        let all: Vec<usize> = (0..self.types().len()).collect();
+        let fresh: Vec<HyperLogLog> = all.iter().map(|_| HyperLogLog::default()).collect();
+        let tuples = Tuples::of(&self.def());
+        for leaf_no in 0..self.leaf_count() {
+            if stop() {
+                return false;
+            }
+            let Some(view) = self.scan_leaf(leaf_no, &all, &snapshot) else { continue };
+            let positions = view.selection.to_positions(view.rows);
+            let whole = positions.len() == view.rows;
+            let seen: Vec<_> =
+                view.columns.iter().map(|c| if whole { c.clone() } else { Arc::new(c.gather(&positions)) }).collect();
+            let seen: Vec<&Chunk> = seen.iter().map(|c| &**c).collect();
+            fresh.iter().zip(&seen).for_each(|(sketch, chunk)| observe_chunk(sketch, chunk));
+            tuples.iter().for_each(|t| t.observe(&seen));
+        }
+        self.stats.distinct.iter().zip(&fresh).for_each(|(own, fresh)| own.replace(fresh));
+        let mut late = Vec::new();
+        for t in tuples {
+            match self.stats.tuples.iter().find(|k| k.columns == t.columns) {
+                Some(own) => own.sketch.replace(&t.sketch),
+                None => late.push((t.columns, t.sketch.estimate())),
+            }
+        }
+        *self.stats.late.lock() = late;
+        // What has changed meanwhile counts for the next time.
+        self.stats.churn.fetch_sub(churn, Ordering::Relaxed);
+        true
     }
 
     fn gather_statistics(&self, rows: u64) -> TableStats {
@@ -203,7 +375,11 @@ impl Table {
                 width: width(&sample, c),
             }
         };
-        TableStats { rows, columns: (0..columns).map(stats).collect(), sample: Arc::new(sample) }
+        let mut stats = TableStats::new(rows, (0..columns).map(stats).collect(), Arc::new(sample));
+        let kept = self.stats.tuples.iter().map(|t| (t.columns.clone(), t.sketch.estimate()));
+        let late = self.stats.late.lock().clone();
+        stats.tuples = kept.chain(late).map(|(c, d)| (c, d.min(rows as f64))).collect();
+        stats
     }
 
     /// Ids of about [`SAMPLE_ROWS`] rows that the snapshot sees, each as likely as any other, ascending.
@@ -218,12 +394,13 @@ impl Table {
         if self.row_count() <= SAMPLE_ROWS as u64 {
             return (0..leaves).flat_map(ids).take(SAMPLE_ROWS).collect();
         }
+        let wanted = if self.row_count() >= LARGE_TABLE_ROWS { SAMPLE_ROWS_MAX } else { SAMPLE_ROWS };
         let mut rng = fastrand::Rng::with_seed(self.def().id.0);
         let mut picked = std::collections::BTreeSet::new();
         // Slots are picked blindly; those without a row are rejected, so that rows of sparse leaves are not favoured.
-        for _ in 0..SAMPLE_ROWS * 16 {
+        for _ in 0..wanted * 16 {
             let id = self.row_id(rng.u64(0..leaves), rng.usize(0..self.leaf_rows()));
-            if self.sees(id, snapshot) && picked.insert(id) && picked.len() == SAMPLE_ROWS {
+            if self.sees(id, snapshot) && picked.insert(id) && picked.len() == wanted {
                 break;
             }
         }

@@ -5,7 +5,7 @@ use crate::definitions::DefinitionChange;
 use crate::durable::{Durable, DurableOptions};
 use crate::io::Io;
 use crate::recovery::{Definer, OnProgress, Report};
-use crate::sync::{AtomicU64, Ordering, Rank, RwLock};
+use crate::sync::{AtomicBool, AtomicU64, Ordering, Rank, RwLock};
 use crate::table::Table;
 use crate::txn::TxnManager;
 use catalog::{IndexForm, KeyBounds, Statistics, TableDef, TableId, TableStats};
@@ -33,6 +33,8 @@ struct Shared {
     /// The greatest id of any table so far.
     table_id_max: AtomicU64,
     durable: Option<Durable>,
+    /// A table's statistics are out of date.
+    statistics_due: AtomicBool,
 }
 
 impl Default for Store {
@@ -61,6 +63,7 @@ impl Store {
             options,
             table_id_max: AtomicU64::new(id_max),
             durable,
+            statistics_due: AtomicBool::new(false),
         }))
     }
 
@@ -192,9 +195,27 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Whether a table's statistics wait to be made anew; only the first who asks is told.
+    pub fn take_statistics_due(&self) -> bool {
+        self.0.statistics_due.load(Ordering::Relaxed) && self.0.statistics_due.swap(false, Ordering::Relaxed)
+    }
+
+    /// Makes the statistics anew that are out of date, until `stop` says so. Which tables' those were.
+    pub fn refresh_due_statistics(&self, stop: &dyn Fn() -> bool) -> Vec<TableId> {
+        let tables = self.table_ids().into_iter().take_while(|_| !stop());
+        tables.filter(|id| self.table(*id).is_some_and(|t| t.refresh_if_due(stop))).collect()
+    }
+}
+
 impl Statistics for Store {
     fn table(&self, id: TableId) -> Option<Arc<TableStats>> {
-        Some(Store::table(self, id)?.statistics())
+        let table = Store::table(self, id)?;
+        let stats = table.statistics();
+        if table.statistics_due() {
+            self.0.statistics_due.store(true, Ordering::Relaxed);
+        }
+        Some(stats)
     }
 
     fn index_form(&self, id: TableId, index: usize) -> IndexForm {

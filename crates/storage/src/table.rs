@@ -99,7 +99,7 @@ impl Table {
             indexes: IndexCell::new(IndexSet::new(def.clone())),
             txns,
             dicts: types.iter().map(|t| (*t == PhysType::Str).then(SharedDict::new)).collect(),
-            stats: StatsState::new(types.len()),
+            stats: StatsState::new(&def),
             row_count: AtomicU64::new(0),
             auto_increment: AtomicU64::new(1),
             logged: def.engine == TableEngine::InnoDb && !def.temporary,
@@ -171,7 +171,7 @@ impl Table {
 
     pub(crate) fn add_rows(&self, n: u64) {
         self.row_count.fetch_add(n, Ordering::Relaxed);
-        self.stats.changed(n);
+        self.stats.inserted(n);
     }
 
     pub(crate) fn remove_rows(&self, n: u64) {

@@ -45,6 +45,7 @@ pub fn define(def: &ast::ColumnDef, table_collation: Collation) -> Result<Define
             default: DefaultValue::None,
             auto_increment: serial,
             on_update_current_timestamp: false,
+            histogram: None,
             comment: "".into(),
             unsigned: typed.unsigned,
             zerofill: typed.zerofill,

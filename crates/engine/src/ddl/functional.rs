@@ -59,6 +59,7 @@ fn hidden_column(session: &Session, def: &TableDef, index: &str, part: usize, ex
         default: DefaultValue::None,
         auto_increment: false,
         on_update_current_timestamp: false,
+        histogram: None,
         comment: "".into(),
         unsigned: ty.is_unsigned() && ty != SqlType::Year,
         zerofill: false,

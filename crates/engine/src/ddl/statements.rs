@@ -161,6 +161,7 @@ impl Session {
                     check.name = format!("{name}_chk_{}", i + 1).into();
                 }
                 def.foreign_keys.clear();
+                def.columns.iter_mut().for_each(|c| c.histogram = None);
                 def.temporary = c.temporary;
                 (def.id, def.created_at) = (id, self.now_us() / 1_000_000);
                 (def, None)
@@ -249,7 +250,12 @@ impl Session {
         }
     }
 
-    fn publish_table(&mut self, def: &Arc<TableDef>, auto_start: Option<u64>, if_not_exists: bool) -> Result<()> {
+    pub(crate) fn publish_table(
+        &mut self,
+        def: &Arc<TableDef>,
+        auto_start: Option<u64>,
+        if_not_exists: bool,
+    ) -> Result<()> {
         let table = self.db().store().create_table(def.clone());
         if let Some(n) = auto_start {
             table.set_auto_increment(n);

@@ -43,6 +43,7 @@ impl BoundSource {
                     default: DefaultValue::None,
                     auto_increment: false,
                     on_update_current_timestamp: false,
+                    histogram: None,
                     comment: "".into(),
                     unsigned: ty.is_unsigned(),
                     zerofill: false,

@@ -72,7 +72,9 @@ impl Journal {
     }
 
     fn schema_changes(&self, before: Option<&SchemaDef>, after: &SchemaDef, out: &mut Vec<DefinitionChange>) {
-        if before.is_none_or(|b| b.collation != after.collation) {
+        // Those that the server makes itself may have tables, but are no definitions.
+        let is_own = BUILT_IN_SCHEMAS.contains(&&*after.name);
+        if !is_own && before.is_none_or(|b| b.collation != after.collation) {
             let object = Object::new(0, texts::of_schema(after));
             out.push(DefinitionChange::Put(key(ObjectKind::Schema, &after.name, ""), object));
         }
@@ -127,9 +129,7 @@ impl catalog::Journal for Journal {
             }
         }
         for (name, schema) in after {
-            if !BUILT_IN_SCHEMAS.contains(&&**name) {
-                self.schema_changes(before.get(name), schema, &mut changes);
-            }
+            self.schema_changes(before.get(name), schema, &mut changes);
         }
         self.log(changes)
     }

@@ -93,6 +93,10 @@ fn schemas(definitions: &Definitions, mut tables: Tables) -> Result<BTreeMap<Box
             ObjectKind::View => Some(Relation::View(Arc::new(texts::view(&key.schema, &key.name, &object.text)?))),
             ObjectKind::Account | ObjectKind::Variable => None,
         };
+        if journal::BUILT_IN_SCHEMAS.contains(&&*key.schema) && !schemas.contains_key(&key.schema) {
+            let (name, collation) = (key.schema.clone(), types::Collation::default());
+            schemas.insert(name.clone(), SchemaDef { name, collation, relations: BTreeMap::new() });
+        }
         if let (Some(schema), Some(relation)) = (schemas.get_mut(&key.schema), relation) {
             schema.relations.insert(key.name.clone(), relation);
         }

@@ -1,12 +1,15 @@
 //! Objects as bytes: fields, each a length in digits, a colon, and that many bytes.
 //!
-//! A table is its CREATE TABLE statement as SHOW CREATE TABLE prints it, and the time when it was made. Whatever a
+//! A table is its CREATE TABLE statement as SHOW CREATE TABLE prints it, the time when it was made, and the names of
+//! columns that have histograms, each with its histogram. Whatever a
 //! definition has must therefore be printed there and read back; debug builds compare.
 
 use crate::accounts::{Account, AuthPlugin};
 use crate::ddl::show_create;
 use crate::session::Session;
+use crate::statistics::json;
 use catalog::{SchemaDef, TableDef, TableId, ViewDef};
+use std::sync::Arc;
 use types::{Collation, Error, ErrorCode, Result};
 
 fn put(fields: &[&[u8]]) -> Box<[u8]> {
@@ -61,16 +64,30 @@ impl ParseCollation for str {
 
 pub fn of_table(table: &TableDef, auto_increment: Option<u64>) -> Box<[u8]> {
     let create = show_create::table(table, auto_increment);
-    put(&[create.as_bytes(), table.created_at.to_string().as_bytes()])
+    let created_at = table.created_at.to_string();
+    let mut fields = vec![create.into_bytes(), created_at.into_bytes()];
+    for c in &table.columns {
+        if let Some(h) = &c.histogram {
+            fields.extend([c.name.as_bytes().to_vec(), json::of_histogram(h, &c.ty).into_bytes()]);
+        }
+    }
+    put(&fields.iter().map(|f| &f[..]).collect::<Vec<_>>())
 }
 
 /// Reads a table's definition with a session that has no sql_mode and checks no foreign keys.
 pub fn table(session: &mut Session, id: TableId, schema: &str, name: &str, bytes: &[u8]) -> Result<TableDef> {
     let bad = |why: &dyn std::fmt::Display| unreadable("table", schema, name, why);
     let fields = get(bytes).ok_or_else(|| bad(&"its text is damaged"))?;
-    let [create, created_at] = fields[..] else { return Err(bad(&"its text is damaged")) };
+    let [create, created_at, ref histograms @ ..] = fields[..] else { return Err(bad(&"its text is damaged")) };
     let mut def = session.define_from_text(id, schema, name, create).map_err(|e| bad(&e))?;
     def.created_at = text(created_at).and_then(|t| t.parse().ok()).ok_or_else(|| bad(&"it has no time"))?;
+    for pair in histograms.chunks(2) {
+        let [name, histogram] = pair else { return Err(bad(&"its text is damaged")) };
+        let column = text(name).and_then(|n| def.column_idx(n)).ok_or_else(|| bad(&"a histogram has no column"))?;
+        let column = &mut def.columns[column];
+        let histogram = text(histogram).ok_or_else(|| bad(&"its text is damaged"))?;
+        column.histogram = Some(Arc::new(json::to_histogram(histogram, &column.ty).map_err(|e| bad(&e))?));
+    }
     Ok(def)
 }
 

@@ -4,6 +4,7 @@
 //! from the catalog as the session sees it. The planner treats them as tables; the executor asks [`rows`].
 
 pub mod columns;
+mod innodb_stats;
 pub mod locks;
 pub mod misc;
 mod statistics;
@@ -35,6 +36,7 @@ pub static TABLES: &[VirtualTable] = &[
     misc::COLLATIONS,
     misc::COLLATION_CHARACTER_SET_APPLICABILITY,
     columns::COLUMNS,
+    statistics::COLUMN_STATISTICS,
     misc::ENGINES,
     misc::EVENTS,
     misc::FILES,
@@ -72,12 +74,16 @@ pub static PERFORMANCE_SCHEMA: &[VirtualTable] = &[
     status::SESSION_VARIABLES,
 ];
 
+/// mysql: what there is of it beside real tables.
+pub static MYSQL: &[VirtualTable] = &[innodb_stats::INNODB_INDEX_STATS, innodb_stats::INNODB_TABLE_STATS];
+
 /// sys, likewise.
 pub static SYS: &[VirtualTable] = &[locks::SYS_INNODB_LOCK_WAITS];
 
 /// Schemas whose tables the server makes up, with their names' canonical spelling and the ids of their first tables.
 static SCHEMAS: &[(&str, &[VirtualTable], u64)] = &[
     ("information_schema", TABLES, VIRTUAL_IDS),
+    ("mysql", MYSQL, VIRTUAL_IDS + 3000),
     ("performance_schema", PERFORMANCE_SCHEMA, VIRTUAL_IDS + 1000),
     ("sys", SYS, VIRTUAL_IDS + 2000),
 ];
@@ -86,9 +92,14 @@ fn schema_of(name: &str) -> Option<&'static (&'static str, &'static [VirtualTabl
     SCHEMAS.iter().find(|(n, ..)| n.eq_ignore_ascii_case(name))
 }
 
-/// Whether the schema's tables are made up by the server.
+/// Whether the schema's tables are made up by the server. Of `mysql` some are, and others are tables as any.
 pub fn is_virtual(schema: &str) -> bool {
-    schema_of(schema).is_some()
+    schema_of(schema).is_some_and(|s| s.0 != "mysql")
+}
+
+/// Whether this table is made up by the server.
+pub fn is_virtual_table(schema: &str, name: &str) -> bool {
+    schema_of(schema).is_some_and(|s| s.1.iter().any(|t| t.name.eq_ignore_ascii_case(name)))
 }
 
 /// The definitions of a schema's tables.

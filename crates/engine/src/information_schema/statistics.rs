@@ -1,8 +1,9 @@
-//! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS, REFERENTIAL_CONSTRAINTS, CHECK_CONSTRAINTS.
+//! STATISTICS, COLUMN_STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS, REFERENTIAL_CONSTRAINTS, CHECK_CONSTRAINTS.
 
 use super::VirtualTable;
 use crate::rows::{BIGINT, UBIGINT, int, long_text, opt, s, text, uint};
 use crate::session::Session;
+use crate::statistics::json;
 use catalog::{CatalogReader, IndexAlgorithm, IndexKind, Relation, TableDef, TableEngine};
 use types::Value;
 
@@ -35,6 +36,25 @@ pub const STATISTICS: VirtualTable = VirtualTable {
                 full.extend(row);
                 full.insert(4, s(&t.schema));
                 out.push(full);
+            }
+        }
+    },
+};
+
+pub const COLUMN_STATISTICS: VirtualTable = VirtualTable {
+    name: "COLUMN_STATISTICS",
+    columns: &[
+        ("SCHEMA_NAME", text(64)),
+        ("TABLE_NAME", text(64)),
+        ("COLUMN_NAME", text(64)),
+        ("HISTOGRAM", long_text()),
+    ],
+    rows: |session, out| {
+        for t in base_tables(session) {
+            for c in &t.columns {
+                if let Some(h) = &c.histogram {
+                    out.push(vec![s(&t.schema), s(&t.name), s(&c.name), s(json::of_histogram(h, &c.ty))]);
+                }
             }
         }
     },

@@ -21,6 +21,7 @@ fn column(name: &str, ty: SqlType) -> ColumnDef {
         default: DefaultValue::None,
         auto_increment: false,
         on_update_current_timestamp: false,
+        histogram: None,
         comment: "".into(),
         unsigned: false,
         zerofill: false,

@@ -8,7 +8,7 @@ use super::change::{PointDelete, PointUpdate};
 use super::insert::PointInsert;
 use super::point::{PointLock, PointSelect};
 use super::range::RangeSelect;
-use super::{Body, CachedPlan, PlanEnv, QueryPlan};
+use super::{Body, CachedPlan, PlanEnv, PlannedTable, QueryPlan};
 use crate::mdl::Object;
 use crate::query::has_locking;
 use crate::query::meta;
@@ -169,8 +169,12 @@ impl Session {
             return Ok(None);
         }
         plan.estimated_rows_read = valued.estimated_rows_read;
-        let rows = |t: &Arc<TableDef>| (t.id, self.db().store().table(t.id).map_or(0, |t| t.row_count()));
-        let sizes = tables.iter().map(rows).collect();
+        let planned = |t: &Arc<TableDef>| {
+            let table = self.db().store().table(t.id);
+            let (rows, changes) = table.map_or((0, (0, 0)), |t| (t.row_count(), t.changes_seen()));
+            PlannedTable { id: t.id, rows, changes }
+        };
+        let sizes = tables.iter().map(planned).collect();
         Ok(Some((QueryPlan { plan, shape, tables: sizes }, tables)))
     }
 }

@@ -93,6 +93,15 @@ pub(crate) enum Body {
 pub(crate) struct QueryPlan {
     pub plan: Plan,
     pub shape: Arc<ResultShape>,
-    /// Tables and how many rows they had: the plan goes when that changes much.
-    pub tables: Vec<(catalog::TableId, u64)>,
+    /// The plan goes when the tables have changed much.
+    pub tables: Vec<PlannedTable>,
+}
+
+/// A table as it was when a plan was made.
+#[derive(Debug)]
+pub(crate) struct PlannedTable {
+    pub id: catalog::TableId,
+    pub rows: u64,
+    /// Rows changed until then, and how often it had been analyzed.
+    pub changes: (u64, u64),
 }

@@ -39,10 +39,13 @@ impl CachedPlan {
 
 impl QueryPlan {
     fn sizes_hold(&self, session: &Session) -> bool {
-        self.tables.iter().all(|(id, rows)| {
-            let now = session.db().store().table(*id).map_or(0, |t| t.row_count()).max(ROWS_MIN);
-            let then = (*rows).max(ROWS_MIN);
-            now <= then * GROWTH_MAX && then <= now * GROWTH_MAX
+        self.tables.iter().all(|t| {
+            let Some(table) = session.db().store().table(t.id) else { return false };
+            let (now, then) = (table.row_count().max(ROWS_MIN), t.rows.max(ROWS_MIN));
+            let (changes, analyzed) = table.changes_seen();
+            // Rows may change a lot while they stay as many.
+            let changed = changes.saturating_sub(t.changes.0);
+            now <= then * GROWTH_MAX && then <= now * GROWTH_MAX && changed <= then && analyzed == t.changes.1
         })
     }
 }

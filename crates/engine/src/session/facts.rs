@@ -73,7 +73,7 @@ impl Session {
                 .flat_map(|d| d.relations.values().cloned())
                 .collect()
         });
-        for server in ["information_schema", "performance_schema", "sys"] {
+        for server in ["information_schema", "mysql", "performance_schema", "sys"] {
             if schema.is_none_or(|n| n == server) {
                 out.extend(information_schema::relations(server));
             }
@@ -101,8 +101,7 @@ impl Session {
         if unique {
             return stats.rows as i64;
         }
-        let product: f64 = columns.iter().map(|&c| stats.columns[c].distinct.max(1.0)).product();
-        product.min(stats.rows as f64) as i64
+        stats.distinct_tuples(columns).min(stats.rows as f64).round() as i64
     }
 
     /// The columns of a view, as SHOW COLUMNS shows them; none if the view cannot be bound any more.
@@ -123,11 +122,17 @@ impl Session {
 /// The catalog with information_schema added.
 impl CatalogReader for Session {
     fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
-        if information_schema::is_virtual(schema) {
+        if information_schema::is_virtual(schema) || information_schema::is_virtual_table(schema, name) {
             return information_schema::relation(schema, name);
         }
         if let Some(t) = self.temporary().get(schema, name) {
             return Some(Relation::Table(t.clone()));
+        }
+        if crate::statistics::costs::is_cost_table(schema, name)
+            && let Err(e) = self.need_cost_tables(name)
+        {
+            self.locks.fail(e);
+            return None;
         }
         if let Err(e) = self.lock_named(schema, name) {
             self.locks.fail(e);
@@ -218,6 +223,7 @@ impl Session {
                 range_optimizer_max_mem_size: number("range_optimizer_max_mem_size"),
                 search_depth: number("optimizer_search_depth"),
             },
+            cost: (*self.db().costs()).clone(),
             ..OptimizerSettings::default()
         }
     }

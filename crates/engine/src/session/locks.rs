@@ -6,7 +6,7 @@
 
 use super::{Isolation, Session};
 use crate::database::Database;
-use crate::information_schema::is_virtual;
+use crate::information_schema::{is_virtual, is_virtual_table};
 use crate::mdl::{KeyRef, Mode, Object, Owner, Space, Until};
 use crate::process::Process;
 use parking_lot::Mutex;
@@ -123,7 +123,7 @@ impl Session {
 
     /// Locks a table or view by name, as the running statement reads it; 1100 where LOCK TABLES left it out.
     pub(crate) fn lock_named(&self, schema: &str, name: &str) -> Result<()> {
-        if is_virtual(schema) {
+        if is_virtual(schema) || is_virtual_table(schema, name) {
             return Ok(());
         }
         let object = self.db.mdl().table(schema, name);
@@ -146,7 +146,7 @@ impl Session {
 
     /// Locks a table whose rows the running statement changes: 1099, 1100 under LOCK TABLES.
     pub(crate) fn lock_table_for_write(&self, schema: &str, name: &str) -> Result<()> {
-        if is_virtual(schema) {
+        if is_virtual(schema) || is_virtual_table(schema, name) {
             return Ok(());
         }
         self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
@@ -237,6 +237,7 @@ impl Session {
             // What cannot be resolved is the statement's own error.
             if let Ok(pair) = self.resolve_name(name)
                 && !is_virtual(&pair.0)
+                && !is_virtual_table(&pair.0, &pair.1)
             {
                 resolved.push(pair);
             }
@@ -450,6 +451,9 @@ impl Session {
                 if options.iter().any(|o| &**o == "STATUS") {
                     self.db.status().flush(&self.status);
                 }
+                if options.iter().any(|o| &**o == "OPTIMIZER_COSTS") {
+                    self.db.flush_costs()?;
+                }
                 Ok(())
             }
             FlushWhat::Tables { with_read_lock: false, for_export: false, .. } => Ok(()),
@@ -475,6 +479,11 @@ impl Session {
                 self.lock_tables(&tables.iter().map(read).collect::<Vec<_>>())
             }
         }
+    }
+
+    /// The session holds locks that statements of others would wait for.
+    pub(crate) fn keeps_writers_out(&self) -> bool {
+        self.locks.global_read_lock || self.locks.tables_locked
     }
 
     /// The connection starts anew, or ends: nothing stays locked.

@@ -34,14 +34,15 @@ fn op_name(op: MaintenanceOp) -> &'static str {
 
 impl Session {
     pub(super) fn maintain(&mut self, t: &TableMaintenance, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
-        if t.histogram.is_some() {
-            return Err(Error::not_supported("histograms"));
-        }
         if t.op == MaintenanceOp::Checksum {
             return Err(Error::not_supported("CHECKSUM TABLE"));
         }
         let mut rows =
             RowSet::new(&[("Table", text(128)), ("Op", text(10)), ("Msg_type", text(10)), ("Msg_text", long_text())]);
+        if let Some(h) = &t.histogram {
+            self.change_histograms(t, h, &mut rows)?;
+            return rows.send(sink, &self.end_info(more));
+        }
         let op = op_name(t.op);
         for name in &t.tables {
             let schema = match &name.schema {
@@ -75,7 +76,12 @@ impl Session {
             return Ok(vec![("note", format!("The storage engine for the table doesn't support {}", op_name(op)))]);
         }
         match op {
-            MaintenanceOp::Analyze => self.db.store().expect_table(&def)?.refresh_statistics(),
+            MaintenanceOp::Analyze => {
+                let table = self.db.store().expect_table(&def)?;
+                table.refresh_statistics(&|| self.process.killed().is_some());
+                self.check_killed()?;
+                self.update_auto_histograms(&def)?;
+            }
             MaintenanceOp::Check => return self.check_rows(&def),
             MaintenanceOp::Optimize => {
                 self.rebuild_table(name)?;

@@ -52,6 +52,7 @@ impl MemTable {
                 default: DefaultValue::None,
                 auto_increment: false,
                 on_update_current_timestamp: false,
+                histogram: None,
                 comment: "".into(),
                 unsigned: false,
                 zerofill: false,

@@ -70,6 +70,51 @@ impl Default for CostParams {
 }
 
 impl CostParams {
+    /// All constants by name.
+    pub fn named(&mut self) -> Vec<(&'static str, &mut f64)> {
+        // Spelled out, so that a new one is not forgotten.
+        let CostParams {
+            hash_build,
+            hash_probe,
+            output,
+            cache_bytes,
+            cache_miss,
+            hash_row_overhead,
+            pair,
+            scan,
+            predicate,
+            group,
+            sort_compare,
+            key_lookup,
+            index_open,
+            index_descent,
+            index_row,
+            random_row,
+            subquery_run,
+            fetch_column,
+        } = self;
+        vec![
+            ("hash_build", hash_build),
+            ("hash_probe", hash_probe),
+            ("output", output),
+            ("cache_bytes", cache_bytes),
+            ("cache_miss", cache_miss),
+            ("hash_row_overhead", hash_row_overhead),
+            ("pair", pair),
+            ("scan", scan),
+            ("predicate", predicate),
+            ("group", group),
+            ("sort_compare", sort_compare),
+            ("key_lookup", key_lookup),
+            ("index_open", index_open),
+            ("index_descent", index_descent),
+            ("index_row", index_row),
+            ("random_row", random_row),
+            ("subquery_run", subquery_run),
+            ("fetch_column", fetch_column),
+        ]
+    }
+
     /// What an access to a table of this size costs on top.
     fn miss(&self, bytes: f64) -> f64 {
         if bytes <= self.cache_bytes {

@@ -87,6 +87,7 @@ fn join_order(node: Logical, cx: &mut Context) -> Result<Logical> {
     }
     let columns = cx.columns.clone();
     let mut est = Estimator::new(cx.stats, &columns);
+    est.fanout_filter = cx.settings.switch.condition_fanout_filter;
     join_order::order_joins(node, cx, &mut est)
 }
 

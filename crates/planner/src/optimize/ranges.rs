@@ -368,7 +368,7 @@ pub(super) fn same_order(side: &SqlType, value: &SqlType, column: &SqlType) -> O
 /// The text of a pattern before its first wildcard.
 ///
 /// Without an ESCAPE clause it depends on the session whether a backslash escapes: the text ends there.
-fn like_prefix(pattern: &[u8], escape: Option<char>) -> Vec<u8> {
+pub(super) fn like_prefix(pattern: &[u8], escape: Option<char>) -> Vec<u8> {
     let mut buffer = [0; 4];
     let named = escape.is_some();
     let escape = escape.unwrap_or('\\').encode_utf8(&mut buffer).as_bytes();

@@ -117,6 +117,7 @@ pub fn table(id: u64, schema: &str, name: &str, text: &str) -> TableDef {
             default: DefaultValue::None,
             auto_increment: false,
             on_update_current_timestamp: false,
+            histogram: None,
             comment: "".into(),
             unsigned: false,
             zerofill: false,

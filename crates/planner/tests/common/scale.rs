@@ -143,7 +143,7 @@ pub fn scale_one(catalog: &catalog::Catalog) -> ScaleOne {
         if schema == "shop" {
             shop.insert(t.id, t.clone());
         }
-        all.insert(t.id, Arc::new(TableStats { rows: *rows, columns, sample: Arc::default() }));
+        all.insert(t.id, Arc::new(TableStats::new(*rows, columns, Arc::default())));
     }
     ScaleOne(all, shop)
 }

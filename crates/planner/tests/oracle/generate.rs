@@ -58,6 +58,7 @@ impl Generator {
                     default: DefaultValue::None,
                     auto_increment: false,
                     on_update_current_timestamp: false,
+                    histogram: None,
                     comment: "".into(),
                     unsigned: false,
                     zerofill: false,

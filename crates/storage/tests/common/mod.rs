@@ -15,6 +15,7 @@ pub fn column(name: &str, ty: SqlType, nullable: bool) -> ColumnDef {
         default: DefaultValue::None,
         auto_increment: false,
         on_update_current_timestamp: false,
+        histogram: None,
         comment: "".into(),
         unsigned: false,
         zerofill: false,

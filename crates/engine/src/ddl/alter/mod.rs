@@ -19,6 +19,7 @@ use super::{constraints, define, functional, show_create};
 use crate::mdl::Mode;
 use crate::session::Session;
 use crate::sink::ResultSink;
+use crate::statistics::histogram::keep_histograms;
 use catalog::{ColumnDef, DefaultValue, IndexDef, Relation, TableDef, TableEngine};
 use edit::Edit;
 use parser::ast::{self, AlterAlgorithm, AlterLock, AlterSpec, CreateTableBody, Statement, TableConstraint};
@@ -134,7 +135,9 @@ impl Session {
             let warning = Error::warn_using_other_handler("InnoDB", &old.name);
             self.warn(warning.into_warning(WarningLevel::Warning));
         }
-        let def = define::table(self, old.id, &old.schema, &old.name, &edit.body, &options, Vec::new(), old.temporary)?;
+        let mut def =
+            define::table(self, old.id, &old.schema, &old.name, &edit.body, &options, Vec::new(), old.temporary)?;
+        keep_histograms(old, &mut def, &edit.origins);
         Ok((def, options.auto_increment.filter(|_| edit.sets_auto_increment)))
     }
 

@@ -3,7 +3,7 @@
 use super::super::column_set::ColumnSet;
 use super::super::tree::{as_column, expr_columns};
 use super::{ColumnEstimate, Estimate, computed, one};
-use expr::{CmpOp, Expr, ExprKind};
+use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use plan::logical::LogicalJoinKind;
 use types::SqlType;
 
@@ -40,8 +40,10 @@ pub fn join_selectivity(
         match join_equality(p, lo, ro) {
             Some((a, b, _)) => {
                 let (a_est, b_est) = (computed(&a, l), computed(&b, r));
-                equal /= a_est.domain.max(b_est.domain).max(1.0);
-                equal *= (1.0 - a_est.null_fraction) * (1.0 - b_est.null_fraction);
+                equal *= common_values(&a, &b, l, r).unwrap_or_else(|| {
+                    let known = (1.0 - a_est.null_fraction) * (1.0 - b_est.null_fraction);
+                    known / a_est.domain.max(b_est.domain).max(1.0)
+                });
                 if let (Some(a), Some(b)) = (as_column(&a), as_column(&b)) {
                     lcols.insert(a);
                     rcols.insert(b);
@@ -51,6 +53,7 @@ pub fn join_selectivity(
             None => {
                 let mut both = l.clone();
                 both.columns.extend(r.columns.iter().map(|(c, e)| (*c, *e)));
+                both.bases.extend(r.bases.iter().cloned());
                 both.rows = l.rows.max(r.rows);
                 other *= one(p, &both);
             }
@@ -66,8 +69,16 @@ pub fn join_selectivity(
                 .fold(f64::MAX, f64::min)
         };
         let bound = key_rows(&rk, &rcols, r).min(key_rows(&lk, &lcols, l));
+        let combined = |e: &Estimate, columns: &ColumnSet| {
+            let columns: Vec<ColumnId> = columns.iter().collect();
+            let whole = columns.len() == count && columns.iter().all(|c| e.is_whole(*c));
+            if whole { e.base(*columns.first()?)?.tuples(&columns) } else { None }
+        };
         if bound < f64::MAX {
             equal = equal.max(1.0 / bound.max(1.0));
+        } else if let (Some(a), Some(b)) = (combined(l, &lcols), combined(r, &rcols)) {
+            // Each combination of the side that has fewer is taken to occur on the other.
+            equal = equal.max(1.0 / a.max(b).max(1.0));
         } else {
             // Several equalities between two tables are usually correlated: full credit for the most selective one,
             // diminishing for the rest.
@@ -78,8 +89,45 @@ pub fn join_selectivity(
     equal * other
 }
 
+/// Selectivity of `a = b` where values are more frequent than others: the common ones are joined one by one, the rest as
+/// if all were equally frequent. `None`: no skew, or the tables' figures do not hold any more.
+fn common_values(a: &Expr, b: &Expr, l: &Estimate, r: &Estimate) -> Option<f64> {
+    let (a, b) = (as_column(a)?, as_column(b)?);
+    if !l.is_whole(a) || !r.is_whole(b) {
+        return None;
+    }
+    let (da, db) = (l.column(a).domain, r.column(b).domain);
+    let (x, y) = (l.shape(a)?, r.shape(b)?);
+    // A key has no common values, and the other side's do not matter then.
+    if !x.is_skewed(da) || !y.is_skewed(db) {
+        return None;
+    }
+    let (mut sum, mut in_x, mut in_y, mut n) = (0.0, 0.0, 0.0, 0.0f64);
+    for (v, p) in x.common() {
+        let q = y.equal(v, db)?;
+        sum += p * q;
+        in_x += p;
+        in_y += q;
+        n += 1.0;
+    }
+    for (v, q) in y.common().filter(|(v, _)| x.common().all(|(w, _)| w != *v)) {
+        let p = x.equal(v, da)?;
+        sum += p * q;
+        in_x += p;
+        in_y += q;
+        n += 1.0;
+    }
+    let rest = (x.histogram.known() - in_x).max(0.0) * (y.histogram.known() - in_y).max(0.0);
+    Some((sum + rest / (da.max(db) - n).max(1.0)).clamp(0.0, 1.0))
+}
+
 /// Values that a unique key can have: the rows of its table before filters, as far as they are known.
 pub(super) fn key_domain(e: &Estimate, key: &ColumnSet) -> f64 {
+    if let Some(base) = key.iter().next().and_then(|c| e.base(c))
+        && let Some(all) = base.tuples(&key.iter().collect::<Vec<_>>())
+    {
+        return all;
+    }
     // The widest component's domain bounds from below; the rows at hand too.
     key.iter().map(|c| e.column(c).domain).fold(e.rows, f64::max)
 }
@@ -96,6 +144,7 @@ pub fn join(
     let both = |rows: f64| {
         let mut e = l.clone();
         e.columns.extend(r.columns.iter().map(|(c, x)| (*c, *x)));
+        e.bases.extend(r.bases.iter().cloned());
         e.rows = rows;
         e.cap();
         e

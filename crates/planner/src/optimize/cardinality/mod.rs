@@ -8,19 +8,24 @@
 //!
 //! Sources: Leis et al., *How Good Are Query Optimizers, Really?* (VLDB 2015); Swami & Schiefer 1994 for domains.
 
+mod base;
 mod joins;
 mod selectivity;
 
+pub use base::{Base, Shape};
 pub use joins::{join, join_equality, join_selectivity, match_share};
-pub use selectivity::{as_number, conjunction, filtered, one};
+pub use selectivity::{conjunction, filtered, one};
 
 use super::column_set::ColumnSet;
 use super::properties;
 use super::tree::{expr_columns, output_set, outputs};
-use catalog::{Statistics, TableStats};
+use catalog::histogram::as_number;
+use catalog::{Statistics, TableDef, TableStats};
 use expr::{ColumnId, Expr, ExprKind};
 use plan::logical::{Columns, Logical, SetOpKind};
+use selectivity::by_histogram;
 use std::collections::HashMap;
+use std::sync::Arc;
 use types::SqlType;
 
 /// What is believed of a column.
@@ -64,6 +69,8 @@ fn width_of(ty: &SqlType) -> f64 {
 pub struct Estimate {
     pub rows: f64,
     pub columns: HashMap<ColumnId, ColumnEstimate>,
+    /// The tables of columns.
+    pub bases: Vec<Arc<Base>>,
 }
 
 impl Estimate {
@@ -119,11 +126,13 @@ pub struct Estimator<'a> {
     pub columns: &'a Columns,
     /// Definitions seen so far: rows, and the estimate of each output position.
     pub ctes: HashMap<u32, (f64, Vec<ColumnEstimate>)>,
+    /// condition_fanout_filter; off: only conditions that an index could answer count.
+    pub fanout_filter: bool,
 }
 
 impl<'a> Estimator<'a> {
     pub fn new(stats: &'a dyn Statistics, columns: &'a Columns) -> Estimator<'a> {
-        Estimator { stats, columns, ctes: HashMap::new() }
+        Estimator { stats, columns, ctes: HashMap::new(), fanout_filter: true }
     }
 
     /// The estimate of a tree.
@@ -156,20 +165,21 @@ impl<'a> Estimator<'a> {
             .zip(from)
             .map(|(c, f)| (*c, ColumnEstimate { distinct: rows, domain: rows, ..a.column(*f) }))
             .collect();
-        Estimate { rows, columns }
+        Estimate { rows, columns, bases: a.bases.clone() }
     }
 
     /// The estimate of a node from those of its inputs.
     pub fn node(&self, node: &Logical, inputs: &[Estimate]) -> Estimate {
         match node {
-            Logical::OneRow => Estimate { rows: 1.0, columns: HashMap::new() },
+            Logical::OneRow => Estimate { rows: 1.0, ..Estimate::default() },
             Logical::Empty { columns } => self.fresh(columns, 0.0),
             Logical::Values { columns, rows } => self.fresh(columns, rows.len() as f64),
-            Logical::Get { table, columns, .. } => self.get(self.stats.table(table.id).as_deref(), columns),
+            Logical::Get { table, columns, .. } => self.get(table, columns),
             Logical::CteScan { cte_id, columns, .. } => match self.ctes.get(cte_id) {
                 Some((rows, cols)) => Estimate {
                     rows: *rows,
                     columns: columns.iter().filter_map(|(c, i)| Some((*c, *cols.get(*i)?))).collect(),
+                    bases: vec![],
                 },
                 None => self.fresh(&columns.iter().map(|c| c.0).collect::<Vec<_>>(), UNKNOWN_ROWS),
             },
@@ -194,7 +204,7 @@ impl<'a> Estimator<'a> {
             Logical::Project { exprs, .. } => {
                 let input = &inputs[0];
                 let columns = exprs.iter().map(|(id, e)| (*id, computed(e, input))).collect();
-                Estimate { rows: input.rows, columns }
+                Estimate { rows: input.rows, columns, bases: input.bases.clone() }
             }
             Logical::Join { kind, left, right, on, .. } => {
                 join(*kind, &inputs[0], &inputs[1], on, &output_set(left), &output_set(right), || {
@@ -212,7 +222,7 @@ impl<'a> Estimator<'a> {
                 if *rollup {
                     rows *= 1.5;
                 }
-                let mut e = Estimate { rows, columns };
+                let mut e = Estimate { rows, columns, bases: input.bases.clone() };
                 e.cap();
                 e
             }
@@ -262,7 +272,7 @@ impl<'a> Estimator<'a> {
                         (*c, first)
                     })
                     .collect();
-                Estimate { rows, columns }
+                Estimate { rows, columns, bases: vec![] }
             }
             Logical::With { .. } => inputs.last().cloned().unwrap_or_default(),
             Logical::RecursiveUnion { columns, anchor, .. } => {
@@ -273,14 +283,15 @@ impl<'a> Estimator<'a> {
 
     fn fresh(&self, columns: &[ColumnId], rows: f64) -> Estimate {
         let columns = columns.iter().map(|c| (*c, ColumnEstimate::unknown(rows, &self.columns.get(*c).ty))).collect();
-        Estimate { rows, columns }
+        Estimate { rows, columns, bases: vec![] }
     }
 
-    fn get(&self, stats: Option<&TableStats>, columns: &[(ColumnId, usize)]) -> Estimate {
-        let Some(stats) = stats else {
+    fn get(&self, table: &Arc<TableDef>, columns: &[(ColumnId, usize)]) -> Estimate {
+        let Some(stats) = self.stats.table(table.id) else {
             return self.fresh(&columns.iter().map(|c| c.0).collect::<Vec<_>>(), UNKNOWN_ROWS);
         };
         let rows = stats.rows as f64;
+        let base = Arc::new(Base::new(columns, stats.clone(), table.clone()));
         let columns = columns
             .iter()
             .map(|(id, i)| {
@@ -299,11 +310,73 @@ impl<'a> Estimator<'a> {
                 (*id, e)
             })
             .collect();
-        Estimate { rows, columns }
+        Estimate { rows, columns, bases: vec![base] }
     }
 
     /// Selectivity of a conjunction over one table: the sample's answer, bent towards the formulas' where it has few hits.
+    /// Columns with a histogram of their own go by that; the sample then says what the rest leaves of the rows that
+    /// those keep.
     pub fn table_selectivity(
+        &self,
+        stats: &TableStats,
+        columns: &[(ColumnId, usize)],
+        predicates: &[Expr],
+        input: &Estimate,
+    ) -> f64 {
+        let counted: Vec<Expr>;
+        let predicates = match self.fanout_filter {
+            true => predicates,
+            false => {
+                let keys = |p: &Expr| expr_columns(p).iter().any(|c| input.base(c).is_some_and(|b| b.is_key_part(c)));
+                counted = predicates.iter().filter(|p| keys(p)).cloned().collect();
+                &counted
+            }
+        };
+        let (told, others): (Vec<Expr>, Vec<Expr>) = predicates.iter().cloned().partition(|p| {
+            let mut columns = expr_columns(p).iter().collect::<Vec<_>>();
+            columns.dedup();
+            matches!(&columns[..], [c] if input.base(*c).is_some_and(|b| b.histogram(*c).is_some()) && by_histogram(p))
+        });
+        if told.is_empty() {
+            return self.sampled_selectivity(stats, columns, predicates, input);
+        }
+        let share = conjunction(&told, input);
+        if others.is_empty() {
+            return share;
+        }
+        let try_on = |p: &[Expr]| super::sample::try_predicates(stats, columns, p).map(|s| (s.hits, s.untried.len()));
+        match (try_on(&told), try_on(predicates)) {
+            // Enough rows to see what the others keep of them.
+            (Some((kept, 0)), Some((both, 0))) if kept >= 20 && both > 0 => share * both as f64 / kept as f64,
+            _ => share * self.sampled_selectivity(stats, columns, &others, input),
+        }
+    }
+
+    /// The share of rows that also pass `rest`, among those of the table that pass `given`.
+    pub fn conditional(
+        &self,
+        table: &TableDef,
+        columns: &[(ColumnId, usize)],
+        given: &[Expr],
+        rest: &[Expr],
+        input: &Estimate,
+    ) -> f64 {
+        if rest.is_empty() {
+            return 1.0;
+        }
+        let Some(stats) = self.stats.table(table.id) else { return conjunction(rest, input) };
+        let try_on = |p: &[Expr]| super::sample::try_predicates(&stats, columns, p).map(|s| (s.hits, s.untried.len()));
+        if let Some((kept, 0)) = try_on(given)
+            && (kept >= MANY_HITS || kept > 0 && stats.sample.rows as u64 >= stats.rows)
+            && let Some((both, 0)) = try_on(&[given, rest].concat())
+        {
+            // None of so many: fewer than one of twice as many.
+            return (both as f64).max(if stats.sample.rows as u64 >= stats.rows { 0.0 } else { 0.5 }) / kept as f64;
+        }
+        self.table_selectivity(&stats, columns, rest, input)
+    }
+
+    fn sampled_selectivity(
         &self,
         stats: &TableStats,
         columns: &[(ColumnId, usize)],
@@ -313,20 +386,39 @@ impl<'a> Estimator<'a> {
         let Some(s) = super::sample::try_predicates(stats, columns, predicates) else {
             return conjunction(predicates, input);
         };
-        let (hits, size) = (s.hits, s.size);
-        let formula = conjunction(&s.tried, input);
+        let (hits, size) = (s.hits as f64, s.size as f64);
         let rest: f64 = s.untried.iter().map(|p| one(p, input)).product();
-        if size as u64 >= stats.rows {
-            return rest * hits as f64 / size as f64;
+        if s.size as u64 >= stats.rows {
+            return rest * hits / size;
         }
-        let sampled = hits as f64 / size as f64;
-        rest * match hits {
+        let sampled = hits / size;
+        rest * match s.hits {
             // Rarer than the sample can see.
-            0 => formula.min(0.5 / size as f64),
-            1..=4 => (sampled * formula.max(1e-9)).sqrt().clamp(0.2 * sampled, 2.0 * sampled),
+            0 => backed_off(&s.tried, input).min(0.5 / size),
+            // The more hits, the less the formulas count.
+            n if n < MANY_HITS => {
+                let formula = conjunction(&s.tried, input).max(1e-9);
+                let weight = (hits / MANY_HITS as f64).sqrt();
+                (sampled.powf(weight) * formula.powf(1.0 - weight)).clamp(0.3 * sampled, 2.0 * sampled)
+            }
             _ => sampled,
         }
     }
+}
+
+/// Hits in a sample from which on they are believed.
+const MANY_HITS: usize = 20;
+
+/// Selectivity of a conjunction whose conditions may depend on each other: full credit for the most selective one, less
+/// for each further one.
+fn backed_off(predicates: &[Expr], input: &Estimate) -> f64 {
+    let mut by_columns: HashMap<Vec<ColumnId>, Vec<Expr>> = HashMap::new();
+    for p in predicates {
+        by_columns.entry(expr_columns(p).iter().collect()).or_default().push(p.clone());
+    }
+    let mut shares: Vec<f64> = by_columns.values().map(|ps| conjunction(ps, input).max(1e-12)).collect();
+    shares.sort_by(f64::total_cmp);
+    shares.iter().enumerate().map(|(i, s)| s.powf(0.5f64.powi(i as i32))).product()
 }
 
 fn computed(e: &Expr, input: &Estimate) -> ColumnEstimate {
@@ -359,9 +451,39 @@ fn distinct_of<'e>(es: impl IntoIterator<Item = &'e Expr>, input: &Estimate) -> 
     d
 }
 
-/// Groups of an aggregation.
+/// Groups of an aggregation. Columns of one table count together, as the table's statistics know them.
 pub fn group_count<'e>(groups: impl Iterator<Item = &'e Expr>, input: &Estimate) -> f64 {
-    let mut ds: Vec<f64> = groups.map(|g| computed(g, input).distinct.max(1.0)).collect();
+    let mut of_tables: Vec<(&Base, Vec<ColumnId>)> = vec![];
+    let mut ds: Vec<f64> = vec![];
+    for g in groups {
+        match super::tree::as_column(g).and_then(|c| Some((c, input.base(c)?))) {
+            Some((c, base)) => match of_tables.iter_mut().find(|(b, _)| std::ptr::eq(*b, base)) {
+                Some((_, columns)) => columns.push(c),
+                None => of_tables.push((base, vec![c])),
+            },
+            None => ds.push(computed(g, input).distinct.max(1.0)),
+        }
+    }
+    for (base, mut columns) in of_tables {
+        columns.sort_unstable();
+        columns.dedup();
+        let single = |c: &ColumnId| {
+            let e = input.column(*c);
+            e.distinct.max(1.0) + (e.null_fraction > 0.0) as u8 as f64
+        };
+        let product = columns.iter().map(single).product::<f64>();
+        let together = if columns.len() > 1 { base.tuples(&columns) } else { None };
+        ds.push(match together {
+            // What filters have left of the table's rows may have them all.
+            Some(all) => remaining_distinct(
+                all,
+                (base.stats.rows as f64).max(1.0),
+                (input.rows / (base.stats.rows as f64).max(1.0)).min(1.0),
+            )
+            .min(product),
+            None => product,
+        });
+    }
     ds.sort_by(|a, b| b.total_cmp(a));
     let mut product = 1.0;
     for d in ds {

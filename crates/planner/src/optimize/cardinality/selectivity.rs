@@ -1,7 +1,9 @@
 //! What share of the rows a condition keeps.
 
+use super::super::ranges::like_prefix;
 use super::super::tree::{as_column, expr_columns};
 use super::{Estimate, computed};
+use catalog::histogram::as_number;
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use std::collections::HashMap;
 use types::{SqlType, Value};
@@ -27,25 +29,28 @@ pub fn filtered(mut e: Estimate, predicates: &[Expr], selectivity: f64) -> Estim
     e
 }
 
-/// A number that orders as the value does, where that is meaningful.
-pub fn as_number(v: &Value) -> Option<f64> {
-    Some(match v {
-        Value::Int(v) => *v as f64,
-        Value::UInt(v) => *v as f64,
-        Value::Float(v) => *v as f64,
-        Value::Double(v) => *v,
-        Value::Decimal(d) => d.to_f64(),
-        Value::Date(d) => day_number(d.0 as i64),
-        Value::DateTime(d) => day_number(d.0 >> 37) + (d.0 & ((1 << 37) - 1)) as f64 / 86_400e6,
-        Value::Time(t) => t.0 as f64,
-        Value::Timestamp(t) => t.0 as f64,
-        Value::Null | Value::Bytes(_) => return None,
-    })
+/// A constant, under conversions or not.
+fn constant(e: &Expr) -> Option<&Value> {
+    match &e.kind {
+        ExprKind::Const(v) => Some(v),
+        ExprKind::Cast { expr, explicit: false } => constant(expr),
+        _ => None,
+    }
 }
 
-/// Days, all months taken as 31 days: linear enough for interpolation.
-pub(super) fn day_number(packed: i64) -> f64 {
-    ((packed >> 9) * 372 + (packed >> 5 & 15) * 31 + (packed & 31)) as f64
+/// Can a histogram answer the condition on its column?
+pub(super) fn by_histogram(p: &Expr) -> bool {
+    let column = |e: &Expr| as_column(e).is_some();
+    match &p.kind {
+        ExprKind::Compare { left, right, .. } => {
+            column(left) && constant(right).is_some() || column(right) && constant(left).is_some()
+        }
+        ExprKind::InList { expr, list, .. } => column(expr) && list.iter().all(|v| constant(v).is_some()),
+        ExprKind::IsNull { expr, .. } => column(expr),
+        ExprKind::Or(parts) | ExprKind::And(parts) => parts.iter().all(by_histogram),
+        ExprKind::Not(e) => by_histogram(e),
+        _ => false,
+    }
 }
 
 /// Selectivity of a conjunction: range pairs on one column taken together, the rest as if independent.
@@ -73,10 +78,10 @@ pub fn conjunction(predicates: &[Expr], input: &Estimate) -> f64 {
 /// `column < constant` and the like with known bounds: (column, share cut off below, share cut off above).
 pub(super) fn range_share(p: &Expr, input: &Estimate) -> Option<(ColumnId, f64, f64)> {
     let ExprKind::Compare { op, left, right } = &p.kind else { return None };
-    let (c, v, op) = match (as_column(left), constant_number(right)) {
-        (Some(c), Some(v)) => (c, v, *op),
+    let (c, v, op) = match as_column(left) {
+        Some(c) => (c, constant_number(right), *op),
         _ => {
-            let (c, v) = (as_column(right)?, constant_number(left)?);
+            let (c, v) = (as_column(right)?, constant_number(left));
             let op = match op {
                 CmpOp::Lt => CmpOp::Gt,
                 CmpOp::Le => CmpOp::Ge,
@@ -87,6 +92,17 @@ pub(super) fn range_share(p: &Expr, input: &Estimate) -> Option<(ColumnId, f64, 
             (c, v, op)
         }
     };
+    if let Some((below, up_to, known)) = shares(c, if as_column(left).is_some() { right } else { left }, input) {
+        let known = known.max(1e-9);
+        return match op {
+            CmpOp::Lt => Some((c, 0.0, 1.0 - below / known)),
+            CmpOp::Le => Some((c, 0.0, 1.0 - up_to / known)),
+            CmpOp::Gt => Some((c, up_to / known, 0.0)),
+            CmpOp::Ge => Some((c, below / known, 0.0)),
+            _ => None,
+        };
+    }
+    let v = v?;
     let e = input.column(c);
     let (min, max) = (e.min?, e.max?);
     if max <= min {
@@ -98,6 +114,13 @@ pub(super) fn range_share(p: &Expr, input: &Estimate) -> Option<(ColumnId, f64, 
         CmpOp::Gt | CmpOp::Ge => Some((c, at, 0.0)),
         _ => None,
     }
+}
+
+/// Shares of the table's rows with values below the constant, up to it, and with any.
+fn shares(c: ColumnId, bound: &Expr, input: &Estimate) -> Option<(f64, f64, f64)> {
+    let shape = input.shape(c)?;
+    let (below, up_to) = shape.below(constant(bound)?)?;
+    Some((below, up_to, shape.histogram.known()))
 }
 
 /// The value of an expression that is constant already, or simple arithmetic on dates left to execution.
@@ -125,16 +148,18 @@ pub fn one(p: &Expr, input: &Estimate) -> f64 {
         }
         ExprKind::Compare { op, left, right } => compare(*op, left, right, input),
         ExprKind::InList { expr, list, negated } => {
-            let d = computed(expr, input).distinct.max(1.0);
-            let s = (list.len() as f64 / d).min(1.0);
-            if *negated { 1.0 - s } else { s }
+            let known = known(expr, input);
+            let s = in_list(expr, list, input).min(known);
+            if *negated { known - s } else { s }
         }
-        ExprKind::Like { pattern, negated, .. } => {
-            let s = match &pattern.kind {
-                ExprKind::Const(Value::Bytes(b)) if !b.starts_with(b"%") => 0.02,
+        ExprKind::Like { expr, pattern, escape, negated } => {
+            let prefix = pattern.as_const().and_then(Value::as_bytes).map(|b| like_prefix(b, *escape));
+            let shape = as_column(expr).and_then(|c| input.shape(c));
+            let s = match prefix {
+                Some(p) if !p.is_empty() => shape.and_then(|s| s.starts_with(&p)).unwrap_or(0.02),
                 _ => 0.05,
             };
-            if *negated { 1.0 - s } else { s }
+            if *negated { known(expr, input) - s } else { s }
         }
         _ => UNKNOWN_SELECTIVITY,
     };
@@ -144,12 +169,20 @@ pub fn one(p: &Expr, input: &Estimate) -> f64 {
 pub(super) fn compare(op: CmpOp, left: &Expr, right: &Expr, input: &Estimate) -> f64 {
     let (lc, rc) = (expr_columns(left), expr_columns(right));
     let (l, r) = (computed(left, input), computed(right, input));
-    let equal = 1.0 / l.distinct.max(r.distinct).max(1.0);
+    let known = known(left, input) * known(right, input);
+    let equal = match (as_column(left), as_column(right)) {
+        (Some(c), None) if rc.is_empty() => equal_share(c, right, input),
+        (None, Some(c)) if lc.is_empty() => equal_share(c, left, input),
+        _ => None,
+    };
+    let is_known = equal.is_some();
+    let equal = equal.unwrap_or(known / l.distinct.max(r.distinct).max(1.0));
     match op {
         CmpOp::Eq | CmpOp::NullSafeEq => {
             // Outside the bounds nothing is equal.
             for (c, v) in [(&l, constant_number(right)), (&r, constant_number(left))] {
                 if let (Some(min), Some(max), Some(v)) = (c.min, c.max, v)
+                    && !is_known
                     && (v < min || v > max)
                 {
                     return 1e-9;
@@ -157,7 +190,7 @@ pub(super) fn compare(op: CmpOp, left: &Expr, right: &Expr, input: &Estimate) ->
             }
             equal
         }
-        CmpOp::Ne => 1.0 - equal,
+        CmpOp::Ne => known - equal,
         _ if lc.is_empty() || rc.is_empty() => {
             let p = Expr::new(
                 ExprKind::Compare { op, left: left.clone().into(), right: right.clone().into() },
@@ -171,6 +204,36 @@ pub(super) fn compare(op: CmpOp, left: &Expr, right: &Expr, input: &Estimate) ->
         }
         _ => RANGE_SELECTIVITY,
     }
+}
+
+/// Share of rows in which the column equals a constant or a value that is not known yet.
+fn equal_share(c: ColumnId, value: &Expr, input: &Estimate) -> Option<f64> {
+    let shape = input.shape(c)?;
+    let distinct = input.column(c).domain;
+    match constant(value) {
+        Some(v) => shape.equal(v, distinct),
+        None => Some(shape.unknown(distinct)),
+    }
+}
+
+/// Share of rows in which an expression is not NULL.
+fn known(e: &Expr, input: &Estimate) -> f64 {
+    as_column(e).map_or(1.0, |c| 1.0 - input.column(c).null_fraction)
+}
+
+/// Values of a long list that are looked at one by one; the rest counts as much as these on average.
+const LIST_MAX: usize = 256;
+
+fn in_list(expr: &Expr, list: &[Expr], input: &Estimate) -> f64 {
+    let rare = known(expr, input) / computed(expr, input).distinct.max(1.0);
+    let column = as_column(expr);
+    let step = list.len().div_ceil(LIST_MAX).max(1);
+    let (mut sum, mut n) = (0.0, 0.0);
+    for v in list.iter().step_by(step) {
+        sum += column.and_then(|c| equal_share(c, v, input)).unwrap_or(rare);
+        n += 1.0f64;
+    }
+    sum * list.len() as f64 / n.max(1.0)
 }
 
 /// Share of rows that pass a predicate nothing is known about.

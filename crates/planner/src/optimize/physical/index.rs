@@ -99,9 +99,11 @@ impl Physical<'_, '_> {
         }
         let found = ranges::find(site.table, index, site.columns, site.predicates)?;
         let entries = self.entries(site, i, index, &found.ranges);
-        let rest: Vec<Expr> =
-            site.predicates.iter().zip(&found.answered).filter(|(_, a)| !**a).map(|(p, _)| p.clone()).collect();
-        let rows = entries * cardinality::conjunction(&rest, site.whole);
+        let of = |answered: bool| {
+            let all = site.predicates.iter().zip(&found.answered).filter(|(_, a)| **a == answered);
+            all.map(|(p, _)| p.clone()).collect::<Vec<Expr>>()
+        };
+        let rows = entries * self.est.conditional(site.table, site.columns, &of(true), &of(false), site.whole);
         Some(IndexPath {
             index: i,
             ranges: found.ranges,

@@ -74,7 +74,8 @@ pub(super) struct Physical<'c, 'a> {
 /// Makes the physical plan of a rewritten query.
 pub fn plan(root: &Logical, query: &LogicalQuery, cx: &mut Context) -> Result<Plan> {
     let columns = cx.columns.clone();
-    let est = Estimator::new(cx.stats, &columns);
+    let mut est = Estimator::new(cx.stats, &columns);
+    est.fanout_filter = cx.settings.switch.condition_fanout_filter;
     let inits: Vec<LogicalInit> = std::mem::take(&mut cx.init);
     let searched = notes::searched_columns(root, &inits, &columns);
     let mut p = Physical {
