@@ -18,6 +18,7 @@ use types::Result;
 struct Explained {
     plan: Option<Plan>,
     change: Option<Change>,
+    rewritten: String,
 }
 
 fn explained(sql: &str, schema: &str) -> Result<Explained> {
@@ -49,7 +50,13 @@ fn explained(sql: &str, schema: &str) -> Result<Explained> {
         _ => panic!("nothing to explain: {sql}"),
     };
     let optimized = |q| optimize(q, &scale_one(&catalog), &OptimizerSettings::default());
-    Ok(Explained { plan: query.map(optimized).transpose()?, change })
+    let rewritten = match (&query, &change) {
+        (Some(q), None) => explain::rewritten(q, true),
+        (Some(q), Some(c)) if c.inserts() => explain::rewritten(q, true),
+        (Some(q), Some(c)) => explain::rewritten_change(q, &c.verb.to_lowercase(), &[]),
+        (None, _) => String::new(),
+    };
+    Ok(Explained { plan: query.map(optimized).transpose()?, change, rewritten })
 }
 
 /// All formats, one below the other.
@@ -59,7 +66,7 @@ fn all(sql: &str, schema: &str) -> String {
         Err(e) => return e.to_string(),
     };
     let (plan, change) = (x.plan.as_ref(), x.change.as_ref());
-    let mut out = String::new();
+    let mut out = x.rewritten + "\n";
     for row in explain::traditional(plan, change) {
         let cells: Vec<&str> = row.iter().map(|c| c.as_deref().unwrap_or("-")).collect();
         out += &cells.join(" | ");
@@ -94,4 +101,98 @@ fn all_formats() {
         });
     }
     eprintln!("{} statements", count.get());
+}
+
+/// (table, type, key, rows) of each access to a table.
+type Access = (String, String, String, String);
+
+fn table_accesses(rows: &[explain::TraditionalRow]) -> Vec<Access> {
+    let cell = |r: &explain::TraditionalRow, i: usize| r[i].clone().unwrap_or_default();
+    rows.iter().filter(|r| r[2].is_some()).map(|r| (cell(r, 2), cell(r, 4), cell(r, 6), cell(r, 9))).collect()
+}
+
+/// The same, read from JSON. A table's own keys come before those of what is inside it.
+fn json_accesses(json: &str) -> Vec<Access> {
+    let mut found: Vec<Access> = vec![];
+    for line in json.lines() {
+        let Some((key, value)) = line.trim().split_once(": ") else { continue };
+        let value = value.trim_end_matches(',').trim_matches('"').to_string();
+        match (key, found.last_mut()) {
+            ("\"table_name\"", _) => found.push((value, String::new(), String::new(), String::new())),
+            ("\"access_type\"", Some(a)) => a.1 = value,
+            ("\"key\"", Some(a)) => a.2 = value,
+            ("\"rows_examined_per_scan\"", Some(a)) => a.3 = value,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// (alias, index) of each base table in the tree.
+fn tree_accesses(tree: &str, aliases: &[String]) -> Vec<(String, String)> {
+    let mut found = vec![];
+    for line in tree.lines() {
+        let text = line.trim_start().trim_start_matches("-> ");
+        let reads = ["Table scan", "Index", "Single-row", "Covering", "Multi-range", "Sort-deduplicate"];
+        let Some((_, rest)) = text.split_once(" on ").filter(|_| reads.iter().any(|w| text.starts_with(w))) else {
+            continue;
+        };
+        let mut words = rest.split([' ', ',']);
+        let alias = words.next().unwrap_or("").to_string();
+        let key = match (words.next(), words.next()) {
+            (Some("using"), Some(key)) => key.to_string(),
+            _ => String::new(),
+        };
+        if aliases.contains(&alias) {
+            found.push((alias, key));
+        }
+    }
+    found.sort();
+    found
+}
+
+fn base_aliases(plan: &Plan) -> Vec<String> {
+    let mut open: Vec<&plan::PlanNode> = plan.init.iter().map(|i| &*i.plan).chain([&*plan.root]).collect();
+    let mut found = vec![];
+    while let Some(n) = open.pop() {
+        use plan::PlanOp::*;
+        if let Scan { alias, .. } | KeyLookup { alias, .. } | IndexScan { alias, .. } | IndexJoin { alias, .. } = &n.op
+        {
+            found.push(alias.to_string());
+        }
+        open.extend(n.inputs());
+    }
+    found
+}
+
+#[test]
+fn the_formats_do_not_contradict_each_other() {
+    let mut checked = 0;
+    for file in files() {
+        let text = std::fs::read_to_string(&file).expect("the golden file is readable");
+        for case in text.split("\n----\n") {
+            let Some(sql) = case.rsplit("\n\n").next().map(str::trim) else { continue };
+            let sql: Vec<&str> = sql.lines().filter(|l| !l.starts_with('#')).collect();
+            let sql = sql.join("\n");
+            let Ok(x) = explained(&sql, schema_of(&file)) else { continue };
+            let Some(plan) = &x.plan else { continue };
+            let mut rows = table_accesses(&explain::traditional(Some(plan), x.change.as_ref()));
+            let mut json = json_accesses(&explain::json(Some(plan), x.change.as_ref()));
+            let aliases = base_aliases(plan);
+            let mut from_rows: Vec<(String, String)> = rows
+                .iter()
+                .filter(|r| aliases.contains(&r.0) && !r.3.is_empty())
+                .map(|r| (r.0.clone(), r.2.clone()))
+                .collect();
+            from_rows.sort();
+            // A CTE that is recursive may have a table's name.
+            let tree = tree_accesses(&explain::tree(plan, None), &aliases);
+            assert_eq!(from_rows, tree, "table and TREE of {sql}");
+            rows.sort();
+            json.sort();
+            assert_eq!(rows, json, "table and JSON of {sql}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 300, "{checked}");
 }

@@ -11,16 +11,19 @@ use executor::NodeStatsSet;
 use parser::ast::{self, Explain, ExplainFormat, ExplainTarget, InsertSource, Statement};
 use plan::Plan;
 use plan::explain::Change;
-use planner::bind::DmlTarget;
+use plan::logical::LogicalQuery;
+use planner::bind::{BoundDelete, BoundUpdate, DmlTarget, NewValue};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use types::{Error, Result, SqlType, Value};
+use types::{Error, ErrorCode, Result, SqlType, Value};
 
 /// What EXPLAIN prints.
 struct Explained {
     plan: Option<Arc<Plan>>,
     change: Option<Change>,
+    /// The statement as it was understood.
+    rewritten: Option<String>,
 }
 
 /// How it is to look.
@@ -94,12 +97,22 @@ impl Session {
             return Err(Error::not_supported("EXPLAIN ANALYZE on this statement"));
         }
         let explained = self.explained(statement, e.analyze)?;
+        if let Some(text) = &explained.rewritten {
+            self.note(Error::new(ErrorCode::YES, text.clone()));
+        }
         match (&explained.plan, e.analyze) {
             (Some(plan), true) => {
                 let stats = NodeStatsSet::new(plan.node_count());
+                let before = self.status().all();
                 self.run(plan, Some(&stats), &mut |_| Ok(ControlFlow::Continue(())))?;
                 let figures = figures(&stats, plan.node_count());
-                self.send_explained(e, &explained, look, Some(&figures), &[], more, sink)
+                let counted: Vec<(String, u64)> = before
+                    .into_iter()
+                    .zip(self.status().all())
+                    .map(|((name, a), (_, b))| (name.to_string(), b.wrapping_sub(a)))
+                    .filter(|(_, n)| *n > 0)
+                    .collect();
+                self.send_explained(e, &explained, look, Some(&figures), &counted, more, sink)
             }
             _ => self.send_explained(e, &explained, look, None, &[], more, sink),
         }
@@ -116,15 +129,26 @@ impl Session {
                 if !analyze {
                     logical.locks.clear();
                 }
-                Explained { plan: Some(Arc::new(self.optimize(logical)?)), change: None }
+                let rewritten = Some(self.rewritten(&logical));
+                Explained { plan: Some(Arc::new(self.optimize(logical)?)), change: None, rewritten }
             }
             Statement::Update(u) => {
-                let u = self.plan_update(u, |_| true)?.ok_or_else(unplanned)?;
-                Explained { change: of("UPDATE", &u.targets), plan: Some(Arc::new(u.plan)) }
+                let mut rewritten = None;
+                let wanted = |b: &BoundUpdate| {
+                    rewritten = Some(plan::explain::rewritten_change(&b.query, "update", &assignments(b)));
+                    true
+                };
+                let u = self.plan_update(u, wanted)?.ok_or_else(unplanned)?;
+                Explained { change: of("UPDATE", &u.targets), plan: Some(Arc::new(u.plan)), rewritten }
             }
             Statement::Delete(d) => {
-                let d = self.plan_delete(d, |_| true)?.ok_or_else(unplanned)?;
-                Explained { change: of("DELETE", &d.targets), plan: Some(Arc::new(d.plan)) }
+                let mut rewritten = None;
+                let wanted = |b: &BoundDelete| {
+                    rewritten = Some(plan::explain::rewritten_change(&b.query, "delete from", &[]));
+                    true
+                };
+                let d = self.plan_delete(d, wanted)?.ok_or_else(unplanned)?;
+                Explained { change: of("DELETE", &d.targets), plan: Some(Arc::new(d.plan)), rewritten }
             }
             Statement::Insert(i) => self.explained_insert(i)?,
             _ => return Err(Error::not_supported("EXPLAIN of this statement")),
@@ -134,6 +158,8 @@ impl Session {
     fn explained_insert(&mut self, i: &ast::Insert) -> Result<Explained> {
         let def = self.insertable(&i.table)?;
         let columns = self.insert_columns(&def, i.columns.as_deref())?;
+        let verb = if i.replace { "REPLACE" } else { "INSERT" };
+        let mut rewritten = format!("{} into `{}`.`{}`", verb.to_lowercase(), def.schema, def.name);
         let plan = match &i.source {
             InsertSource::Values(rows) => {
                 let fits = |r: &Vec<ast::Expr>| r.len() == columns.len() || r.is_empty();
@@ -148,11 +174,12 @@ impl Session {
                     return Err(Error::wrong_value_count_on_row(1));
                 }
                 logical.locks.clear();
+                rewritten += &format!(" {}", self.rewritten(&logical));
                 Some(Arc::new(self.optimize(logical)?))
             }
         };
-        let verb = if i.replace { "REPLACE" } else { "INSERT" };
-        Ok(Explained { plan, change: Some(Change { verb, targets: vec![def.name.to_string()] }) })
+        let change = Some(Change { verb, targets: vec![def.name.to_string()] });
+        Ok(Explained { plan, change, rewritten: Some(rewritten) })
     }
 
     /// What another connection is running.
@@ -164,7 +191,11 @@ impl Session {
             return Err(Error::kill_denied(id));
         }
         let plan = process.running_plan().ok_or_else(Error::explain_not_supported)?;
-        Ok(Explained { plan: Some(plan), change: None })
+        Ok(Explained { plan: Some(plan), change: None, rewritten: None })
+    }
+
+    fn rewritten(&self, query: &LogicalQuery) -> String {
+        plan::explain::rewritten(query, self.optimizer_settings().switch.semijoin)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -219,6 +250,22 @@ impl Session {
 
 fn unplanned() -> Error {
     Error::internal("a change without a plan")
+}
+
+/// Columns that are assigned, and where their values are in the query's output.
+fn assignments(b: &BoundUpdate) -> Vec<(String, Option<usize>)> {
+    b.assignments
+        .iter()
+        .map(|a| {
+            let target = &b.targets[a.target];
+            let column = &target.table.columns[a.column_idx].name;
+            let at = match a.value {
+                NewValue::Output(i) => Some(i),
+                NewValue::Default => None,
+            };
+            (format!("`{}`.`{}`.`{column}`", target.table.schema, target.alias), at)
+        })
+        .collect()
 }
 
 fn tree(

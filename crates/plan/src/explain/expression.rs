@@ -22,6 +22,13 @@ impl<'a> Names<'a> {
         Names(names.into_iter().map(Cow::Owned).collect())
     }
 
+    /// Calls a column otherwise from here on.
+    pub fn set(&mut self, i: usize, name: String) {
+        if let Some(slot) = self.0.get_mut(i) {
+            *slot = Cow::Owned(name);
+        }
+    }
+
     fn get(&self, i: usize) -> Cow<'_, str> {
         match self.0.get(i) {
             Some(n) if !n.is_empty() => Cow::Borrowed(n),

@@ -5,6 +5,7 @@
 //! - [`traditional`]: the table of EXPLAIN without a format: one row a table, in the order in which they are joined.
 //!
 //! - [`json`]: FORMAT=JSON. [`steps`]: its second version, which EXPLAIN ANALYZE has, too.
+//! - [`rewritten`]: the statement as it was understood, as SQL, for SHOW WARNINGS.
 //!
 //! Table and JSON are made from one intermediate form ([`model`]), in which the plan is put back into query blocks.
 //! Projections have no line of their own. Uncorrelated subqueries follow as `Select #n`, and expressions name them so.
@@ -13,6 +14,7 @@ mod expression;
 pub(crate) mod index;
 mod json;
 mod model;
+mod rewritten;
 mod steps;
 mod traditional;
 mod tree;
@@ -21,6 +23,7 @@ mod words;
 
 pub use expression::{Names, expression};
 pub use json::json;
+pub use rewritten::{rewritten, rewritten_change};
 pub use steps::steps;
 pub use traditional::{TRADITIONAL_COLUMNS, TraditionalRow, traditional};
 pub use tree::tree;

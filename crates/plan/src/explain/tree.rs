@@ -336,6 +336,9 @@ impl<'a> Printer<'a> {
                 self.line(depth, "Temporary table with deduplication", Some(n));
                 self.node(input, d);
             }
+            PlanOp::Limit { limit: Some(0), .. } | PlanOp::Sort { limit: Some(0), .. } => {
+                self.line(depth, "Zero rows (Zero limit)", Some(n));
+            }
             PlanOp::Sort { input, keys, limit, offset } => {
                 let by = self.sort(keys, &Names::of(&input.output));
                 match (limit, offset) {

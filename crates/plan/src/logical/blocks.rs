@@ -125,6 +125,10 @@ impl Blocks {
         }
     }
 
+    pub fn get(&self, block: u32) -> Option<&QueryBlock> {
+        self.all.get((block as usize).checked_sub(1)?)
+    }
+
     pub fn take(&mut self) -> Vec<QueryBlock> {
         std::mem::take(&mut self.all)
     }

@@ -22,6 +22,7 @@ macro_rules! codes {
 }
 
 codes! {
+    YES = 1003, "HY000";
     CANT_CREATE_FILE = 1004, "HY000";
     CANT_CREATE_TABLE = 1005, "HY000";
     CANT_CREATE_DB = 1006, "HY000";

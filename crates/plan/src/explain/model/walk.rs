@@ -154,10 +154,12 @@ impl<'p> Walker<'p> {
         if let Some(b) = self.border(common, view) {
             return Some(b);
         }
-        // Rows of a subquery, made distinct to be joined.
+        // Rows of a subquery, made distinct to be joined, or its extremes.
         let path = self.blocks.path(common, self.views[view].block);
-        path.into_iter()
-            .find(|b| what == Owned::Distinct && self.blocks.get(*b).is_some_and(|b| b.role == BlockRole::Subquery))
+        path.into_iter().find(|b| {
+            matches!(what, Owned::Distinct | Owned::Grouped)
+                && self.blocks.get(*b).is_some_and(|b| b.role == BlockRole::Subquery)
+        })
     }
 
     /// The view of an inner block whose rows the outer one reads as a table.
@@ -209,7 +211,7 @@ impl<'p> Walker<'p> {
 
     fn step(&mut self, n: &'p PlanNode, input: &'p PlanNode, at: At, what: Owned, step: Option<Step>) {
         match self.begins(n, at.view, what) {
-            Some(block) => self.enter(block, n, at, what == Owned::Distinct),
+            Some(block) => self.enter(block, n, at, n.notes.block == 0 && what != Owned::Limited),
             None => {
                 let steps = &mut self.views[at.view].steps;
                 steps.extend(step.filter(|s| !steps.contains(s)));
@@ -270,6 +272,11 @@ impl<'p> Walker<'p> {
                     a.prefix_cost = at.base_cost + n.estimated_cost;
                 }
             }
+            PlanOp::Sort { limit: Some(0), .. } | PlanOp::Limit { limit: Some(0), .. }
+                if self.views[at.view].tables.is_empty() && self.border(self.blocks.common(n), at.view).is_none() =>
+            {
+                self.views[at.view].message = Some("Zero limit");
+            }
             PlanOp::Sort { input, limit, .. } => {
                 if limit.is_some() {
                     self.views[at.view].left.limited = false;
@@ -299,7 +306,7 @@ impl<'p> Walker<'p> {
             }
             PlanOp::SetOp { inputs, .. } => match self.border(n.notes.block, at.view) {
                 Some(block) => self.enter(block, n, at, false),
-                None if n.notes.block == self.views[at.view].block && n.notes.block > 0 => {
+                None if n.notes.block == self.views[at.view].block && self.is_set_op(n.notes.block) => {
                     self.union(&inputs.iter().collect::<Vec<_>>(), at, true);
                 }
                 None => inputs.iter().for_each(|i| self.walk(i, at)),
@@ -344,6 +351,10 @@ impl<'p> Walker<'p> {
                 self.push(a, at);
             }
         }
+    }
+
+    fn is_set_op(&self, block: u32) -> bool {
+        self.blocks.get(block).is_some_and(|b| b.shape.set_op.is_some())
     }
 
     fn outer_name(&self, view: usize) -> String {

@@ -37,11 +37,18 @@ fn search(p: &Expr, columns: &Columns, found: &mut ColumnSet) {
                 found.insert(c);
             })
         }
-        ExprKind::Like { expr, negated: false, .. } => bare(expr).into_iter().for_each(|c| {
-            found.insert(c);
-        }),
+        ExprKind::Like { expr, pattern, negated: false, .. } if !open_ended(pattern) => {
+            bare(expr).into_iter().for_each(|c| {
+                found.insert(c);
+            })
+        }
         _ => {}
     }
+}
+
+/// The pattern begins with a wildcard.
+fn open_ended(pattern: &Expr) -> bool {
+    matches!(pattern.as_const(), Some(types::Value::Bytes(b)) if b.first().is_none_or(|c| matches!(c, b'%' | b'_')))
 }
 
 /// The column, bare or under a conversion that MySQL would not show.

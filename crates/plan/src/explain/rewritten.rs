@@ -1,0 +1,496 @@
+//! The statement as the binder understood it, as SQL: what SHOW WARNINGS tells after EXPLAIN (note 1003).
+//!
+//! ```text
+//!   select n from (select name n from t where a in (select x from u)) d
+//!   /* select#1 */ select `db`.`t`.`name` AS `n` from `db`.`t` semi join (`db`.`u`) where (`db`.`t`.`a` = `db`.`u`.`x`)
+//! ```
+//! Printed from the bound tree: derived tables and views that do nothing but join and filter are merged there. Conditions of
+//! inner joins stand in WHERE, as MySQL has them. An IN that may become a semi join is printed as one.
+
+use super::expression::{Names, aggregate, expression, window};
+use crate::logical::{BlockRole, Logical, LogicalJoinKind, LogicalQuery, SetOpKind, SubqueryDef, SubqueryKind};
+use expr::{CmpOp, ColumnId, Expr, ExprKind};
+
+/// Levels that are printed.
+const DEPTH_MAX: usize = 60;
+
+/// A bound SELECT. `semijoin`: INs of WHERE become semi joins.
+pub fn rewritten(query: &LogicalQuery, semijoin: bool) -> String {
+    let mut p = Printer::new(query, semijoin);
+    p.query(&query.root, &query.output)
+}
+
+/// A bound UPDATE or DELETE: the tables it reads and its conditions, with `verb` before and `set` (target column and the
+/// position of its value in the output) between.
+pub fn rewritten_change(query: &LogicalQuery, verb: &str, set: &[(String, Option<usize>)]) -> String {
+    let mut p = Printer::new(query, false);
+    let mut parts = Parts::default();
+    p.peel(&query.root, &mut parts);
+    let from = p.from(parts.rest.unwrap_or(&query.root), &mut parts.conditions);
+    p.project(&parts);
+    let mut out = format!("{verb} {from}");
+    let set: Vec<String> = set
+        .iter()
+        .map(|(column, at)| match at.and_then(|i| query.output.get(i)) {
+            Some((id, _)) => format!("{column} = {}", p.name(*id)),
+            None => format!("{column} = default"),
+        })
+        .collect();
+    if !set.is_empty() {
+        out += &format!(" set {}", set.join(","));
+    }
+    p.tail(&parts, &mut out);
+    out
+}
+
+struct Printer<'q> {
+    query: &'q LogicalQuery,
+    semijoin: bool,
+    /// What each column is called.
+    names: Names<'static>,
+    texts: Vec<String>,
+    depth: usize,
+}
+
+/// The clauses of a SELECT, taken off its tree.
+#[derive(Default)]
+struct Parts<'q> {
+    limit: Option<(Option<u64>, u64)>,
+    sort: Vec<&'q (Expr, bool)>,
+    distinct: bool,
+    projects: Vec<&'q [(ColumnId, Expr)]>,
+    windows: Vec<&'q Logical>,
+    having: Vec<&'q Expr>,
+    aggregate: Option<&'q Logical>,
+    /// Of FROM: filled by its walk.
+    conditions: Vec<String>,
+    rest: Option<&'q Logical>,
+}
+
+impl<'q> Printer<'q> {
+    fn new(query: &'q LogicalQuery, semijoin: bool) -> Printer<'q> {
+        let columns = &query.columns;
+        let texts: Vec<String> = (0..columns.len() as ColumnId)
+            .map(|id| {
+                let c = columns.get(id);
+                match (&c.origin, c.table_alias.is_empty()) {
+                    (Some((t, _)), _) => format!("`{}`.`{}`.`{}`", t.schema, c.table_alias, c.name),
+                    (None, false) => format!("`{}`.`{}`", c.table_alias, c.name),
+                    (None, true) => format!("`{}`", c.name),
+                }
+            })
+            .collect();
+        Printer { query, semijoin, names: Names::owned(texts.clone()), texts, depth: 0 }
+    }
+
+    fn name(&self, id: ColumnId) -> String {
+        self.texts.get(id as usize).cloned().unwrap_or_default()
+    }
+
+    fn call(&mut self, id: ColumnId, text: String) {
+        if let Some(slot) = self.texts.get_mut(id as usize) {
+            self.names.set(id as usize, text.clone());
+            *slot = text;
+        }
+    }
+
+    fn expr(&mut self, e: &Expr) -> String {
+        let mut text = expression(e, &self.names);
+        let mut ids = vec![];
+        e.walk(&mut |e| {
+            if let ExprKind::Subquery(id) = e.kind {
+                ids.push(id);
+            }
+        });
+        for id in ids {
+            let inner = self.subquery(id);
+            text = text.replace(&format!("(select #{})", id + 2), &inner);
+        }
+        text
+    }
+
+    fn def(&self, id: u32) -> Option<&'q SubqueryDef> {
+        self.query.subqueries.iter().find(|d| d.id == id)
+    }
+
+    fn subquery(&mut self, id: u32) -> String {
+        let Some(def) = self.def(id) else { return "(...)".into() };
+        let output: Vec<(ColumnId, Box<str>)> = def.output.iter().map(|c| (*c, "".into())).collect();
+        let inner = self.query(&def.plan, &output);
+        match &def.kind {
+            SubqueryKind::Scalar => format!("({inner})"),
+            SubqueryKind::Exists => format!("exists({inner})"),
+            SubqueryKind::Quantified { left, op, all } => {
+                let left: Vec<String> = left.iter().map(|e| self.expr(e)).collect();
+                let left = if left.len() == 1 { left.join("") } else { format!("({})", left.join(",")) };
+                match (op, all) {
+                    (CmpOp::Eq, false) => format!("<in_optimizer>({left},{left} in ({inner}))"),
+                    (op, all) => {
+                        let word = if *all { "all" } else { "any" };
+                        let sign = super::expression::compare_sign(*op);
+                        format!("<in_optimizer>({left},({left} {sign} {word} ({inner})))")
+                    }
+                }
+            }
+        }
+    }
+
+    /// A SELECT or set operation.
+    fn query(&mut self, node: &'q Logical, output: &[(ColumnId, Box<str>)]) -> String {
+        if self.depth > DEPTH_MAX {
+            return "...".into();
+        }
+        self.depth += 1;
+        let out = self.query_inner(node, output);
+        self.depth -= 1;
+        out
+    }
+
+    fn query_inner(&mut self, node: &'q Logical, output: &[(ColumnId, Box<str>)]) -> String {
+        if let Logical::With { ctes, input } = node {
+            let mut list = vec![];
+            for c in ctes {
+                let names: Vec<(ColumnId, Box<str>)> =
+                    c.output.iter().map(|id| (*id, self.query.columns.get(*id).name.clone())).collect();
+                list.push(format!("`{}` as ({})", c.name, self.query(&c.plan, &names)));
+            }
+            return format!("with {} {}", list.join(", "), self.query(input, output));
+        }
+        let mut parts = Parts::default();
+        self.peel(node, &mut parts);
+        let rest = parts.rest.unwrap_or(node);
+        if let Logical::SetOp { kind, columns, inputs, distinct } = rest {
+            let word = match (kind, distinct) {
+                (SetOpKind::Union, true) => " union ",
+                (SetOpKind::Union, false) => " union all ",
+                (SetOpKind::Intersect, true) => " intersect ",
+                (SetOpKind::Intersect, false) => " intersect all ",
+                (SetOpKind::Except, true) => " except ",
+                (SetOpKind::Except, false) => " except all ",
+            };
+            let mut list = vec![];
+            for (n, ids) in inputs {
+                let names: Vec<(ColumnId, Box<str>)> =
+                    ids.iter().zip(columns).map(|(i, c)| (*i, self.query.columns.get(*c).name.clone())).collect();
+                list.push(self.query(n, &names));
+            }
+            for c in columns {
+                let name = format!("`{}`", self.query.columns.get(*c).name);
+                self.call(*c, name);
+            }
+            let mut out = list.join(word);
+            self.project(&parts);
+            self.tail(&parts, &mut out);
+            return out;
+        }
+        if let Logical::RecursiveUnion { columns, anchor, recursive, distinct, .. } = rest {
+            let names = |p: &Self, ids: &[ColumnId]| -> Vec<(ColumnId, Box<str>)> {
+                ids.iter().zip(columns).map(|(i, c)| (*i, p.query.columns.get(*c).name.clone())).collect()
+            };
+            let (a, r) = (names(self, &anchor.1), names(self, &recursive.1));
+            let word = if *distinct { "union" } else { "union all" };
+            return format!("{} {word} {}", self.query(&anchor.0, &a), self.query(&recursive.0, &r));
+        }
+        if let Logical::Values { rows, .. } = rest {
+            let rows: Vec<String> = rows
+                .iter()
+                .map(|r| format!("row({})", r.iter().map(|e| self.expr(e)).collect::<Vec<_>>().join(",")))
+                .collect();
+            return format!("values {}", rows.join(","));
+        }
+        let number = self.number(node, output);
+        let from = self.from(rest, &mut parts.conditions);
+        self.project(&parts);
+        let mut items: Vec<String> = output
+            .iter()
+            .map(|(id, name)| match &**name {
+                "" => self.name(*id),
+                name => format!("{} AS `{name}`", self.name(*id)),
+            })
+            .collect();
+        if items.is_empty() {
+            items.push("1".into());
+        }
+        let distinct = if parts.distinct { "distinct " } else { "" };
+        let mut out = format!("/* select#{number} */ select {distinct}{}", items.join(","));
+        if !from.is_empty() {
+            out += &format!(" from {from}");
+        }
+        self.tail(&parts, &mut out);
+        out
+    }
+
+    /// WHERE and what follows it.
+    fn tail(&mut self, parts: &Parts<'q>, out: &mut String) {
+        if !parts.conditions.is_empty() {
+            *out += &format!(" where {}", conjunction(&parts.conditions));
+        }
+        if let Some(Logical::Aggregate { groups, rollup, .. }) = parts.aggregate
+            && !groups.is_empty()
+        {
+            let list: Vec<String> = groups.iter().map(|(_, e)| self.expr(e)).collect();
+            *out += &format!(" group by {}{}", list.join(","), if *rollup { " with rollup" } else { "" });
+        }
+        if !parts.having.is_empty() {
+            let list: Vec<String> = parts.having.iter().map(|e| self.expr(e)).collect();
+            *out += &format!(" having {}", conjunction(&list));
+        }
+        if !parts.sort.is_empty() {
+            let mut list = vec![];
+            for (e, descending) in parts.sort.iter().copied() {
+                list.push(format!("{}{}", self.expr(e), if *descending { " desc" } else { "" }));
+            }
+            *out += &format!(" order by {}", list.join(","));
+        }
+        match parts.limit {
+            Some((Some(n), 0)) => *out += &format!(" limit {n}"),
+            Some((Some(n), offset)) => *out += &format!(" limit {offset},{n}"),
+            _ => {}
+        }
+    }
+
+    /// Takes the clauses off, outermost first.
+    fn peel(&self, node: &'q Logical, parts: &mut Parts<'q>) {
+        let mut n = node;
+        if let Logical::Limit { input, limit, offset } = n {
+            parts.limit = Some((*limit, *offset));
+            n = input;
+        }
+        if let Logical::Sort { input, keys } = n {
+            parts.sort = keys.iter().collect();
+            n = input;
+        }
+        if let Logical::Distinct { input } = n {
+            parts.distinct = true;
+            n = input;
+        }
+        while let Logical::Project { input, exprs } = n {
+            parts.projects.push(exprs);
+            n = input;
+        }
+        while let Logical::Window { input, .. } = n {
+            parts.windows.push(n);
+            n = input;
+        }
+        if let Logical::Filter { input, predicates } = n
+            && matches!(**input, Logical::Aggregate { .. })
+        {
+            parts.having = predicates.iter().collect();
+            n = input;
+        }
+        if let Logical::Aggregate { input, .. } = n {
+            parts.aggregate = Some(n);
+            n = input;
+        }
+        parts.rest = Some(n);
+    }
+
+    /// Names what the clauses compute, innermost first.
+    fn project(&mut self, parts: &Parts<'q>) {
+        if let Some(Logical::Aggregate { groups, aggregates, .. }) = parts.aggregate {
+            for (id, e) in groups {
+                let text = self.expr(e);
+                self.call(*id, text);
+            }
+            for (id, a) in aggregates {
+                let text = aggregate(a, &self.names);
+                self.call(*id, text);
+            }
+        }
+        for w in parts.windows.iter().rev() {
+            if let Logical::Window { calls, partition_by, order_by, .. } = w {
+                let mut over = vec![];
+                if !partition_by.is_empty() {
+                    let list: Vec<String> = partition_by.iter().map(|e| self.expr(e)).collect();
+                    over.push(format!("PARTITION BY {}", list.join(",")));
+                }
+                if !order_by.is_empty() {
+                    let key = |p: &mut Self, (e, desc): &(Expr, bool)| {
+                        format!("{}{}", p.expr(e), if *desc { " desc" } else { "" })
+                    };
+                    let list: Vec<String> = order_by.iter().map(|k| key(self, k)).collect();
+                    over.push(format!("ORDER BY {}", list.join(",")));
+                }
+                for (id, c) in calls {
+                    let text = window(c, &self.names).replace("OVER ()", &format!("OVER ({})", over.join(" ")));
+                    self.call(*id, text);
+                }
+            }
+        }
+        for exprs in parts.projects.iter().rev() {
+            for (id, e) in exprs.iter() {
+                if !matches!(e.kind, ExprKind::Column(c) if c == *id) {
+                    let text = self.expr(e);
+                    self.call(*id, text);
+                }
+            }
+        }
+    }
+
+    /// The number of a SELECT: that of the block of what it computes, or reads.
+    fn number(&self, node: &'q Logical, output: &[(ColumnId, Box<str>)]) -> u32 {
+        let columns = &self.query.columns;
+        let all = &columns.blocks;
+        let up = |mut b: u32| {
+            while let Some(x) = all.get(b).filter(|x| x.is_mergeable() && x.role != BlockRole::Subquery) {
+                if x.parent == 0 {
+                    break;
+                }
+                b = x.parent;
+            }
+            b
+        };
+        let mut found: Vec<u32> = output
+            .iter()
+            .map(|o| o.0)
+            .filter(|id| (*id as usize) < columns.len())
+            .map(|id| columns.block_of(id))
+            .collect();
+        node.walk(&mut |n| {
+            if let Logical::Get { columns: c, .. } = n {
+                found.extend(c.first().map(|c| columns.block_of(c.0)));
+            }
+        });
+        // An outer column may be selected: the innermost block then is not its.
+        let block = found.into_iter().filter(|b| *b > 0).map(up).min_by_key(|b| all.get(*b).map_or(0, |x| x.number));
+        block.and_then(|b| all.get(b)).map_or(1, |b| b.number)
+    }
+
+    /// FROM; the conditions of WHERE and of inner joins go to `conditions`.
+    fn from(&mut self, node: &'q Logical, conditions: &mut Vec<String>) -> String {
+        if self.depth > DEPTH_MAX {
+            return "...".into();
+        }
+        self.depth += 1;
+        let out = self.from_inner(node, conditions);
+        self.depth -= 1;
+        out
+    }
+
+    fn from_inner(&mut self, node: &'q Logical, conditions: &mut Vec<String>) -> String {
+        match node {
+            Logical::OneRow => String::new(),
+            Logical::Get { table, alias, .. } => {
+                let name = format!("`{}`.`{}`", table.schema, table.name);
+                if *alias == table.name { name } else { format!("{name} `{alias}`") }
+            }
+            Logical::CteScan { name, columns, .. } => {
+                let alias = columns.first().map_or("".into(), |c| self.query.columns.get(c.0).table_alias.clone());
+                if alias.is_empty() || alias == *name { format!("`{name}`") } else { format!("`{name}` `{alias}`") }
+            }
+            Logical::Filter { input, predicates } => {
+                let mut from = self.from(input, conditions);
+                for p in predicates {
+                    match self.semi_join(p, conditions) {
+                        Some(inner) => from += &format!(" semi join ({inner})"),
+                        None => {
+                            let text = self.expr(p);
+                            conditions.push(text);
+                        }
+                    }
+                }
+                from
+            }
+            Logical::Project { input, exprs } if is_plain(input) => {
+                let from = self.from(input, conditions);
+                for (id, e) in exprs {
+                    if !matches!(e.kind, ExprKind::Column(c) if c == *id) {
+                        let text = self.expr(e);
+                        self.call(*id, text);
+                    }
+                }
+                from
+            }
+            Logical::Join { kind, left, right, on, .. } => {
+                let l = self.from(left, conditions);
+                let mut inner = vec![];
+                let mut r = self.from(right, &mut inner);
+                if matches!(**right, Logical::Join { .. }) {
+                    r = format!("({r})");
+                }
+                for p in on {
+                    let text = self.expr(p);
+                    inner.push(text);
+                }
+                match kind {
+                    LogicalJoinKind::Inner => {
+                        conditions.append(&mut inner);
+                        if l.is_empty() || r.is_empty() { format!("{l}{r}") } else { format!("{l} join {r}") }
+                    }
+                    _ => {
+                        let on = if inner.is_empty() { "true".into() } else { conjunction(&inner) };
+                        format!("{l} left join {r} on({on})")
+                    }
+                }
+            }
+            other => {
+                let output: Vec<(ColumnId, Box<str>)> = other
+                    .output_columns()
+                    .into_iter()
+                    .map(|id| (id, self.query.columns.get(id).name.clone()))
+                    .collect();
+                let alias = output
+                    .iter()
+                    .map(|(id, _)| &self.query.columns.get(*id).table_alias)
+                    .find(|a| !a.is_empty())
+                    .cloned()
+                    .unwrap_or_default();
+                let text = self.query(other, &output);
+                // From here on its columns go by its name.
+                for (id, name) in &output {
+                    let outside = format!("`{alias}`.`{name}`");
+                    self.call(*id, outside);
+                }
+                format!("({text}) `{alias}`")
+            }
+        }
+    }
+
+    /// The FROM of an IN or EXISTS that stands alone in WHERE, its conditions among those of WHERE.
+    fn semi_join(&mut self, p: &Expr, conditions: &mut Vec<String>) -> Option<String> {
+        let ExprKind::Subquery(id) = p.kind else { return None };
+        let def = self.def(id).filter(|_| self.semijoin)?;
+        let body = match &def.plan {
+            Logical::Project { input, .. } => &**input,
+            other => other,
+        };
+        if !is_plain(body) || matches!(body, Logical::OneRow) {
+            return None;
+        }
+        // One that does not depend on the row is asked once.
+        let is_exists = matches!(def.kind, SubqueryKind::Exists);
+        if is_exists && def.plan.free_columns(&self.query.subqueries).is_empty() {
+            return None;
+        }
+        let mut inner = vec![];
+        let from = self.from(&def.plan, &mut inner);
+        if let SubqueryKind::Quantified { left, op: CmpOp::Eq, all: false } = &def.kind {
+            for (l, r) in left.iter().zip(&def.output) {
+                let l = self.expr(l);
+                inner.push(format!("({l} = {})", self.name(*r)));
+            }
+        } else if !matches!(def.kind, SubqueryKind::Exists) {
+            return None;
+        }
+        conditions.append(&mut inner);
+        Some(from)
+    }
+}
+
+/// Nothing but tables, joins, conditions and computed columns.
+fn is_plain(n: &Logical) -> bool {
+    match n {
+        Logical::Get { .. } | Logical::CteScan { .. } | Logical::OneRow => true,
+        Logical::Filter { input, .. } | Logical::Project { input, .. } => is_plain(input),
+        // Sides of joins may be derived tables: they are printed as such.
+        Logical::Join { .. } => true,
+        _ => false,
+    }
+}
+
+fn conjunction(conditions: &[String]) -> String {
+    match conditions {
+        [one] if one.starts_with('(') || one.starts_with('<') || one.starts_with("exists(") => one.clone(),
+        many => format!("({})", many.join(" and ")),
+    }
+}
