@@ -26,7 +26,17 @@ pub fn rewritten_change(query: &LogicalQuery, verb: &str, set: &[(String, Option
     let mut p = Printer::new(query, false);
     let mut parts = Parts::default();
     p.peel(&query.root, &mut parts);
-    let from = p.from(parts.rest.unwrap_or(&query.root), &mut parts.conditions);
+    // What is sorted and cut is below the new values.
+    let mut rest = parts.rest.unwrap_or(&query.root);
+    if let Logical::Limit { input, limit, offset } = rest {
+        parts.limit = Some((*limit, *offset));
+        rest = input;
+    }
+    if let Logical::Sort { input, keys } = rest {
+        parts.sort = keys.iter().collect();
+        rest = input;
+    }
+    let from = p.from(rest, &mut parts.conditions);
     p.project(&parts);
     let mut out = format!("{verb} {from}");
     let set: Vec<String> = set

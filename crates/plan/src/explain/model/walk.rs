@@ -4,7 +4,7 @@ use super::{Access, Blocks, Step, Union, View};
 use crate::explain::tree::DEPTH_MAX;
 use crate::explain::words::Words;
 use crate::logical::{BlockRole, BlockShape, SetOpKind};
-use crate::{JoinKind, Plan, PlanNode, PlanOp};
+use crate::{JoinKind, Plan, PlanNode, PlanOp, Strategy};
 use std::collections::HashMap;
 
 pub(super) struct Walker<'p> {
@@ -231,13 +231,7 @@ impl<'p> Walker<'p> {
                     }
                 }
             }
-            PlanOp::IndexJoin { input, kind, .. } => {
-                self.walk(input, at);
-                let outer = self.outer_name(at.view);
-                let mut a = self.index_join_access(n);
-                a.remarks.extend(remark(*kind, outer));
-                self.push(a, At { buffer: None, ..at });
-            }
+            PlanOp::IndexJoin { input, kind, .. } => self.index_join(n, input, *kind, at),
             PlanOp::CteScan { cte_id, name } => self.cte_scan(n, *cte_id, name, at),
             PlanOp::Values { .. } => {
                 if let Some(block) = self.border(n.notes.block, at.view) {
@@ -254,7 +248,7 @@ impl<'p> Walker<'p> {
                 }
             }
             PlanOp::HashJoin { .. } | PlanOp::NestedLoopJoin { .. } => self.join(n, at),
-            PlanOp::Apply { input, subplan, kind, .. } => self.apply(input, subplan, *kind, at),
+            PlanOp::Apply { .. } => self.apply(n, at),
             PlanOp::Filter { input, predicates } => {
                 let from = self.views[at.view].tables.len();
                 self.walk(input, at);
@@ -361,6 +355,51 @@ impl<'p> Walker<'p> {
         self.views[view].tables.last().and_then(|t| t.table.clone()).unwrap_or_default()
     }
 
+    fn index_join(&mut self, n: &'p PlanNode, input: &'p PlanNode, kind: JoinKind, at: At) {
+        let strategy = n.notes.strategy;
+        let from = self.views[at.view].tables.len();
+        match &input.op {
+            // Values are made distinct as they come from the index.
+            PlanOp::Distinct { input: below } if strategy == Some(Strategy::LooseScan) => self.walk(below, at),
+            _ => self.walk(input, at),
+        }
+        if strategy == Some(Strategy::LooseScan)
+            && let Some(a) = self.last(at.view, from)
+        {
+            a.remarks.push("LooseScan".into());
+        }
+        let mut a = self.index_join_access(n);
+        if strategy == Some(Strategy::InToExists) {
+            let block = self.blocks.path(n.notes.block, self.views[at.view].block).into_iter().next();
+            if let Some(block) = block {
+                a.access_type = if a.access_type == "eq_ref" { "unique_subquery" } else { "index_subquery" };
+                let view = self.view(block, "DEPENDENT SUBQUERY", true);
+                self.views[at.view].subqueries.push(view);
+                self.push(a, At { view, buffer: None, semi: false, base_cost: 0.0 });
+                return;
+            }
+        }
+        let outer = self.outer_name(at.view);
+        a.remarks.extend(remark(kind, outer));
+        self.push(a, At { buffer: None, ..at });
+    }
+
+    /// The inner side of a semijoin, kept under a hash key: `<subqueryN>`. No such block: false.
+    fn materialized(&mut self, n: &'p PlanNode, at: At) -> bool {
+        let block = self.blocks.path(self.blocks.common(n), self.views[at.view].block).into_iter().next();
+        let Some(block) = block.filter(|b| self.blocks.get(*b).is_some_and(|b| b.role == BlockRole::Subquery)) else {
+            return false;
+        };
+        self.enter(block, n, At { buffer: None, ..at }, true);
+        if let Some(a) = self.last(at.view, 0) {
+            a.access_type = "eq_ref";
+            (a.rows, a.filtered) = (1.0, 100.0);
+            a.key = Some("<auto_distinct_key>".into());
+            a.possible_keys = vec!["<auto_distinct_key>".into()];
+        }
+        true
+    }
+
     fn join(&mut self, n: &'p PlanNode, at: At) {
         let (kind, probe, build, words, conditions) = match &n.op {
             PlanOp::HashJoin { kind, probe, build, keys, residual, .. } => {
@@ -382,7 +421,10 @@ impl<'p> Walker<'p> {
         };
         let (first, second): (&'p PlanNode, &'p PlanNode) = if build_first { (build, probe) } else { (probe, build) };
         self.walk(first, at);
-        if matches!(kind, JoinKind::Mark { .. } | JoinKind::NullAwareAnti) && self.ask(second, at, "SUBQUERY", false) {
+        let strategy = n.notes.strategy;
+        let apart = matches!(kind, JoinKind::Mark { .. } | JoinKind::NullAwareAnti)
+            || strategy == Some(Strategy::Materialization);
+        if apart && self.ask(second, at, "SUBQUERY", false) {
             return;
         }
         let outer = self.outer_name(at.view);
@@ -390,23 +432,48 @@ impl<'p> Walker<'p> {
         let from = self.views[at.view].tables.len();
         let alone = from == 0;
         let buffer = if alone { at.buffer } else { Some(words) };
-        self.walk(second, At { view: at.view, buffer, semi, base_cost: at.base_cost + first.estimated_cost });
+        let inner = At { view: at.view, buffer, semi, base_cost: at.base_cost + first.estimated_cost };
+        let looked_up = strategy == Some(Strategy::MaterializeLookup) && self.materialized(second, inner);
+        if !looked_up {
+            self.walk(second, inner);
+        }
+        let weedout =
+            strategy == Some(Strategy::DuplicateWeedout) && matches!(kind, JoinKind::Semi | JoinKind::RightSemi);
+        if let Some(a) = self.views[at.view].tables.get_mut(from).filter(|_| weedout) {
+            a.remarks.push("Start temporary".into());
+        }
         if let Some(a) = self.last(at.view, from) {
             a.using_where |= !conditions.is_empty();
             a.conditions.extend(conditions);
-            a.remarks.extend(remark(kind, outer));
+            let semi = matches!(kind, JoinKind::Semi | JoinKind::RightSemi);
+            match weedout {
+                true => {
+                    a.remarks.extend(remark(kind, outer).filter(|_| !semi));
+                    a.remarks.push("End temporary".into());
+                }
+                false if looked_up && semi => {}
+                false => a.remarks.extend(remark(kind, outer)),
+            }
             a.join_rows = n.estimated_rows;
             a.prefix_cost = at.base_cost + n.estimated_cost;
         }
     }
 
-    fn apply(&mut self, input: &'p PlanNode, subplan: &'p PlanNode, kind: JoinKind, at: At) {
+    fn apply(&mut self, n: &'p PlanNode, at: At) {
+        let PlanOp::Apply { input, subplan, kind, unknown, .. } = &n.op else { return };
+        let kind = *kind;
         self.walk(input, at);
-        if self.ask(subplan, at, "DEPENDENT SUBQUERY", true) {
+        // A semijoin's inner side is part of the outer block.
+        let merged = n.notes.strategy == Some(Strategy::FirstMatch);
+        if !merged && self.ask(subplan, at, "DEPENDENT SUBQUERY", true) {
+            let view = self.views[at.view].subqueries.last().copied();
+            if let Some(a) = view.and_then(|v| self.last(v, 0)).filter(|_| !unknown.is_empty()) {
+                a.remarks.push("Full scan on NULL key".into());
+            }
             return;
         }
         let path = self.blocks.path(self.blocks.common(subplan), self.views[at.view].block);
-        match path.first() {
+        match path.first().filter(|_| !merged) {
             Some(block) => {
                 let unit = self.blocks.unit_number(*block);
                 let view = self.view(*block, "DEPENDENT DERIVED", true);
