@@ -174,7 +174,7 @@ fn each_strategy_for_subqueries_means_the_same() {
     let semijoins = [FIRST, LOOSE, LOOKUP, SCAN, WEEDOUT];
     // The flags, what plans have under them, and what not.
     type Case<'a> = (String, &'a [&'a str], &'a [&'a str]);
-    let cases: [Case; 12] = [
+    let cases: [Case; 14] = [
         (lone("firstmatch"), &[FIRST, DEPENDENT], &[LOOSE, LOOKUP, SCAN, WEEDOUT]),
         (lone("loosescan"), &[LOOSE, WEEDOUT], &[FIRST, LOOKUP, SCAN]),
         (lone("materialization"), &[LOOKUP, SCAN, WEEDOUT, KEPT], &[FIRST, LOOSE]),
@@ -187,6 +187,8 @@ fn each_strategy_for_subqueries_means_the_same() {
         ("semijoin=off,subquery_materialization_cost_based=off".into(), &[KEPT], &[DEPENDENT]),
         ("exists_to_in=off".into(), &[DEPENDENT, LOOKUP, WEEDOUT], &[]),
         ("split_materialized=off".into(), &[LOOKUP, KEPT], &[SPLIT]),
+        ("derived_condition_pushdown=off,derived_merge=off".into(), &[LOOKUP], &[]),
+        ("condition_pushdown_from_having=off,condition_pushdown_for_subquery=off".into(), &[LOOKUP], &[]),
     ];
     let each = COUNT / 6;
     for (i, (text, present, absent)) in cases.iter().enumerate() {

@@ -5,7 +5,7 @@ use super::tree;
 use catalog::Statistics;
 use expr::{ColumnId, EvalContext, Expr, ExprKind, ParamId, SubqueryId};
 use plan::InitKind;
-use plan::logical::{ColumnInfo, Columns, Logical, SubqueryDef};
+use plan::logical::{ColumnInfo, Columns, Logical, SubqueryDef, SubqueryHints};
 use std::collections::HashMap;
 use types::{Error, Result, SqlType};
 
@@ -28,6 +28,8 @@ pub struct Context<'a> {
     /// Subqueries already placed once in a tree: the next use needs a copy under fresh names.
     pub(super) placed: Vec<SubqueryId>,
     pub(super) params_of: HashMap<SubqueryId, ParamId>,
+    /// What hints say of subqueries, by query block.
+    hinted: Vec<(u32, SubqueryHints)>,
     pub init: Vec<LogicalInit>,
     pub next_param: ParamId,
     pub next_cte: u32,
@@ -65,9 +67,11 @@ impl<'a> Context<'a> {
                 }
             });
         }
+        let hinted = hinted_blocks(&columns, &subqueries);
         Context {
             columns,
             subqueries,
+            hinted,
             converted: HashMap::new(),
             placed: vec![],
             params_of: HashMap::new(),
@@ -78,6 +82,19 @@ impl<'a> Context<'a> {
             settings,
             eval: None,
         }
+    }
+
+    /// What hints say of the subquery for which a join between these sides stands.
+    pub fn hints_of(&self, left: &Logical, right: &Logical) -> SubqueryHints {
+        if self.hinted.is_empty() {
+            return SubqueryHints::default();
+        }
+        let blocks =
+            |n: &Logical| -> Vec<u32> { tree::all_produced(n).iter().map(|c| self.columns.block_of(c)).collect() };
+        let (outer, inner) = (blocks(left), blocks(right));
+        // The subquery's own block comes before those within it; copies of outer columns are of the outer one.
+        let own = self.hinted.iter().filter(|(b, _)| inner.contains(b) && !outer.contains(b)).min_by_key(|h| h.0);
+        own.map_or(SubqueryHints::default(), |h| h.1)
     }
 
     pub fn new_param(&mut self) -> ParamId {
@@ -116,4 +133,12 @@ impl<'a> Context<'a> {
     pub fn fresh_copy(&mut self, node: &Logical) -> (Logical, HashMap<ColumnId, ColumnId>) {
         tree::fresh_copy(node, &mut self.columns, &mut self.next_cte)
     }
+}
+
+/// The query blocks of subqueries with hints.
+fn hinted_blocks(columns: &Columns, subqueries: &[SubqueryDef]) -> Vec<(u32, SubqueryHints)> {
+    let block_of =
+        |d: &SubqueryDef| tree::all_produced(&d.plan).iter().map(|c| columns.block_of(c)).filter(|b| *b > 0).min();
+    let hinted = subqueries.iter().filter(|d| d.hints != SubqueryHints::default());
+    hinted.filter_map(|d| Some((block_of(d)?, d.hints))).collect()
 }

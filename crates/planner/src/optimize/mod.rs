@@ -50,6 +50,7 @@ use expr::EvalContext;
 use plan::Plan;
 use plan::logical::display::display_node;
 use plan::logical::{Logical, LogicalQuery};
+use pushdown::Pushing;
 use types::Result;
 
 type Pass = fn(Logical, &mut Context) -> Result<Logical>;
@@ -70,11 +71,7 @@ fn inline_ctes(node: Logical, cx: &mut Context) -> Result<Logical> {
 }
 
 fn push_predicates(node: Logical, cx: &mut Context) -> Result<Logical> {
-    if cx.settings.condition_pushdown {
-        pushdown::push_predicates(node, cx.settings.transitive_predicates)
-    } else {
-        Ok(node)
-    }
+    if cx.settings.condition_pushdown { pushdown::push_predicates(node, Pushing::new(cx.settings)) } else { Ok(node) }
 }
 
 fn reduce_groups(node: Logical, cx: &mut Context) -> Result<Logical> {

@@ -5,24 +5,59 @@
 //! written in terms of its input (aggregates, window functions, marks), at the padded side of an outer join, and at the
 //! nodes that feed several readers.
 
+use super::OptimizerSettings;
 use super::column_set::ColumnSet;
 use super::predicates::{implied_by_or, normalize};
 use super::properties::{column_equality, equality_is_identity, null_rejected};
 use super::tree::{as_column, expr_columns, filter, is_column, is_volatile, output_set, outputs, substitute};
 use expr::{ColumnId, Expr, ExprKind};
-use plan::logical::{Logical, LogicalJoinKind};
+use plan::logical::{Logical, LogicalCte, LogicalJoinKind};
 use std::collections::HashMap;
 use types::Result;
 
+/// Where filters may go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pushing {
+    /// Where an inner join makes two columns equal, what restricts one restricts the other.
+    pub transitive: bool,
+    /// Into derived tables that make groups, distinct rows, windows or unions, and into common table expressions.
+    pub derived: bool,
+    /// What HAVING says of group columns alone.
+    pub having: bool,
+    /// Into what IN is looked up in: what restricts x in `x IN (S)` restricts S.
+    pub subquery: bool,
+}
+
+impl Pushing {
+    pub const ALL: Pushing = Pushing { transitive: true, derived: true, having: true, subquery: true };
+
+    pub fn new(settings: &OptimizerSettings) -> Pushing {
+        let switch = &settings.switch;
+        Pushing {
+            transitive: settings.transitive_predicates,
+            derived: switch.derived_condition_pushdown && switch.condition_pushdown_for_derived,
+            having: switch.condition_pushdown_from_having,
+            subquery: switch.condition_pushdown_for_subquery,
+        }
+    }
+}
+
 /// Pushes the tree's filters down.
-///
-/// `transitive`: where an inner join makes two columns equal, what restricts one restricts the other.
-pub fn push_predicates(node: Logical, transitive: bool) -> Result<Logical> {
-    Ok(Pusher { transitive }.push(node, vec![]))
+pub fn push_predicates(node: Logical, pushing: Pushing) -> Result<Logical> {
+    Ok(Pusher { pushing }.push(node, vec![]))
 }
 
 struct Pusher {
-    transitive: bool,
+    pushing: Pushing,
+}
+
+/// Is the node the result of a query block that makes other rows than its FROM has?
+fn makes_rows(node: &Logical) -> bool {
+    match node {
+        Logical::Filter { input, .. } | Logical::Project { input, .. } => makes_rows(input),
+        Logical::Aggregate { .. } | Logical::Distinct { .. } | Logical::SetOp { .. } | Logical::Window { .. } => true,
+        _ => false,
+    }
 }
 
 /// Conjuncts up to which consequences of equalities are drawn.
@@ -105,9 +140,10 @@ impl Pusher {
                 }
             }
             Logical::Project { input, exprs } => {
+                let closed = !self.pushing.derived && makes_rows(&input);
                 let stay = |p: &Expr| {
                     let cols = expr_columns(p);
-                    is_volatile(p) || exprs.iter().any(|(id, e)| cols.contains(*id) && is_volatile(e))
+                    closed || is_volatile(p) || exprs.iter().any(|(id, e)| cols.contains(*id) && is_volatile(e))
                 };
                 let (above, below): (Vec<_>, Vec<_>) = ps.into_iter().partition(stay);
                 let map: HashMap<ColumnId, Expr> =
@@ -126,9 +162,9 @@ impl Pusher {
             }
             Logical::Aggregate { input, groups, aggregates, rollup } => {
                 let keys: ColumnSet = groups.iter().map(|g| g.0).collect();
-                let (below, above): (Vec<_>, Vec<_>) = ps
-                    .into_iter()
-                    .partition(|p| !rollup && !groups.is_empty() && !is_volatile(p) && only_keys(p, &keys));
+                let (below, above): (Vec<_>, Vec<_>) = ps.into_iter().partition(|p| {
+                    self.pushing.having && !rollup && !groups.is_empty() && !is_volatile(p) && only_keys(p, &keys)
+                });
                 let map: HashMap<ColumnId, Expr> = groups.iter().map(|g| (g.0, g.1.clone())).collect();
                 let below = below
                     .into_iter()
@@ -143,7 +179,8 @@ impl Pusher {
                 )
             }
             Logical::Distinct { input } => {
-                let (above, below): (Vec<_>, Vec<_>) = ps.into_iter().partition(is_volatile);
+                let (above, below): (Vec<_>, Vec<_>) =
+                    ps.into_iter().partition(|p| !self.pushing.derived || is_volatile(p));
                 filter(Logical::Distinct { input: Box::new(self.push(*input, below)) }, above)
             }
             Logical::Sort { input, keys } => {
@@ -155,15 +192,17 @@ impl Pusher {
             }
             Logical::Window { input, partition_by, order_by, calls } => {
                 let keys: ColumnSet = partition_by.iter().filter_map(as_column).collect();
-                let (below, above): (Vec<_>, Vec<_>) =
-                    ps.into_iter().partition(|p| !is_volatile(p) && !keys.is_empty() && only_keys(p, &keys));
+                let (below, above): (Vec<_>, Vec<_>) = ps
+                    .into_iter()
+                    .partition(|p| self.pushing.derived && !is_volatile(p) && !keys.is_empty() && only_keys(p, &keys));
                 filter(
                     Logical::Window { input: Box::new(self.push(*input, below)), partition_by, order_by, calls },
                     above,
                 )
             }
             Logical::SetOp { kind, columns, inputs, distinct } => {
-                let (above, below): (Vec<_>, Vec<_>) = ps.into_iter().partition(is_volatile);
+                let (above, below): (Vec<_>, Vec<_>) =
+                    ps.into_iter().partition(|p| !self.pushing.derived || is_volatile(p));
                 let inputs = inputs
                     .into_iter()
                     .map(|(n, ids)| {
@@ -186,15 +225,14 @@ impl Pusher {
                     .collect();
                 filter(Logical::SetOp { kind, columns, inputs, distinct }, above)
             }
-            Logical::With { ctes, input } => {
-                let ctes = ctes
-                    .into_iter()
-                    .map(|mut c| {
-                        c.plan = self.push(c.plan, vec![]);
-                        c
-                    })
-                    .collect();
-                Logical::With { ctes, input: Box::new(self.push(*input, ps)) }
+            Logical::With { mut ctes, input } => {
+                let mut input = self.push(*input, ps);
+                for i in (0..ctes.len()).rev() {
+                    let restrictions = if self.pushing.derived { into_cte(&mut input, &mut ctes, i) } else { vec![] };
+                    let plan = super::tree::take(&mut ctes[i].plan);
+                    ctes[i].plan = self.push(plan, restrictions);
+                }
+                Logical::With { ctes, input: Box::new(input) }
             }
             Logical::RecursiveUnion { cte_id, columns, anchor, recursive, distinct } => {
                 let anchor = (Box::new(self.push(*anchor.0, vec![])), anchor.1);
@@ -206,6 +244,23 @@ impl Pusher {
                 filter(n, ps)
             }
         }
+    }
+
+    /// A semijoin's condition, and what the equalities in it say of the right side of what is known of the left one.
+    fn with_consequences(&self, mut on: Vec<Expr>, left: &Logical, above: &[Expr]) -> Vec<Expr> {
+        if !self.pushing.subquery || !self.pushing.transitive || on.is_empty() {
+            return on;
+        }
+        let mut all = on.clone();
+        all.extend_from_slice(above);
+        if let Logical::Filter { predicates, .. } = left {
+            all.extend_from_slice(predicates);
+        }
+        let known = all.len();
+        add_consequences(&mut all);
+        let lo = output_set(left);
+        on.extend(all.drain(known..).filter(|p| !expr_columns(p).intersects(&lo)));
+        on
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -257,7 +312,7 @@ impl Pusher {
             LogicalJoinKind::Inner => {
                 let mut all = on;
                 all.extend(ps);
-                if self.transitive {
+                if self.pushing.transitive {
                     add_consequences(&mut all);
                 }
                 let all = match normalize(all) {
@@ -294,6 +349,7 @@ impl Pusher {
                 }
             }
             LogicalJoinKind::Semi => {
+                let on = self.with_consequences(on, &left, &ps);
                 for p in ps {
                     if is_volatile(&p) { above.push(p) } else { l.push(p) }
                 }
@@ -313,6 +369,7 @@ impl Pusher {
                 }
             }
             LogicalJoinKind::Anti | LogicalJoinKind::Mark { null_aware: false, .. } => {
+                let on = if kind == LogicalJoinKind::Anti { self.with_consequences(on, &left, &[]) } else { on };
                 for p in ps {
                     if !is_volatile(&p) && !expr_columns(&p).intersects(&added) { l.push(p) } else { above.push(p) }
                 }
@@ -367,4 +424,53 @@ fn column_like(ps: &[Expr], from: ColumnId, to: ColumnId) -> Option<Expr> {
         });
     }
     found
+}
+
+/// Takes the conditions upon the only scan of a definition, in terms of what it outputs.
+fn into_cte(input: &mut Logical, ctes: &mut [LogicalCte], at: usize) -> Vec<Expr> {
+    let id = ctes[at].cte_id;
+    let mut scans = count_scans(input, id);
+    for later in &ctes[at + 1..] {
+        scans += count_scans(&later.plan, id);
+    }
+    if scans != 1 {
+        return vec![];
+    }
+    let output = ctes[at].output.clone();
+    let found = take_filter(input, id, &output);
+    let found = found.or_else(|| ctes[at + 1..].iter_mut().find_map(|c| take_filter(&mut c.plan, id, &output)));
+    found.unwrap_or_default()
+}
+
+fn count_scans(node: &Logical, id: u32) -> usize {
+    let mut n = 0;
+    super::tree::visit(node, &mut |k| n += matches!(k, Logical::CteScan { cte_id, .. } if *cte_id == id) as usize);
+    n
+}
+
+fn take_filter(node: &mut Logical, id: u32, output: &[ColumnId]) -> Option<Vec<Expr>> {
+    match node {
+        // What is read in each round is not what is defined.
+        Logical::RecursiveUnion { anchor, .. } => return take_filter(&mut anchor.0, id, output),
+        Logical::Filter { input, predicates } => {
+            if let Logical::CteScan { cte_id, columns, .. } = &**input
+                && *cte_id == id
+            {
+                let map: HashMap<ColumnId, ColumnId> = columns.iter().map(|(c, i)| (*c, output[*i])).collect();
+                let own: ColumnSet = columns.iter().map(|c| c.0).collect();
+                let (mut down, stay): (Vec<Expr>, Vec<Expr>) =
+                    std::mem::take(predicates).into_iter().partition(|p| !is_volatile(p) && only_keys(p, &own));
+                down.iter_mut().for_each(|p| super::tree::rename_expr(p, &map));
+                // What an outer join pads above the definition need not be NULL-able in it, and the other way round.
+                down.iter_mut().for_each(|p| p.rewrite(&mut |e| e.nullable |= !matches!(e.kind, ExprKind::Const(_))));
+                *predicates = stay;
+                if predicates.is_empty() {
+                    *node = super::tree::take(input);
+                }
+                return Some(down);
+            }
+        }
+        _ => {}
+    }
+    node.inputs_mut().into_iter().find_map(|c| take_filter(c, id, output))
 }

@@ -13,7 +13,7 @@
 
 use super::context::Context;
 use expr::Expr;
-use plan::logical::LogicalJoinKind;
+use plan::logical::{Logical, LogicalJoinKind, SemijoinStrategy, SubqueryHints, SubqueryStrategy};
 
 /// Strategies that a semijoin or antijoin may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,40 +56,42 @@ impl Semijoin {
 }
 
 /// How a join of this kind may be run.
-pub fn manner(kind: LogicalJoinKind, cx: &Context) -> Manner {
+pub fn manner(kind: LogicalJoinKind, hints: &SubqueryHints, cx: &Context) -> Manner {
     let switch = &cx.settings.switch;
     match kind {
-        LogicalJoinKind::Semi | LogicalJoinKind::Anti if switch.semijoin => Manner::Semijoin(Semijoin {
-            first_match: switch.firstmatch,
-            loose_scan: switch.loosescan,
-            materialize: switch.materialization,
-            weedout: switch.duplicateweedout,
-        }),
+        LogicalJoinKind::Semi | LogicalJoinKind::Anti
+            if hints.strategy.is_none() && hints.allows_semijoin(switch.semijoin) =>
+        {
+            Manner::Semijoin(Semijoin {
+                first_match: hints.allows_strategy(SemijoinStrategy::FirstMatch, switch.firstmatch),
+                loose_scan: hints.allows_strategy(SemijoinStrategy::LooseScan, switch.loosescan),
+                materialize: hints.allows_strategy(SemijoinStrategy::Materialization, switch.materialization),
+                weedout: hints.allows_strategy(SemijoinStrategy::DupsWeedout, switch.duplicateweedout),
+            })
+        }
         LogicalJoinKind::Semi
         | LogicalJoinKind::Anti
         | LogicalJoinKind::Mark { .. }
-        | LogicalJoinKind::NullAwareAnti => {
-            let both = switch.materialization == switch.in_to_exists;
-            Manner::Apart(Apart {
-                materialize: both || switch.materialization,
-                in_to_exists: if both {
-                    switch.subquery_materialization_cost_based || !switch.materialization
-                } else {
-                    switch.in_to_exists
-                },
-            })
-        }
+        | LogicalJoinKind::NullAwareAnti => Manner::Apart(match hints.strategy {
+            Some(SubqueryStrategy::Materialization) => Apart { materialize: true, in_to_exists: false },
+            Some(SubqueryStrategy::InToExists) => Apart { materialize: false, in_to_exists: true },
+            None if switch.materialization == switch.in_to_exists => {
+                let by_cost = switch.subquery_materialization_cost_based || !switch.materialization;
+                Apart { materialize: true, in_to_exists: by_cost }
+            }
+            None => Apart { materialize: switch.materialization, in_to_exists: switch.in_to_exists },
+        }),
         _ => Manner::Plain,
     }
 }
 
 /// Does a correlated subquery run for each outer row, rather than becoming a join?
-pub fn stays_dependent(kind: LogicalJoinKind, on: &[Expr], cx: &Context) -> bool {
+pub fn stays_dependent(kind: LogicalJoinKind, left: &Logical, right: &Logical, on: &[Expr], cx: &Context) -> bool {
     let settings = cx.settings;
     if !settings.unnest {
         return true;
     }
-    match manner(kind, cx) {
+    match manner(kind, &cx.hints_of(left, right), cx) {
         Manner::Plain => false,
         Manner::Apart(a) if !a.materialize => true,
         // EXISTS has no condition of its own.

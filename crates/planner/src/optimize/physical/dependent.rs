@@ -15,7 +15,7 @@ use crate::optimize::cardinality::{Estimate, group_count, join_equality};
 use crate::optimize::column_set::ColumnSet;
 use crate::optimize::join_order::order_joins;
 use crate::optimize::properties::{can_be_null, not_null};
-use crate::optimize::pushdown::push_predicates;
+use crate::optimize::pushdown::{Pushing, push_predicates};
 use crate::optimize::tree::{
     and, as_column, compare, expr_columns, filter, free_columns, is_not_null, is_volatile, not, output_set, outputs,
     substitute, visit, visit_mut,
@@ -204,7 +204,7 @@ impl Physical<'_, '_> {
         let mut tree = filter(right, conditions);
         let settings = self.cx.settings;
         if settings.condition_pushdown {
-            tree = push_predicates(tree, settings.transitive_predicates)?;
+            tree = push_predicates(tree, Pushing { transitive: settings.transitive_predicates, ..Pushing::ALL })?;
         }
         if settings.reorder_joins {
             tree = order_joins(tree, self.cx, &mut self.est)?;

@@ -69,7 +69,7 @@ impl Physical<'_, '_> {
             }
         }
 
-        let manner = strategy::manner(kind, self.cx);
+        let manner = strategy::manner(kind, &self.cx.hints_of(left, right), self.cx);
         // Which side builds.
         let (l_bytes, r_bytes) = (l.rows() * (l.width() + 16.0), r.rows() * (r.width() + 16.0));
         let turn = match kind {

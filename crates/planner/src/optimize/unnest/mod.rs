@@ -78,7 +78,7 @@ fn eliminate(
     if f.is_empty() {
         return Ok(plain(left, unnest(right, cx)?, on));
     }
-    if stays_dependent(kind, &on, cx) {
+    if stays_dependent(kind, &left, &right, &on, cx) {
         let right = unnest(right, cx)?;
         return Ok(Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, dependent: true, straight });
     }
