@@ -43,6 +43,14 @@ pub trait TableReader: Send + Sync {
         None
     }
 
+    /// Appends the key that begins with these values, as the index orders keys. False: it has no order.
+    fn index_key(&self, index: usize, values: &[Value], out: &mut Vec<u8>) -> bool {
+        let end = catalog::KeyEnd { values: values.to_vec(), inclusive: true, starts_with: false };
+        let Some(span) = self.index_span(index, &KeyBounds { low: end.clone(), high: end }) else { return false };
+        out.extend_from_slice(&span.low.prefix);
+        true
+    }
+
     /// Makes the index ready to be read, which may take long: `go_on` is asked meanwhile, and its error ends it.
     fn prepare_index(&self, _index: usize, _go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
         Ok(())

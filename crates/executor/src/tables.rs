@@ -234,6 +234,12 @@ impl TableReader for StoreReader<'_> {
         Some(KeySpan { low, high })
     }
 
+    fn index_key(&self, index: usize, values: &[Value], out: &mut Vec<u8>) -> bool {
+        let Some(encoder) = self.table.index_encoder(index) else { return false };
+        encoder.encode_into(values, out);
+        true
+    }
+
     fn prepare_index(&self, index: usize, go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
         self.table.build_index_while(index, go_on)
     }

@@ -183,7 +183,9 @@ fn nested_loop_joins() {
             };
             let natural = natural(kind, &l, &r);
             let project = (0..natural.len()).collect();
-            let op = PlanOp::NestedLoopJoin { kind, probe: Box::new(l), build: Box::new(r), condition, project };
+            let (probe, build) = (Box::new(l), Box::new(r));
+            let blocks = rng.below(2) == 0;
+            let op = PlanOp::NestedLoopJoin { kind, probe, build, condition, project, blocks };
             check(&world, &node(op, natural), &format!("seed {seed} {kind:?}"));
         }
     }
@@ -471,6 +473,7 @@ fn kill_ends_a_cross_join() {
             build: Box::new(r),
             condition: None,
             project: (0..natural.len()).collect(),
+            blocks: true,
         };
         plan = node(op, natural);
     }

@@ -158,6 +158,26 @@ pub struct SidewaysSource {
     pub key: usize,
 }
 
+/// How a join by index collects keys before it looks them up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyBuffer {
+    /// Bytes of input rows and keys that a thread collects (join_buffer_size).
+    pub bytes: u64,
+    /// Bytes of row ids that it collects before it reads rows (read_rnd_buffer_size).
+    pub row_id_bytes: u64,
+    /// Keys are sorted before the index is asked (mrr_sort_keys).
+    pub sorts_keys: bool,
+}
+
+/// The hash join that a join by index may become.
+#[derive(Clone, Debug)]
+pub struct HashRescue {
+    /// Input rows from which on reading the whole table once is the better bargain.
+    pub after_rows: u64,
+    /// Equalities: `probe` over the input, `build` over the table columns that are read.
+    pub keys: Vec<JoinKey>,
+}
+
 #[derive(Clone, Debug)]
 pub struct SortKey {
     pub expr: Expr,
@@ -232,7 +252,8 @@ pub enum PlanOp {
         /// Rows after which the reader is likely to stop.
         expected_rows: Option<u64>,
     },
-    /// For each input row the rows of `table` that have its key in an index. Inner: the order of the input is kept.
+    /// For each input row the rows of `table` that have its key in an index. Inner, without a buffer: the order of the
+    /// input is kept.
     IndexJoin {
         /// Inner, Left, Semi or Anti.
         kind: JoinKind,
@@ -251,6 +272,10 @@ pub enum PlanOp {
         /// Which of input ++ `columns` (++ row id) are output.
         project: Vec<usize>,
         with_row_id: bool,
+        /// Batched Key Access; none: as the input's rows come.
+        buffer: Option<KeyBuffer>,
+        /// What the operator turns into when far more input rows come than were expected.
+        rescue: Option<HashRescue>,
     },
     /// Adds columns of a base table by row id: late materialization. Output: input columns ++ fetched columns.
     Fetch {
@@ -291,6 +316,8 @@ pub enum PlanOp {
         /// Over probe ++ build columns. For Mark{null_aware}/NullAwareAnti its UNKNOWN counts as UNKNOWN.
         condition: Option<Expr>,
         project: Vec<usize>,
+        /// Block nested loop: probe rows meet build rows a batch at a time; else each by itself.
+        blocks: bool,
     },
     /// Runs `subplan` for each value of `params` and joins its rows: dependent subqueries.
     Apply {

@@ -201,3 +201,10 @@ fn each_strategy_for_subqueries_means_the_same() {
     }
     run("dependent", 5 * COUNT..6 * COUNT, OptimizerSettings { unnest: false, ..Default::default() });
 }
+
+#[test]
+fn plans_without_hash_joins_mean_what_queries_mean() {
+    let mut settings = OptimizerSettings::default();
+    settings.switch.hash_join = false;
+    run("no hash joins", 2 * COUNT..3 * COUNT, settings);
+}

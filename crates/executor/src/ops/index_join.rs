@@ -1,20 +1,32 @@
 //! IndexJoin: for each input row, the rows of a table with its key in an index.
 //!
-//! A batch of input rows is joined at a time: its keys are computed, many looked up together, and their rows fetched
-//! together. Pairs come in the order of the input; of a left join, a batch's rows without a match come after its pairs.
+//! Three ways, of which the plan chooses:
+//!
+//! - *As rows come*: a batch of input rows is joined at a time; its keys are computed and looked up, and their rows
+//!   fetched. Pairs come in the order of the input; of a left join, a batch's rows without a match come after its pairs.
+//! - *Batched key access* ([`batched`]): keys of many input rows are collected, sorted and looked up together, and rows
+//!   are read in the order in which they lie.
+//! - *Rescued* ([`rescue`]): once far more input rows have come than the plan reckoned with, the table is read whole into
+//!   a hash table, once, and the rest of the input probes that.
 //!
 //! ```text
 //!   input batch ─▶ keys ─▶ (position, row id) pairs ─▶ table columns beside input columns ─▶ conditions ─▶ output
 //! ```
+
+mod batched;
+mod rescue;
+
 
 use crate::columns::null_vector;
 use crate::context::{Candidates, TableReader};
 use crate::eval::{Filter, Program, eval_all};
 use crate::pipeline::{Down, Flow, Push, Stage};
 use crate::run::{Run, run_node};
-use catalog::{KeyBounds, KeyEnd, TableDef};
+use batched::Buffered;
+use catalog::TableDef;
 use plan::access::{Fitted, fit};
-use plan::physical::{JoinKind, PlanNode, PlanOp};
+use plan::physical::{JoinKind, KeyBuffer, PlanNode, PlanOp};
+use rescue::Rescue;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use types::{Error, Result, SqlType, Value};
@@ -26,6 +38,7 @@ const KEYS_AT_ONCE: usize = 256;
 /// Shared state.
 struct JoinStage<'a> {
     run: Run<'a>,
+    node: u32,
     kind: JoinKind,
     reader: Arc<dyn TableReader + 'a>,
     index: usize,
@@ -42,18 +55,26 @@ struct JoinStage<'a> {
     condition: Filter,
     project: &'a [usize],
     with_row_id: bool,
+    input_types: Vec<SqlType>,
+    /// Input columns that are read after the keys have been made.
+    input_used: Vec<bool>,
+    buffer: Option<KeyBuffer>,
+    rescue: Option<Rescue>,
 }
 
 struct JoinLocal<'a> {
     stage: &'a JoinStage<'a>,
     candidates: Candidates,
+    buffered: Option<Buffered>,
+    done: bool,
     next: Box<dyn Push + 'a>,
 }
 
 pub fn run_index_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Result<()> {
-    let PlanOp::IndexJoin { kind, input, table, index, key, columns, filters, condition, project, with_row_id, .. } =
-        &node.op
-    else {
+    let PlanOp::IndexJoin { kind, input, table, index, key, columns, filters, condition, project, .. } = &node.op else {
+        return Err(Error::internal("not an IndexJoin node"));
+    };
+    let PlanOp::IndexJoin { with_row_id, buffer, rescue, .. } = &node.op else {
         return Err(Error::internal("not an IndexJoin node"));
     };
     if !matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti) {
@@ -62,8 +83,19 @@ pub fn run_index_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
     let ctx = run.eval();
     let def: &TableDef = table;
     let parts = &def.indexes[*index].parts;
+    let mut input_used = vec![false; input.output.len()];
+    let mut used = |c: usize| input_used.get_mut(c).map(|u| *u = true);
+    project.iter().for_each(|&c| _ = used(c));
+    for e in condition {
+        e.walk(&mut |e| {
+            if let expr::ExprKind::Column(c) = e.kind {
+                used(c as usize);
+            }
+        });
+    }
     let stage = JoinStage {
         run: *run,
+        node: node.id,
         kind: *kind,
         reader: run.ctx.tables.open(table)?,
         index: *index,
@@ -81,6 +113,10 @@ pub fn run_index_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         condition: Filter::new(condition, &ctx)?,
         project,
         with_row_id: *with_row_id,
+        input_types: input.output.iter().map(|c| c.ty).collect(),
+        input_used,
+        buffer: *buffer,
+        rescue: rescue.as_ref().map(|r| Rescue::new(r, &ctx)).transpose()?,
     };
     if !stage.single {
         stage.reader.prepare_index(*index, &|| run.ctx.check_killed())?;
@@ -90,7 +126,8 @@ pub fn run_index_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
 
 impl Stage for JoinStage<'_> {
     fn local<'b>(&'b self, next: Box<dyn Push + 'b>) -> Result<Box<dyn Push + 'b>> {
-        Ok(Box::new(JoinLocal { stage: self, candidates: Candidates::default(), next }))
+        let buffered = self.buffer.map(|b| Buffered::new(self, b));
+        Ok(Box::new(JoinLocal { stage: self, candidates: Candidates::default(), buffered, done: false, next }))
     }
 }
 
@@ -125,14 +162,24 @@ impl JoinStage<'_> {
                 at.push(i);
             }
         }
-        self.run.ctx.counters.handler_read_key.fetch_add(keys.len() as u64, Relaxed);
         Ok((keys, at))
     }
 
-    fn encoded(&self, values: Vec<Value>) -> Result<Vec<u8>> {
-        let end = KeyEnd { values, inclusive: true, starts_with: false };
-        let span = self.reader.index_span(self.index, &KeyBounds { low: end.clone(), high: end });
-        Ok(span.ok_or_else(|| Error::internal("a join by an index without order"))?.low.prefix)
+    fn encode(&self, values: &[Value], out: &mut Vec<u8>) -> Result<()> {
+        match self.reader.index_key(self.index, values, out) {
+            true => Ok(()),
+            false => Err(Error::internal("a join by an index without order")),
+        }
+    }
+
+    fn encoded(&self, values: &[Value]) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        self.encode(values, &mut out)?;
+        Ok(out)
+    }
+
+    fn outputs_pairs(&self) -> bool {
+        matches!(self.kind, JoinKind::Inner | JoinKind::Left)
     }
 }
 
@@ -149,7 +196,7 @@ impl JoinLocal<'_> {
         let mut pairs = Batch { rows: fetched.rows, columns, selection: fetched.selection };
         s.condition.apply(&mut pairs, &s.run.eval())?;
         pairs.selection.for_each(pairs.rows, |i| matched.set(positions[i] as usize, true));
-        if pairs.count() == 0 || !matches!(s.kind, JoinKind::Inner | JoinKind::Left) {
+        if pairs.count() == 0 || !s.outputs_pairs() {
             return Ok(Flow::More);
         }
         self.next.push(self.projected(pairs))
@@ -180,7 +227,7 @@ impl JoinLocal<'_> {
     /// Looks keys up, some at a time, and joins what they have.
     fn join_keys(&mut self, input: &Batch, keys: Vec<Vec<Value>>, at: &[u16], matched: &mut Bitmap) -> Result<Flow> {
         let s = self.stage;
-        let keys: Vec<Vec<u8>> = keys.into_iter().map(|k| s.encoded(k)).collect::<Result<_>>()?;
+        let keys: Vec<Vec<u8>> = keys.iter().map(|k| s.encoded(k)).collect::<Result<_>>()?;
         let (mut done, mut size) = (0, KEYS_AT_ONCE);
         let mut ends = Vec::new();
         while done < keys.len() {
@@ -251,11 +298,12 @@ impl JoinLocal<'_> {
     }
 }
 
-impl Push for JoinLocal<'_> {
-    fn push(&mut self, batch: Batch) -> Result<Flow> {
-        self.stage.run.ctx.check_killed()?;
+impl JoinLocal<'_> {
+    /// Joins a batch by itself.
+    fn join_batch(&mut self, batch: Batch) -> Result<Flow> {
         let mut matched = Bitmap::zeros(batch.rows);
         let (keys, at) = self.stage.keys(&batch)?;
+        self.stage.run.ctx.counters.handler_read_key.fetch_add(keys.len() as u64, Relaxed);
         let flow = if self.stage.single {
             let found = self.stage.reader.lookup(self.stage.index, &keys)?;
             let rows: Vec<(u16, u64)> = at.into_iter().zip(found).filter_map(|(i, id)| Some((i, id?))).collect();
@@ -268,8 +316,32 @@ impl Push for JoinLocal<'_> {
         }
         self.finish_batch(batch, &matched)
     }
+}
+
+impl Push for JoinLocal<'_> {
+    fn push(&mut self, batch: Batch) -> Result<Flow> {
+        let stage = self.stage;
+        stage.run.ctx.check_killed()?;
+        let hashed = match &stage.rescue {
+            Some(r) => r.table(stage, batch.count() as u64)?,
+            None => None,
+        };
+        let flow = match hashed {
+            Some(table) => match self.flush()? {
+                Flow::Done => Flow::Done,
+                Flow::More => self.join_hashed(batch, table)?,
+            },
+            None if self.buffered.is_some() => self.collect(batch)?,
+            None => self.join_batch(batch)?,
+        };
+        self.done |= flow == Flow::Done;
+        Ok(flow)
+    }
 
     fn finish(&mut self) -> Result<()> {
+        if !self.done {
+            self.flush()?;
+        }
         self.next.finish()
     }
 }

@@ -21,6 +21,8 @@ struct LoopStage<'a> {
     kind: JoinKind,
     condition: Option<Compiled>,
     project: &'a [usize],
+    /// Probe rows meet build rows together; else each by itself.
+    blocks: bool,
     build: Stored,
     probe_types: Vec<SqlType>,
     build_types: Vec<SqlType>,
@@ -46,7 +48,7 @@ fn remembers_build_rows(kind: JoinKind) -> bool {
 }
 
 pub fn run_nested_loop<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Result<()> {
-    let PlanOp::NestedLoopJoin { kind, probe, build, condition, project } = &node.op else {
+    let PlanOp::NestedLoopJoin { kind, probe, build, condition, project, blocks } = &node.op else {
         return Err(Error::internal("not a NestedLoopJoin node"));
     };
     let stored = collect(run, build, node.id)?;
@@ -69,6 +71,7 @@ pub fn run_nested_loop<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -
         kind: *kind,
         condition: condition.as_ref().map(|c| Compiled::new(c, &run.eval())).transpose()?,
         project,
+        blocks: *blocks,
         build: stored,
         probe_types: probe.output.iter().map(|c| c.ty).collect(),
         build_types: build.output.iter().map(|c| c.ty).collect(),
@@ -289,7 +292,7 @@ impl Push for LoopLocal<'_> {
         let mut found = Found { matched: Bitmap::zeros(probe.rows), unknown: Bitmap::zeros(probe.rows) };
         for k in 0..stage.build.batch_count() {
             let build = stage.build.batch(&stage.run, k)?;
-            let flow = if build.count() <= probe.count() {
+            let flow = if stage.blocks && build.count() <= probe.count() {
                 self.by_build_row(&probe, &build, k, &mut found)?
             } else {
                 self.by_probe_row(&probe, &build, k, &mut found)?

@@ -138,7 +138,7 @@ impl<'a> Naive<'a> {
                 };
                 self.join(*kind, &l, &r, (lt.len(), rt.len()), project, &truth)
             }
-            PlanOp::NestedLoopJoin { kind, probe, build, condition, project } => {
+            PlanOp::NestedLoopJoin { kind, probe, build, condition, project, .. } => {
                 let (l, r) = (self.rows(probe)?, self.rows(build)?);
                 let (lt, rt) = (types(probe), types(build));
                 let both: Vec<SqlType> = lt.iter().chain(&rt).copied().collect();

@@ -229,9 +229,19 @@ impl<'a> Printer<'a> {
                     self.line(d, &scan, None);
                 }
             }
-            PlanOp::IndexJoin { kind, input, table, alias, index, key, columns, filters, condition, .. } => {
-                self.line(depth, &with_strategy(nested_words(*kind), n.notes.strategy), Some(n));
-                self.node(input, d);
+            PlanOp::IndexJoin { kind, input, table, alias, index, key, columns, filters, condition, buffer, .. } => {
+                match buffer {
+                    None => {
+                        self.line(depth, &with_strategy(nested_words(*kind), n.notes.strategy), Some(n));
+                        self.node(input, d);
+                    }
+                    Some(_) => {
+                        let words = with_strategy(nested_words(*kind), n.notes.strategy);
+                        self.line(depth, &words.replace("Nested loop", "Batched key access"), Some(n));
+                        self.line(d, "Batch input rows", None);
+                        self.node(input, d + 1);
+                    }
+                }
                 let outer = Names::of(&input.output);
                 let own = Names::owned(
                     columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect(),
@@ -245,7 +255,11 @@ impl<'a> Printer<'a> {
                 let both = Names::owned(both);
                 let def = &table.indexes[*index];
                 let single = def.is_unique() && key.len() == def.parts.len();
-                let what = if single { "Single-row index lookup" } else { "Index lookup" };
+                let what = match (buffer, single) {
+                    (Some(_), _) => "Multi-range index lookup",
+                    (None, true) => "Single-row index lookup",
+                    (None, false) => "Index lookup",
+                };
                 let by = super::index::lookup_key(table, def, key, &|e| self.expr(e, &outer));
                 let lookup = format!("{what} on {alias} using {} ({by})", def.name);
                 let mut tests: Vec<String> = filters.iter().map(|f| self.expr(f, &own)).collect();
@@ -292,8 +306,11 @@ impl<'a> Printer<'a> {
                 self.line(d, "Hash", None);
                 self.node(build, d + 1);
             }
-            PlanOp::NestedLoopJoin { kind, probe, build, condition, .. } => {
+            PlanOp::NestedLoopJoin { kind, probe, build, condition, blocks, .. } => {
                 let mut text = with_strategy(nested_words(*kind), n.notes.strategy);
+                if *blocks {
+                    text = text.replace("Nested loop", "Block nested loop");
+                }
                 if let Some(c) = condition {
                     let names = Names::of_both(&probe.output, &build.output);
                     let _ = write!(text, ": {}", self.conjunction(std::slice::from_ref(c), &names));

@@ -42,6 +42,8 @@ pub struct CostParams {
     pub subquery_run: f64,
     /// Copying a column of a row read by its id.
     pub fetch_column: f64,
+    /// Outer rows (not nanoseconds) from which on a join by index collects keys and sorts them.
+    pub batch_keys_min: f64,
 }
 
 impl Default for CostParams {
@@ -65,6 +67,7 @@ impl Default for CostParams {
             random_row: 150.0,
             subquery_run: 4000.0,
             fetch_column: 3.0,
+            batch_keys_min: 100.0,
         }
     }
 }

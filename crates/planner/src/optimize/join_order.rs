@@ -196,6 +196,7 @@ pub(super) struct Planner<'a> {
     enters_by: Vec<Option<usize>>,
     columns: &'a Columns,
     cost: &'a CostParams,
+    may_hash: bool,
     pub(super) best: HashMap<u64, Entry>,
     free: Vec<Expr>,
 }
@@ -263,6 +264,7 @@ impl<'a> Planner<'a> {
             enters_by,
             columns: &cx.columns,
             cost: &cx.settings.cost,
+            may_hash: cx.settings.switch.hash_join && cx.settings.switch.block_nested_loop,
             best,
             free,
         }
@@ -385,7 +387,7 @@ impl<'a> Planner<'a> {
             Some(o) => output_set(self.relations[self.operators[o].relation].as_ref()?),
             None => self.columns_of(b),
         };
-        let hashable = on.iter().any(|p| cardinality::join_equality(p, &lo, &ro).is_some());
+        let hashable = self.may_hash && on.iter().any(|p| cardinality::join_equality(p, &lo, &ro).is_some());
         let estimate = match known_rows {
             Some(_) => None,
             None => {

@@ -252,7 +252,7 @@ impl Machine<'_> {
                     Ok(scalar::and(vs))
                 })
             }
-            PlanOp::NestedLoopJoin { kind, probe, build, condition, project } => {
+            PlanOp::NestedLoopJoin { kind, probe, build, condition, project, .. } => {
                 let (b, p) = (self.node(build)?, self.node(probe)?);
                 self.join(*kind, p, b, probe.output.len(), build.output.len(), project, |l, r| match condition {
                     None => Ok(Some(1)),

@@ -381,7 +381,7 @@ impl<'p> Walker<'p> {
         }
         let outer = self.outer_name(at.view);
         a.remarks.extend(remark(kind, outer));
-        self.push(a, At { buffer: None, ..at });
+        self.push(a, At { buffer: key_buffer(n), ..at });
     }
 
     /// The inner side of a semijoin, kept under a hash key: `<subqueryN>`. No such block: false.
@@ -390,7 +390,7 @@ impl<'p> Walker<'p> {
         let Some(block) = block.filter(|b| self.blocks.get(*b).is_some_and(|b| b.role == BlockRole::Subquery)) else {
             return false;
         };
-        self.enter(block, n, At { buffer: None, ..at }, true);
+        self.enter(block, n, At { buffer: key_buffer(n), ..at }, true);
         if let Some(a) = self.last(at.view, 0) {
             a.access_type = "eq_ref";
             (a.rows, a.filtered) = (1.0, 100.0);
@@ -407,9 +407,9 @@ impl<'p> Walker<'p> {
                 c.extend(residual.iter().flat_map(|r| self.words.join_conditions(r, &probe.output, &build.output)));
                 (*kind, probe, build, "hash join", c)
             }
-            PlanOp::NestedLoopJoin { kind, probe, build, condition, .. } => {
+            PlanOp::NestedLoopJoin { kind, probe, build, condition, blocks, .. } => {
                 let c = condition.iter().flat_map(|c| self.words.join_conditions(c, &probe.output, &build.output));
-                (*kind, probe, build, "Block Nested Loop", c.collect())
+                (*kind, probe, build, if *blocks { "Block Nested Loop" } else { "" }, c.collect())
             }
             _ => return,
         };
@@ -431,7 +431,7 @@ impl<'p> Walker<'p> {
         let semi = matches!(kind, JoinKind::Semi | JoinKind::Anti | JoinKind::RightSemi | JoinKind::RightAnti);
         let from = self.views[at.view].tables.len();
         let alone = from == 0;
-        let buffer = if alone { at.buffer } else { Some(words) };
+        let buffer = if alone { at.buffer } else { Some(words).filter(|w| !w.is_empty()) };
         let inner = At { view: at.view, buffer, semi, base_cost: at.base_cost + first.estimated_cost };
         let looked_up = strategy == Some(Strategy::MaterializeLookup) && self.materialized(second, inner);
         if !looked_up {
@@ -545,6 +545,14 @@ fn remark(kind: JoinKind, outer: String) -> Option<String> {
     match kind {
         JoinKind::Semi | JoinKind::RightSemi => Some(format!("FirstMatch({outer})")),
         JoinKind::Anti | JoinKind::RightAnti | JoinKind::NullAwareAnti => Some("Not exists".into()),
+        _ => None,
+    }
+}
+
+/// The words of a join by index that collects keys.
+fn key_buffer(n: &PlanNode) -> Option<&'static str> {
+    match &n.op {
+        PlanOp::IndexJoin { buffer: Some(_), .. } => Some("Batched Key Access"),
         _ => None,
     }
 }

@@ -13,8 +13,11 @@ use crate::optimize::ranges::{comparable, same_order};
 use crate::optimize::tree::{as_column, exprs_columns, output_set};
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use plan::logical::{IndexHintScope, Logical, LogicalJoinKind};
-use plan::{IndexRange, JoinKind, KeyValue, PlanOp};
+use plan::{HashRescue, IndexRange, JoinKind, KeyBuffer, KeyValue, PlanOp};
 use types::Result;
+
+/// A join by index does not turn into a hash join before so many rows.
+const RESCUE_ROWS_MIN: f64 = 1024.0;
 
 /// An index by which one side can be joined.
 pub(super) struct IndexJoinPath {
@@ -28,7 +31,7 @@ pub(super) struct IndexJoinPath {
 }
 
 /// The table and its filter, if `node` is nothing more.
-fn table_of(node: &Logical) -> Option<(&Logical, &[Expr])> {
+pub(super) fn table_of(node: &Logical) -> Option<(&Logical, &[Expr])> {
     let (get, predicates): (&Logical, &[Expr]) = match node {
         Logical::Filter { input, predicates } => (input, predicates),
         other => (other, &[]),
@@ -104,7 +107,54 @@ impl Physical<'_, '_> {
         self.guess(site, &site.table.indexes[index], &range)
     }
 
-    /// The join of `outer` with `inner` by the path's index.
+    /// Batched key access, if it is allowed and worth it: sorting gains nothing among few keys.
+    fn key_buffer(&self, kind: JoinKind, outer_rows: f64, hint: Option<bool>) -> Option<KeyBuffer> {
+        let (switch, limits) = (&self.cx.settings.switch, &self.cx.settings.limits);
+        let allowed = match kind {
+            JoinKind::Left => switch.outer_join_with_cache,
+            JoinKind::Semi | JoinKind::Anti => switch.semijoin_with_cache,
+            _ => true,
+        };
+        let on = switch.batched_key_access && switch.mrr && switch.join_cache_bka && allowed;
+        let pays = !switch.mrr_cost_based || outer_rows >= self.cx.settings.cost.batch_keys_min;
+        hint.unwrap_or(on && pays).then_some(KeyBuffer {
+            bytes: limits.join_buffer_size,
+            row_id_bytes: limits.read_rnd_buffer_size,
+            sorts_keys: switch.mrr_sort_keys,
+        })
+    }
+
+    /// The hash join to turn into once lookups have cost as much as reading the table would.
+    fn hash_rescue(
+        &self,
+        outer: &Built,
+        get: &Logical,
+        predicates: &[Expr],
+        on: &[Expr],
+        own: &[ColumnId],
+        path: &IndexJoinPath,
+    ) -> Result<Option<HashRescue>> {
+        let switch = &self.cx.settings.switch;
+        if path.forced || !switch.hash_join || !switch.block_nested_loop {
+            return Ok(None);
+        }
+        let facts = not_null(get);
+        let keys = self.hash_keys(on, (&outer.layout, &outer.not_null), (own, &facts))?;
+        if keys.is_empty() {
+            return Ok(None);
+        }
+        let cost = &self.cx.settings.cost;
+        let whole = self.est.node(get, &[]);
+        let kept = whole.rows * crate::optimize::cardinality::conjunction(predicates, &whole);
+        let width = whole.width(&own.iter().collect());
+        let reading = whole.rows * (cost.scan + predicates.len() as f64 * cost.predicate);
+        let whole_cost = reading + cost.hash_join(0.0, kept, width, 0.0);
+        let lookup = cost.index_join(1.0, path.each, own.len() as f64) - cost.index_open;
+        let after_rows = (whole_cost / lookup.max(1.0)).max(RESCUE_ROWS_MIN).min(1e18) as u64;
+        Ok(Some(HashRescue { after_rows, keys }))
+    }
+
+    /// The join of `outer` with `inner` by the path's index. `in_order`: the order of the outer rows must stay.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn index_join(
         &mut self,
@@ -116,9 +166,10 @@ impl Physical<'_, '_> {
         needed: &ColumnSet,
         estimate: Estimate,
         path: IndexJoinPath,
+        in_order: bool,
     ) -> Result<Option<Built>> {
         let Some((get, predicates)) = table_of(inner) else { return Ok(None) };
-        let Logical::Get { table, alias, columns, row_id, .. } = get else { return Ok(None) };
+        let Logical::Get { table, alias, columns, row_id, tuning, .. } = get else { return Ok(None) };
         let kind = match kind {
             LogicalJoinKind::Inner => JoinKind::Inner,
             LogicalJoinKind::Left => JoinKind::Left,
@@ -133,6 +184,8 @@ impl Physical<'_, '_> {
         let own_facts = not_null(get);
         let mut both: Vec<ColumnId> = outer.layout.iter().chain(&own).copied().collect();
         let facts = outer.not_null.union(&own_facts);
+        let rescue = self.hash_rescue(&outer, get, predicates, on, &own, &path)?;
+        let buffer = if in_order { None } else { self.key_buffer(kind, outer.rows(), tuning.bka()) };
         let mut key = vec![];
         for k in path.key {
             key.push(KeyValue { expr: self.resolve(&k.expr, &outer.layout, &outer.not_null)?, ..k });
@@ -165,6 +218,8 @@ impl Physical<'_, '_> {
             condition,
             project,
             with_row_id,
+            buffer,
+            rescue,
         };
         let made = self.node(op, layout, out_facts, estimate, path.cost);
         Ok(Some(self.noted(made, get, path.each)))

@@ -3,7 +3,8 @@
 //! The smaller side builds. Left, semi and anti joins whose *left* side is much smaller turn around (`Right`,
 //! `RightSemi`, `RightAnti`): the left side builds, the right side probes and marks.
 
-use super::{Built, Physical};
+use super::index_join::table_of;
+use super::{Built, Physical, UNNAMED};
 use crate::optimize::cardinality::join_equality;
 use crate::optimize::column_set::ColumnSet;
 use crate::optimize::properties::can_be_null;
@@ -14,6 +15,9 @@ use plan::logical::{Logical, LogicalJoinKind};
 use plan::{JoinKey, JoinKind, PlanOp, Strategy};
 use types::{Error, IntSize, Result, SqlType};
 
+/// How many times larger than the right side the left side of a STRAIGHT_JOIN may be, and still build.
+const STRAIGHT_BUILD_MAX: f64 = 8.0;
+
 struct Key {
     left: Expr,
     right: Expr,
@@ -23,6 +27,49 @@ struct Key {
 }
 
 impl Physical<'_, '_> {
+    /// Hash joins have two switches: their own, and, since MySQL 8.0.20, the one of block nested loops. A hint for either
+    /// table decides before these.
+    pub(super) fn may_hash(&self, left: &Logical, right: &Logical) -> bool {
+        let switch = &self.cx.settings.switch;
+        let of = |node: &Logical| match table_of(node) {
+            Some((Logical::Get { tuning, .. }, _)) => (tuning.hash_join(), tuning.bnl()),
+            _ => (None, None),
+        };
+        let ((a, b), (c, d)) = (of(left), of(right));
+        both(a, c, switch.hash_join) && both(b, d, switch.block_nested_loop)
+    }
+
+    /// May pairs of rows be tested block by block?
+    fn may_block(&self, left: &Logical, right: &Logical) -> bool {
+        let of = |node: &Logical| match table_of(node) {
+            Some((Logical::Get { tuning, .. }, _)) => tuning.bnl(),
+            _ => None,
+        };
+        both(of(left), of(right), self.cx.settings.switch.block_nested_loop)
+    }
+
+    /// The equalities of a join of an input laid out as `probe` with one laid out as `build`, as a hash join has them.
+    pub(super) fn hash_keys(
+        &self,
+        on: &[Expr],
+        (probe, probe_facts): (&[ColumnId], &ColumnSet),
+        (build, build_facts): (&[ColumnId], &ColumnSet),
+    ) -> Result<Vec<JoinKey>> {
+        let named = |layout: &[ColumnId]| layout.iter().filter(|c| **c != UNNAMED).collect::<ColumnSet>();
+        let (lo, ro) = (named(probe), named(build));
+        let mut keys = vec![];
+        for p in on {
+            let Some((a, b, null_safe)) = join_equality(p, &lo, &ro) else { continue };
+            if !hashable(&a, &b) {
+                continue;
+            }
+            let (a, b) = same_form(a, b);
+            let probe = self.resolve(&a, probe, probe_facts)?;
+            keys.push(JoinKey { probe, build: self.resolve(&b, build, build_facts)?, null_safe });
+        }
+        Ok(keys)
+    }
+
     pub(super) fn join(&mut self, node: &Logical, needed: &ColumnSet) -> Result<Built> {
         let Logical::Join { kind, left, right, on, straight, .. } = node else {
             return Err(Error::internal("a join that is none"));
@@ -51,8 +98,13 @@ impl Physical<'_, '_> {
                 _ => residual.push(p.clone()),
             }
         }
+        let blocks = self.may_block(left, right);
         let mut kind = *kind;
         let mut in_keys = 0;
+        if !self.may_hash(left, right) {
+            keys.clear();
+            residual = on.clone();
+        }
         if null_aware {
             if residual.iter().any(|p| can_be_null(p, &facts)) {
                 // The whole condition is one three-valued predicate; only the nested loop evaluates it as such.
@@ -73,7 +125,9 @@ impl Physical<'_, '_> {
         // Which side builds.
         let (l_bytes, r_bytes) = (l.rows() * (l.width() + 16.0), r.rows() * (r.width() + 16.0));
         let turn = match kind {
-            LogicalJoinKind::Inner => !*straight && l_bytes < r_bytes,
+            // What builds is read first; a left side that is far larger still is what probes.
+            LogicalJoinKind::Inner if *straight => l_bytes < STRAIGHT_BUILD_MAX * r_bytes,
+            LogicalJoinKind::Inner => l_bytes < r_bytes,
             LogicalJoinKind::Left | LogicalJoinKind::Semi | LogicalJoinKind::Anti => {
                 let smaller = !*straight && !keys.is_empty() && l_bytes * 1.5 < r_bytes;
                 match manner {
@@ -170,7 +224,7 @@ impl Physical<'_, '_> {
         if let Some(path) = if left_first { by_right } else { by_left } {
             let (outer, inner, read) = if left_first { (l, right, right_read) } else { (r, left, left_read) };
             self.rows_read -= read;
-            let made = self.index_join(node, kind, outer, inner, on, needed, estimate, path)?;
+            let made = self.index_join(node, kind, outer, inner, on, needed, estimate, path, false)?;
             let mut made = made.ok_or_else(|| Error::internal("a path to nothing"))?;
             made.node.notes.strategy = index_strategy;
             return Ok(made);
@@ -198,6 +252,7 @@ impl Physical<'_, '_> {
                 build: Box::new(build),
                 condition,
                 project,
+                blocks,
             };
         } else {
             let mut made = vec![];
@@ -233,6 +288,15 @@ impl Physical<'_, '_> {
             Manner::Apart(_) => Some(Strategy::Materialization),
         };
         Ok(made)
+    }
+}
+
+/// What hints for two tables say, or the switch.
+fn both(a: Option<bool>, b: Option<bool>, switched: bool) -> bool {
+    match (a, b) {
+        (Some(false), _) | (_, Some(false)) => false,
+        (Some(true), _) | (_, Some(true)) => true,
+        _ => switched,
     }
 }
 

@@ -181,7 +181,7 @@ impl Physical<'_, '_> {
             match self.index_join_path(&b, &columns, inner, on, f64::INFINITY) {
                 Some(path) if first + (path.cost - first) * share < budget => {
                     let cost = first + (path.cost - first) * share;
-                    let made = self.index_join(node, *kind, b, inner, on, needed, estimate, path)?;
+                    let made = self.index_join(node, *kind, b, inner, on, needed, estimate, path, true)?;
                     return Ok(made.map(|mut m| {
                         m.node.estimated_cost = cost;
                         m

@@ -80,6 +80,7 @@ impl Physical<'_, '_> {
             sides.needed,
             estimate.clone(),
             path,
+            false,
         )?;
         let mut made = made.ok_or_else(|| Error::internal("a path to nothing"))?;
         made.node.notes.strategy = Some(strategy);
