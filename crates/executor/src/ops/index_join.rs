@@ -16,7 +16,6 @@
 mod batched;
 mod rescue;
 
-
 use crate::columns::null_vector;
 use crate::context::{Candidates, TableReader};
 use crate::eval::{Filter, Program, eval_all};
@@ -71,7 +70,8 @@ struct JoinLocal<'a> {
 }
 
 pub fn run_index_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Result<()> {
-    let PlanOp::IndexJoin { kind, input, table, index, key, columns, filters, condition, project, .. } = &node.op else {
+    let PlanOp::IndexJoin { kind, input, table, index, key, columns, filters, condition, project, .. } = &node.op
+    else {
         return Err(Error::internal("not an IndexJoin node"));
     };
     let PlanOp::IndexJoin { with_row_id, buffer, rescue, .. } = &node.op else {

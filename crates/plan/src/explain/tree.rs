@@ -229,7 +229,9 @@ impl<'a> Printer<'a> {
                     self.line(d, &scan, None);
                 }
             }
-            PlanOp::IndexJoin { kind, input, table, alias, index, key, columns, filters, condition, buffer, .. } => {
+            PlanOp::IndexJoin {
+                kind, input, table, alias, index, key, columns, filters, condition, buffer, ..
+            } => {
                 match buffer {
                     None => {
                         self.line(depth, &with_strategy(nested_words(*kind), n.notes.strategy), Some(n));

@@ -95,6 +95,7 @@ impl CostParams {
             random_row,
             subquery_run,
             fetch_column,
+            batch_keys_min,
         } = self;
         vec![
             ("hash_build", hash_build),
@@ -115,6 +116,7 @@ impl CostParams {
             ("random_row", random_row),
             ("subquery_run", subquery_run),
             ("fetch_column", fetch_column),
+            ("batch_keys_min", batch_keys_min),
         ]
     }
 

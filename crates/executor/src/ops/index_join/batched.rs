@@ -169,8 +169,7 @@ impl JoinLocal<'_> {
         let stage = self.stage;
         let Some(b) = self.buffered.as_mut().filter(|b| b.rows > 0) else { return Ok(Flow::More) };
         let keys = std::mem::take(&mut b.keys);
-        let mut filled =
-            Filled { columns: Vec::new(), rows: std::mem::take(&mut b.rows), matched: Bitmap::zeros(0) };
+        let mut filled = Filled { columns: Vec::new(), rows: std::mem::take(&mut b.rows), matched: Bitmap::zeros(0) };
         for (c, (from, ty)) in b.columns.iter_mut().zip(&stage.input_types).enumerate() {
             let column = std::mem::take(from);
             filled.columns.push(stage.input_used[c].then(|| column.finish(ty)));
@@ -229,7 +228,8 @@ impl JoinLocal<'_> {
     /// Of an ordered index: any number of rows a key.
     fn by_order(&mut self, keys: Keys, filled: &mut Filled) -> Result<Flow> {
         let stage = self.stage;
-        let (row_ids_max, sorts) = self.buffered.as_ref().map_or((BATCH_ROWS_MAX, true), |b| (b.row_ids_max, b.sorts_keys));
+        let (row_ids_max, sorts) =
+            self.buffered.as_ref().map_or((BATCH_ROWS_MAX, true), |b| (b.row_ids_max, b.sorts_keys));
         let (distinct, groups) = grouped(&keys, sorts);
         stage.run.ctx.counters.handler_read_key.fetch_add(distinct.len() as u64, Relaxed);
         let mut found = std::mem::take(&mut self.candidates);
@@ -361,12 +361,11 @@ impl JoinLocal<'_> {
 
 /// The keys, each once, in order if that is wanted; and the input rows of each.
 fn grouped(keys: &Keys, sorts: bool) -> (Vec<Vec<u8>>, Groups) {
-    let mut order: Vec<(u64, u32)> = (0..keys.rows.len() as u32).map(|i| (head(keys.bytes_of(i as usize)), i)).collect();
+    let mut order: Vec<(u64, u32)> =
+        (0..keys.rows.len() as u32).map(|i| (head(keys.bytes_of(i as usize)), i)).collect();
     if sorts {
         order.sort_unstable_by(|a, b| {
-            a.0.cmp(&b.0)
-                .then_with(|| keys.bytes_of(a.1 as usize).cmp(keys.bytes_of(b.1 as usize)))
-                .then(a.1.cmp(&b.1))
+            a.0.cmp(&b.0).then_with(|| keys.bytes_of(a.1 as usize).cmp(keys.bytes_of(b.1 as usize))).then(a.1.cmp(&b.1))
         });
     }
     let mut distinct: Vec<Vec<u8>> = Vec::new();
@@ -398,7 +397,10 @@ mod tests {
         let (distinct, groups) = grouped(&keys, true);
         let wanted: Vec<Vec<u8>> = ["", "abcdefghi", "abcdefghij", "b"].iter().map(|k| k.as_bytes().to_vec()).collect();
         assert_eq!(distinct, wanted);
-        assert_eq!((groups.of(0), groups.of(1), groups.of(2), groups.of(3)), (&[5][..], &[4][..], &[1][..], &[0, 3][..]));
+        assert_eq!(
+            (groups.of(0), groups.of(1), groups.of(2), groups.of(3)),
+            (&[5][..], &[4][..], &[1][..], &[0, 3][..])
+        );
         let (unsorted, _) = grouped(&keys, false);
         assert_eq!(unsorted.len(), 5);
     }
