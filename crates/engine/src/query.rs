@@ -112,6 +112,7 @@ impl Session {
             // Who can lock rows has taken them out.
             return Err(Error::not_supported("locking clauses in this statement"));
         }
+        logical.warnings.iter().for_each(|w| self.warn(w.clone()));
         let settings = self.optimizer_settings();
         let plan = planner::optimize::optimize(logical, self.db().store(), &settings);
         self.db().keep_statistics();

@@ -59,6 +59,16 @@ pub struct Parsed {
     pub end: usize,
     /// Where the next statement may start: behind the semicolon, or the end of the text.
     pub next: usize,
+    pub hints: StatementHints,
+}
+
+/// What optimizer hints say to the statement as a whole.
+#[derive(Clone, Debug, Default)]
+pub struct StatementHints {
+    /// Texts of warnings of code 1064: hints that could not be read.
+    pub warnings: Vec<Box<str>>,
+    /// SET_VAR hints of all blocks, those of inner blocks first.
+    pub variables: Vec<ast::Hint>,
 }
 
 /// Parses one statement; a semicolon may end it.
@@ -97,14 +107,14 @@ pub fn parse_next(sql: &[u8], offset: usize, options: &ParseOptions) -> Result<P
     let start = parser.start() as usize;
     let statement = parser.statement()?;
     let (end, semicolon) = (parser.span_from(start as u32).end as usize, parser.tok);
-    match semicolon.tok {
-        Tok::Eof => Ok(Parsed { statement, param_count: parser.param_count, start, end, next: sql.len() }),
-        Tok::Semicolon => {
-            let next = semicolon.end as usize;
-            Ok(Parsed { statement, param_count: parser.param_count, start, end, next })
-        }
-        _ => Err(parser.error()),
-    }
+    let next = match semicolon.tok {
+        Tok::Eof => sql.len(),
+        Tok::Semicolon => semicolon.end as usize,
+        _ => return Err(parser.error()),
+    };
+    let warnings = parser.hint_faults.iter().map(|f| f.message(sql, start, end)).collect();
+    let hints = StatementHints { warnings, variables: std::mem::take(&mut parser.variable_hints) };
+    Ok(Parsed { statement, param_count: parser.param_count, start, end, next, hints })
 }
 
 /// Where, at or behind byte `offset`, a statement starts; None at the end of the text. Steps over white space, comments

@@ -19,7 +19,7 @@ pub use hints::*;
 use catalog::TableDef;
 use expr::{AggCall, CmpOp, ColumnId, Expr, SubqueryId, WindowCall};
 use std::sync::Arc;
-use types::SqlType;
+use types::{SqlType, Warning};
 
 /// A bound SELECT (or the SELECT part of another statement).
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ pub struct LogicalQuery {
     pub calc_found_rows: bool,
     /// Orders of tables that hints ask for.
     pub join_order: Vec<JoinOrderHint>,
+    /// What hints are to be warned of.
+    pub warnings: Vec<Warning>,
     /// Tables of which the rows read are to be locked: locking clauses of inner queries. Whoever runs the query sees to it.
     pub locks: Vec<TableLock>,
 }
@@ -275,6 +277,8 @@ pub enum SetOpKind {
 
 #[derive(Clone, Debug)]
 pub struct LogicalCte {
+    /// Not to be merged into what reads it: NO_MERGE, or derived_merge is off.
+    pub apart: bool,
     pub cte_id: u32,
     pub name: Box<str>,
     pub plan: Logical,

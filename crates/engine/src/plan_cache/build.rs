@@ -16,7 +16,7 @@ use crate::session::Session;
 use crate::sink::ResultShape;
 use catalog::{TableDef, TableEngine};
 use expr::{ArithOp, Expr, ExprKind};
-use parser::ast::{LockStrength, LockWait, Query, QueryBody, Statement};
+use parser::ast::{HintName, LockStrength, LockWait, Query, QueryBody, Statement};
 use plan::logical::{Logical, LogicalQuery};
 use plan::{Plan, PlanNode};
 use std::sync::Arc;
@@ -129,9 +129,10 @@ impl Session {
     fn build_query(&self, query: &Query, params: &[(Value, SqlType)], types: &[SqlType]) -> Made {
         let info = self.info();
         let logical = self.untyped_binder(&info).with_param_types(types).bind_query(query)?;
-        // Hints that are about one execution of the statement are the ordinary way's.
+        // Hints that are about one execution of the statement are the ordinary way's, and so are warnings.
         let limited = matches!(&query.body, QueryBody::Select(s)
-            if s.hints.iter().any(|h| matches!(&*h.name.0, "MAX_EXECUTION_TIME" | "SET_VAR")));
+            if s.hints.iter().any(|h| matches!(h.name, HintName::MaxExecutionTime | HintName::SetVar)));
+        let limited = limited || !logical.warnings.is_empty();
         if !logical.cacheable || !logical.locks.is_empty() || logical.calc_found_rows || logical.serial || limited {
             return Ok(None);
         }

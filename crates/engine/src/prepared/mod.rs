@@ -23,6 +23,7 @@ use crate::query::meta;
 use crate::session::Session;
 use crate::sink::{ColumnMeta, ResultSink};
 use parking_lot::Mutex;
+use parser::StatementHints;
 use parser::ast::{Insert, Statement};
 use planner::bind::Binder;
 use std::sync::Arc;
@@ -75,7 +76,7 @@ impl Session {
             return result;
         }
         self.with_statement(&statement, params.to_vec(), |s| {
-            s.execute_one(&statement.statement, &statement.text, false, sink)
+            s.execute_one(&statement.statement, &statement.hints, &statement.text, false, sink)
         })
     }
 
@@ -121,11 +122,14 @@ impl Session {
         if parsed.param_count > PARAMS_MAX {
             return Err(Error::ps_many_param());
         }
+        self.warn_of_hints(&parsed.hints);
         let columns = self.describe_statement(&parsed.statement)?;
         let slot = self.db().take_prepared_slot()?;
         let statement = Prepared {
             text: text[parsed.start..parsed.end].into(),
             statement: parsed.statement,
+            // It has been warned of now.
+            hints: StatementHints { warnings: Vec::new(), ..parsed.hints },
             param_count: parsed.param_count,
             schema: self.current_database().map(Into::into),
             plan: Mutex::default(),

@@ -2,6 +2,7 @@
 
 use crate::plan_cache::CachedPlan;
 use parking_lot::Mutex;
+use parser::StatementHints;
 use parser::ast::Statement;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use types::{Error, Result};
 pub(crate) struct Prepared {
     pub text: Box<[u8]>,
     pub statement: Statement,
+    pub hints: StatementHints,
     pub param_count: u32,
     /// The current schema when it was prepared.
     pub schema: Option<Box<str>>,

@@ -43,7 +43,10 @@ impl Session {
         }
         let value = |var: &Ident| self.user_vars().get(var.as_str()).unwrap_or((Value::Null, SqlType::Null));
         let params = using.iter().map(value).collect();
-        self.with_statement(&statement, params, |s| s.dispatch(&statement.statement, &statement.text, more, sink))
+        self.with_statement(&statement, params, |s| {
+            let run = |s: &mut Session| s.dispatch(&statement.statement, &statement.text, more, sink);
+            s.with_variable_hints(&statement.hints.variables, run)
+        })
     }
 
     pub(crate) fn sql_deallocate(&mut self, name: &Ident, more: bool, sink: &mut dyn ResultSink) -> Result<()> {

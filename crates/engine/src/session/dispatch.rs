@@ -3,7 +3,7 @@
 use super::Session;
 use crate::process::Kill;
 use crate::sink::ResultSink;
-use parser::ast::{QueryBody, ShowWhat, Statement};
+use parser::ast::{HintArgs, QueryBody, ShowWhat, Statement};
 use std::time::Duration;
 use types::{Error, ErrorCode, Result};
 
@@ -72,11 +72,17 @@ impl Session {
     /// max_execution_time, or the hint of that name: SELECT only.
     fn time_limit(&self, statement: &Statement) -> Option<Duration> {
         let Statement::Query(query) = statement else { return None };
-        let hint = match &query.body {
-            QueryBody::Select(s) => s.hints.iter().find(|h| *h.name.0 == *"MAX_EXECUTION_TIME"),
+        let mut body = &query.body;
+        while let QueryBody::Nested(inner) = body {
+            body = &inner.body;
+        }
+        let hinted = match body {
+            QueryBody::Select(s) => s.hints.iter().find_map(|h| match &h.args {
+                HintArgs::Limit(ms) => Some(u64::from(*ms)),
+                _ => None,
+            }),
             _ => None,
         };
-        let hinted = hint.and_then(|h| h.args.parse().ok());
         let ms = hinted.unwrap_or(self.vars.hot().max_execution_time_ms);
         (ms > 0).then(|| Duration::from_millis(ms))
     }

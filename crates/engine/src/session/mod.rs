@@ -18,6 +18,7 @@
 
 mod dispatch;
 mod facts;
+mod hints;
 mod locks;
 mod maintenance;
 mod set;
@@ -32,8 +33,8 @@ use crate::sink::{EndInfo, OkInfo, ResultSink, StatusFlags};
 use crate::status::SessionStatus;
 use crate::variables::SessionVars;
 use expr::{SqlMode, UserVars, Warnings};
-use parser::ParseOptions;
 use parser::normalize::Normalized;
+use parser::{ParseOptions, StatementHints};
 use std::sync::Arc;
 use types::{Error, Result, SqlType, Value, Warning, WarningLevel};
 
@@ -277,7 +278,7 @@ impl Session {
                 return Err(self.failed_to_parse(Error::syntax_near(&near[at..], 1)));
             }
             let next = parser::next_statement(text, parsed.next, &options);
-            self.execute_one(&parsed.statement, &text[parsed.start..parsed.end], next.is_some(), sink)?;
+            self.execute_one(&parsed.statement, &parsed.hints, &text[parsed.start..parsed.end], next.is_some(), sink)?;
             match next {
                 Some(start) => offset = start,
                 None => return Ok(()),
@@ -296,6 +297,7 @@ impl Session {
     pub(crate) fn execute_one(
         &mut self,
         statement: &parser::ast::Statement,
+        hints: &StatementHints,
         text: &[u8],
         more: bool,
         sink: &mut dyn ResultSink,
@@ -307,7 +309,8 @@ impl Session {
         if !keeps_diagnostics {
             self.warnings = Warnings::new(self.vars.hot().max_error_count);
         }
-        let ended = self.dispatch(statement, text, more, sink);
+        self.warn_of_hints(hints);
+        let ended = self.with_variable_hints(&hints.variables, |s| s.dispatch(statement, text, more, sink));
         if keeps_diagnostics && ended.is_ok() {
             return Ok(());
         }

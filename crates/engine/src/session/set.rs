@@ -152,7 +152,7 @@ impl Session {
     }
 
     /// Checks that only the variable's own meaning can make; may rewrite the text.
-    fn check_meaning(&self, def: &VarDef, text: Box<str>) -> Result<Box<str>> {
+    pub(super) fn check_meaning(&self, def: &VarDef, text: Box<str>) -> Result<Box<str>> {
         let bad = || Error::wrong_value_for_var(def.name, &text);
         match def.name {
             "time_zone" => {

@@ -1,8 +1,6 @@
 //! Statements that change rows, and LOAD DATA.
 
-use super::{
-    ColumnRef, Expr, Ident, Limit, ObjectName, OptimizerHint, OrderItem, Query, SelectItem, Span, TableRef, With,
-};
+use super::{ColumnRef, Expr, Hint, Ident, Limit, ObjectName, OrderItem, Query, SelectItem, Span, TableRef, With};
 
 /// LOW_PRIORITY and its kin. Hints to MyISAM's table locks; they change no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -17,7 +15,7 @@ pub enum Priority {
 /// INSERT and REPLACE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
-    pub hints: Vec<OptimizerHint>,
+    pub hints: Vec<Hint>,
     /// REPLACE
     pub replace: bool,
     pub priority: Priority,
@@ -60,7 +58,7 @@ pub struct Assignment {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     pub with: Option<Box<With>>,
-    pub hints: Vec<OptimizerHint>,
+    pub hints: Vec<Hint>,
     pub low_priority: bool,
     pub ignore: bool,
     pub tables: Vec<TableRef>,
@@ -76,7 +74,7 @@ pub struct Update {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delete {
     pub with: Option<Box<With>>,
-    pub hints: Vec<OptimizerHint>,
+    pub hints: Vec<Hint>,
     pub low_priority: bool,
     pub quick: bool,
     pub ignore: bool,

@@ -1,6 +1,6 @@
 //! Queries: SELECT, set operations, table references.
 
-use super::{DataType, FieldsLines};
+use super::{DataType, FieldsLines, Hint};
 use super::{Expr, ExprKind, Ident, IntroducedForm, JsonOnResponse, Literal, ObjectName, SourceText, Span, WindowSpec};
 use std::borrow::Cow;
 
@@ -75,7 +75,7 @@ pub struct Cte {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Select {
     pub modifiers: SelectModifiers,
-    pub hints: Vec<OptimizerHint>,
+    pub hints: Vec<Hint>,
     pub items: Vec<SelectItem>,
     /// Comma-separated; empty without FROM and for FROM DUAL
     pub from: Vec<TableRef>,
@@ -99,15 +99,6 @@ pub struct SelectModifiers {
     pub sql_buffer_result: bool,
     pub sql_no_cache: bool,
     pub sql_calc_found_rows: bool,
-}
-
-/// One hint of `/*+ .. */`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OptimizerHint {
-    /// upper case
-    pub name: Ident,
-    /// what stands between the parentheses, trimmed; empty without parentheses
-    pub args: Box<str>,
 }
 
 /// One output of a SELECT.

@@ -59,6 +59,7 @@ impl<'a> Parser<'a> {
             insert.on_duplicate = self.comma_list(Self::assignment)?;
         }
         insert.returning = self.opt_returning()?;
+        self.note_variable_hints(&insert.hints);
         insert.span = self.span_from(start);
         Ok(Statement::Insert(Box::new(insert)))
     }
@@ -141,6 +142,7 @@ impl<'a> Parser<'a> {
             return Err(Error::new(ErrorCode::WRONG_USAGE, format!("Incorrect usage of UPDATE and {clause}")));
         }
         let span = self.span_from(start);
+        self.note_variable_hints(&hints);
         let update = Update { with, hints, low_priority, ignore, tables, set, where_, order_by, limit, span };
         Ok(Statement::Update(Box::new(update)))
     }
@@ -152,9 +154,11 @@ impl<'a> Parser<'a> {
     /// DELETE, at the word: `DELETE FROM t ..`, `DELETE t, u FROM ..`, `DELETE FROM t, u USING ..`.
     pub(super) fn delete(&mut self, with: Option<Box<With>>, start: u32) -> Result<Statement> {
         self.bump();
+        let hints = self.opt_hints();
+        self.note_variable_hints(&hints);
         let mut delete = Delete {
             with,
-            hints: self.opt_hints(),
+            hints,
             low_priority: self.eat_kw(Kw::LOW_PRIORITY),
             quick: self.eat_word("QUICK"),
             ignore: self.eat_kw(Kw::IGNORE),

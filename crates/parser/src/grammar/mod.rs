@@ -19,6 +19,7 @@ mod explain;
 mod expr;
 mod from;
 mod function;
+mod hints;
 mod json_table;
 mod literal;
 mod load;
@@ -35,8 +36,9 @@ mod table_option;
 mod window;
 
 pub(crate) use function::has_own_grammar;
+pub(crate) use hints::HintFault;
 
-use crate::ast::{Expr, Ident, ObjectName, SelectInto, SourceText, Span};
+use crate::ast::{Expr, Hint, Ident, ObjectName, SelectInto, SourceText, Span};
 use crate::error;
 use crate::keywords::Kw;
 use crate::lexer::{self, Lexer, Tok, Token};
@@ -62,6 +64,9 @@ pub(crate) struct Parser<'a> {
     pub(crate) param_count: u32,
     /// INTO of the SELECT just parsed, for the query that it belongs to
     into: Option<Box<SelectInto>>,
+    pub(crate) hint_faults: Vec<HintFault>,
+    /// SET_VAR hints, those of inner blocks first
+    pub(crate) variable_hints: Vec<Hint>,
 }
 
 impl<'a> Parser<'a> {
@@ -69,7 +74,20 @@ impl<'a> Parser<'a> {
     pub(crate) fn new(src: &'a [u8], from: usize, opts: &'a ParseOptions) -> Parser<'a> {
         let mut lexer = Lexer::new(src, from, opts.ansi_quotes, !opts.no_backslash_escapes);
         let tok = lexer.next();
-        Parser { src, lexer, tok, prev_end: from as u32, from, opts, depth: 0, height: 0, param_count: 0, into: None }
+        Parser {
+            src,
+            lexer,
+            tok,
+            prev_end: from as u32,
+            from,
+            opts,
+            depth: 0,
+            height: 0,
+            param_count: 0,
+            into: None,
+            hint_faults: Vec::new(),
+            variable_hints: Vec::new(),
+        }
     }
 
     // --- tokens

@@ -52,6 +52,7 @@ impl<'a> Parser<'a> {
             return Err(Error::not_supported("QUALIFY"));
         }
         select.span = self.span_from(start);
+        self.note_variable_hints(&select.hints);
         self.into = into;
         Ok(select)
     }
@@ -157,58 +158,19 @@ impl<'a> Parser<'a> {
     }
 
     /// `/*+ .. */` after a statement's first word.
-    pub(super) fn opt_hints(&mut self) -> Vec<OptimizerHint> {
+    pub(super) fn opt_hints(&mut self) -> Vec<Hint> {
         let mut hints = Vec::new();
         while self.at(Tok::Hint) {
             let token = self.bump();
-            let text = self.text_of(token);
-            parse_hints(&String::from_utf8_lossy(&text[3..text.len() - 2]), &mut hints);
+            let (from, to) = (token.start as usize + 3, token.end as usize - 2);
+            let faults = super::hints::parse(self.src, from, to.max(from), self.opts.ansi_quotes, &mut hints);
+            self.hint_faults.extend(faults);
         }
         hints
     }
-}
 
-/// Names with balanced parentheses. What fits neither is one hint without a name, for the server to warn of.
-fn parse_hints(text: &str, hints: &mut Vec<OptimizerHint>) {
-    let mut rest = text.trim_start();
-    while !rest.is_empty() {
-        let name_len = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        let (name, after) = rest.split_at(name_len);
-        let after = after.trim_start();
-        let (args, next) = match after.strip_prefix('(') {
-            Some(inner) => match closing_paren(inner) {
-                Some(close) => (inner[..close].trim(), &inner[close + 1..]),
-                None => ("", ""),
-            },
-            None => ("", after),
-        };
-        let broken = name.is_empty() || (after.starts_with('(') && closing_paren(&after[1..]).is_none());
-        if broken {
-            hints.push(OptimizerHint { name: Ident::default(), args: rest.trim_end().into() });
-            return;
-        }
-        hints.push(OptimizerHint { name: name.to_ascii_uppercase().into(), args: args.into() });
-        rest = next.trim_start();
+    /// A block with these hints has been read to its end.
+    pub(super) fn note_variable_hints(&mut self, hints: &[Hint]) {
+        self.variable_hints.extend(hints.iter().filter(|h| h.name == HintName::SetVar).cloned());
     }
-}
-
-/// Index of the parenthesis that closes one opened before `text`, outside of quotes.
-fn closing_paren(text: &str) -> Option<usize> {
-    let (mut depth, mut quote) = (1, None);
-    for (i, c) in text.char_indices() {
-        match (quote, c) {
-            (Some(q), _) if c == q => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"' | '`') => quote = Some(c),
-            (None, '(') => depth += 1,
-            (None, ')') => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(i);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
 }

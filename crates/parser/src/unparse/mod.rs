@@ -8,6 +8,7 @@
 //! tree's bounded height.
 
 mod expr;
+mod hint;
 mod query;
 mod types;
 

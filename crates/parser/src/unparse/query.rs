@@ -85,11 +85,7 @@ impl Display for Select {
         if !self.hints.is_empty() {
             f.write_str("/*+ ")?;
             for hint in &self.hints {
-                match (hint.name.as_str(), &*hint.args) {
-                    ("", args) => write!(f, "{args} ")?,
-                    (name, "") => write!(f, "{name}() ")?,
-                    (name, args) => write!(f, "{name}({args}) ")?,
-                }
+                write!(f, "{hint} ")?;
             }
             f.write_str("*/ ")?;
         }

@@ -129,6 +129,10 @@ impl Blocks {
         self.all.get((block as usize).checked_sub(1)?)
     }
 
+    pub fn all(&self) -> &[QueryBlock] {
+        &self.all
+    }
+
     pub fn take(&mut self) -> Vec<QueryBlock> {
         std::mem::take(&mut self.all)
     }

@@ -1,11 +1,12 @@
 //! The face of the binder, and what all blocks of a statement share.
 
 use super::dependencies::Dependency;
+use super::hints::HintBook;
 use super::scope::{Block, Clause, Scope};
 use catalog::{CatalogReader, TableDef, TableId};
 use expr::{Expr, SessionInfo, SubqueryId};
 use parser::ast;
-use plan::logical::{Columns, JoinOrderHint, Logical, LogicalQuery, SubqueryDef, TableLock};
+use plan::logical::{Columns, Logical, LogicalQuery, SubqueryDef, TableLock};
 use std::collections::HashMap;
 use types::{Result, SqlType, Value};
 
@@ -120,7 +121,7 @@ impl<'e> Binder<'e> {
             subqueries: vec![],
             dependencies: vec![],
             serial: false,
-            join_order: vec![],
+            hints: HintBook::default(),
             default_schema: self.session.database.clone(),
             cte_count: 0,
             param_count: 0,
@@ -162,7 +163,7 @@ pub(super) struct Shared<'e> {
     /// What determines what, for ONLY_FULL_GROUP_BY.
     pub dependencies: Vec<Dependency>,
     pub serial: bool,
-    pub join_order: Vec<JoinOrderHint>,
+    pub hints: HintBook,
     /// Where unqualified names are looked up: the current database, or the one in which a view was created.
     pub default_schema: Option<Box<str>>,
     pub cte_count: u32,
@@ -200,6 +201,7 @@ impl Shared<'_> {
 
     pub fn finish(mut self, root: Logical, output: Vec<(expr::ColumnId, Box<str>)>) -> LogicalQuery {
         self.columns.blocks.number();
+        let hints = self.resolved_hints(&root);
         let mut query = LogicalQuery {
             root,
             output,
@@ -209,9 +211,13 @@ impl Shared<'_> {
             param_count: self.param_count,
             cacheable: self.cacheable,
             calc_found_rows: self.calc_found_rows,
-            join_order: self.join_order,
+            join_order: vec![],
+            warnings: vec![],
             locks: self.locks,
         };
+        if let Some(hints) = hints {
+            hints.put_into(&mut query);
+        }
         super::unshare::unshare_subqueries(&mut query, self.cte_count);
         super::tidy::fold_constants(&mut query, self.session);
         super::generated::read_generated(&mut query, self.session);

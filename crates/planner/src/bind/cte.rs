@@ -72,7 +72,7 @@ impl<'a> Bind<'a, '_, '_> {
         for entry in self.ctes.drain(mark..) {
             if let CteState::Bound { cte_id, plan, output, uses } = entry.state {
                 let output = output.into_iter().map(|(id, _)| id).collect();
-                let cte = LogicalCte { cte_id, name: entry.name, plan, output };
+                let cte = LogicalCte { cte_id, name: entry.name, plan, output, apart: false };
                 if uses > 1 { rest.push(cte) } else { single.push(cte) }
             }
         }

@@ -77,7 +77,7 @@ impl<'e> Binder<'e> {
         if let Some(with) = &u.with {
             b.push_ctes(with)?;
         }
-        let plan = b.dml_from(&u.tables)?;
+        let plan = b.dml_from(&u.tables, &u.hints)?;
         // Targets and columns, so that subqueries can be checked against them.
         b.set_clause(Clause::FieldList);
         let mut places: Vec<Place> = vec![];
@@ -153,7 +153,7 @@ impl<'e> Binder<'e> {
         if let Some(with) = &d.with {
             b.push_ctes(with)?;
         }
-        let plan = b.dml_from(&d.from)?;
+        let plan = b.dml_from(&d.from, &d.hints)?;
         let sources: Vec<usize> = if d.targets.is_empty() {
             vec![0]
         } else {
@@ -242,12 +242,15 @@ fn sort_and_limit(mut plan: Logical, keys: Vec<(Expr, bool)>, limit: Option<u64>
 }
 
 impl<'a> Bind<'a, '_, '_> {
-    fn dml_from(&mut self, tables: &'a [ast::TableRef]) -> Result<Logical> {
+    fn dml_from(&mut self, tables: &'a [ast::TableRef], hints: &'a [ast::Hint]) -> Result<Logical> {
         let mut block = Block::new(Clause::From);
         block.row_ids = true;
+        block.hints = hints;
         self.enter_block(super::query::QueryUse::Top, plan::logical::BlockShape::default());
         self.blocks.push(block);
-        self.bind_from(tables, false)
+        let own_block = self.shared.columns.blocks.current();
+        self.shared.hints.note_change(own_block, hints);
+        self.bind_from(tables, super::hints::fixes_order(hints))
     }
 
     fn base(&self, place: Place) -> &Base {

@@ -15,7 +15,9 @@ use super::scope::{Base, Clause, Scope, Source, SourceColumn, same_name};
 use catalog::{Relation, TableDef, TableEngine};
 use expr::{CmpOp, ColumnId, Expr, ExprKind, build};
 use parser::ast;
-use plan::logical::{ColumnInfo, IndexHint, IndexHintKind, IndexHintScope, Logical, LogicalJoinKind, TableTuning};
+use plan::logical::{
+    ColumnInfo, IndexHint, IndexHintKind, IndexHintScope, Logical, LogicalCte, LogicalJoinKind, RelationNo, TableTuning,
+};
 use std::sync::Arc;
 use types::{Error, Result, SqlType};
 
@@ -104,7 +106,10 @@ impl<'a> Bind<'a, '_, '_> {
         if name.schema.is_none()
             && let Some(idx) = self.find_cte(&name.name)
         {
-            return self.use_cte(idx, alias);
+            let mark = self.shared.hints.mark();
+            let used = self.use_cte(idx, alias)?;
+            self.note_hinted(alias, mark, false);
+            return Ok(used);
         }
         let (schema, relation) = self.relation(name)?;
         match relation {
@@ -113,9 +118,14 @@ impl<'a> Bind<'a, '_, '_> {
                 let lock = self.lock_clause(&schema, alias)?.map(|c| (c.strength, c.wait)).or(self.shared.outer_lock);
                 let outer = std::mem::replace(&mut self.shared.outer_lock, lock);
                 let changed = self.block().row_ids && self.shared.row_ids.is_none();
+                let mark = self.shared.hints.mark();
                 let bound = self.view(&view, changed);
                 self.shared.outer_lock = outer;
                 let (mut bound, rows) = bound?;
+                self.note_hinted(alias, mark, false);
+                if rows.is_none() {
+                    bound = self.set_apart(bound, alias);
+                }
                 let mut scope = self.derived_scope(&mut bound, &schema, alias);
                 scope.sources[0].view = rows;
                 Ok((bound.plan, scope))
@@ -146,6 +156,9 @@ impl<'a> Bind<'a, '_, '_> {
             return Err(Error::update_table_used(alias));
         }
         self.note_lock(&table, alias)?;
+        let mark = self.shared.hints.mark();
+        let relation = self.shared.hints.next_relation();
+        self.note_hinted(alias, mark, true);
         let first = self.shared.columns.len() as ColumnId;
         for (i, c) in table.columns.iter().enumerate() {
             self.shared.columns.add(ColumnInfo {
@@ -173,7 +186,7 @@ impl<'a> Bind<'a, '_, '_> {
             columns: (0..table.columns.len()).map(|i| (first + i as ColumnId, i)).collect(),
             is_virtual: table.engine == TableEngine::Virtual,
             hints: self.index_hints(&table, alias, hints)?,
-            tuning: TableTuning::default(),
+            tuning: TableTuning::of_relation(relation),
             row_id,
             table: table.clone(),
         };
@@ -199,15 +212,50 @@ impl<'a> Bind<'a, '_, '_> {
             block.hidden = true;
         }
         self.shared.derived_depth += 1;
+        let mark = self.shared.hints.mark();
         let bound = self.query(&d.query, QueryUse::Derived);
         self.shared.derived_depth -= 1;
         let block = self.block();
         (block.hidden, block.scope) = (hidden, scope);
         let mut bound = bound?;
+        self.note_hinted(&d.alias, mark, false);
         super::cte::rename_columns(&mut bound, &d.columns)?;
         super::cte::check_distinct_names(&bound)?;
+        if !d.lateral {
+            bound = self.set_apart(bound, &d.alias);
+        }
         let scope = self.derived_scope(&mut bound, "", &d.alias);
         Ok((bound.plan, scope))
+    }
+
+    /// The FROM item can be named by hints; its base tables have the numbers since `mark`.
+    fn note_hinted(&mut self, alias: &str, mark: RelationNo, is_base: bool) {
+        let block = self.shared.columns.blocks.current();
+        self.shared.hints.note_table(block, alias, mark, is_base);
+    }
+
+    /// Keeps the derived table or view out of what reads it, if it is not to be merged: hints, then derived_merge.
+    fn set_apart(&mut self, bound: Bound, alias: &str) -> Bound {
+        let (block, outer) = self.blocks.split_last().expect("a block is being bound");
+        let merge = super::hints::merges(block.hints, alias).unwrap_or_else(|| self.switched_on(b"derived_merge=on"));
+        // What may read enclosing blocks is no definition of its own; rows that are to be changed must be seen.
+        if merge || block.row_ids || outer.iter().any(|b| !b.hidden) {
+            return bound;
+        }
+        let cte_id = self.shared.cte_count;
+        self.shared.cte_count += 1;
+        let (mut columns, mut output) = (vec![], vec![]);
+        for (position, (id, name)) in bound.output.iter().enumerate() {
+            let info = self.shared.columns.get(*id);
+            let (ty, nullable) = (info.ty, info.nullable);
+            let read = self.shared.columns.computed(name, ty, nullable);
+            columns.push((read, position));
+            output.push((read, name.clone()));
+        }
+        let ids = bound.output.iter().map(|(id, _)| *id).collect();
+        let cte = LogicalCte { cte_id, name: alias.into(), plan: bound.plan, output: ids, apart: true };
+        let input = Box::new(Logical::CteScan { cte_id, name: alias.into(), columns });
+        Bound { plan: Logical::With { ctes: vec![cte], input }, output }
     }
 
     /// Each column of a derived table needs an id of its own, also where the query outputs one column twice.
@@ -466,8 +514,13 @@ impl Bind<'_, '_, '_> {
 
     /// Whether optimizer_switch lets statements use invisible indexes.
     fn sees_invisible(&self) -> bool {
+        self.switched_on(b"use_invisible_indexes=on")
+    }
+
+    /// Whether optimizer_switch has this in it.
+    fn switched_on(&self, flag: &[u8]) -> bool {
         let switch = self.shared.variables.get("optimizer_switch", None);
-        let on = |v: &[u8]| v.windows(24).any(|w| w == b"use_invisible_indexes=on");
+        let on = |v: &[u8]| v.split(|b| *b == b',').any(|w| w == flag);
         switch.is_ok_and(|(v, _)| v.as_bytes().is_some_and(on))
     }
 }

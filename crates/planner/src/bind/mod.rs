@@ -33,6 +33,7 @@ mod expression;
 mod from;
 mod generated;
 mod grouping;
+mod hints;
 mod insert;
 mod locking;
 mod names;

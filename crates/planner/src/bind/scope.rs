@@ -177,6 +177,8 @@ pub struct Block<'a> {
     pub windows: Vec<WindowGroup>,
     pub named_windows: &'a [ast::NamedWindow],
     pub locking: &'a [ast::Locking],
+    /// Its optimizer hints.
+    pub hints: &'a [ast::Hint],
     /// Its row ids are output for the locking clauses; else the rows read are locked.
     pub is_top: bool,
     /// Empty until the items are bound.
@@ -215,6 +217,7 @@ impl Block<'_> {
             windows: vec![],
             named_windows: &[],
             locking: &[],
+            hints: &[],
             is_top: false,
             items: vec![],
             groups: vec![],

@@ -38,6 +38,7 @@ impl<'a> Bind<'a, '_, '_> {
         let mut block = Block::new(Clause::From);
         block.named_windows = &s.windows;
         block.locking = std::mem::take(&mut self.locking);
+        block.hints = &s.hints;
         block.is_top = usage == QueryUse::Top;
         block.recursive_of = self.recursive_member.take();
         block.of_view = self.begins_view();
@@ -56,7 +57,7 @@ impl<'a> Bind<'a, '_, '_> {
         self.blocks.push(block);
         self.check_named_windows()?;
 
-        let mut plan = self.bind_from(&s.from, s.modifiers.straight_join)?;
+        let mut plan = self.bind_from(&s.from, s.modifiers.straight_join || super::hints::fixes_order(&s.hints))?;
         self.check_lock_names()?;
         // As in MySQL, a wrong name among the items is found before one in WHERE.
         self.set_clause(Clause::FieldList);
@@ -102,6 +103,11 @@ impl<'a> Bind<'a, '_, '_> {
             };
         }
         let bound = self.assemble(s, block, plan, having, keys, limit, usage)?;
+        let own_block = self.shared.columns.blocks.current();
+        self.shared.hints.note_block(own_block, &s.hints);
+        if usage == QueryUse::Subquery {
+            self.shared.hints.subquery_bound(own_block);
+        }
         self.leave_block(outer_block);
         Ok(bound)
     }

@@ -119,6 +119,7 @@ impl<'a> Bind<'a, '_, '_> {
             output,
             hints: SubqueryHints::default(),
         });
+        self.shared.hints.note_subquery(id);
         Expr::new(ExprKind::Subquery(id), ty, nullable)
     }
 }

@@ -20,7 +20,7 @@ pub fn inline_single_use(mut node: Logical, cx: &mut Context) -> Result<Logical>
         }
         match uses {
             (0, _) => {}
-            (1, false) => {
+            (1, false) if !cte.apart => {
                 input = replace_scans(input, &cte, cx)?;
                 for k in &mut kept {
                     k.plan = replace_scans(super::tree::take(&mut k.plan), &cte, cx)?;

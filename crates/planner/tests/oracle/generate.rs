@@ -131,6 +131,7 @@ impl Generator {
             calc_found_rows: false,
             cacheable: true,
             join_order: vec![],
+            warnings: vec![],
             locks: vec![],
         };
         (query, data)
@@ -466,7 +467,7 @@ impl Generator {
                     self.ctes.push((cte_id, output.len()));
                     let (input, cols) = self.relation(depth, outer);
                     self.ctes.pop();
-                    let cte = LogicalCte { cte_id, name: format!("cte{cte_id}").into(), plan, output };
+                    let cte = LogicalCte { cte_id, name: format!("cte{cte_id}").into(), plan, output, apart: false };
                     (Logical::With { ctes: vec![cte], input: Box::new(input) }, cols)
                 }
             },

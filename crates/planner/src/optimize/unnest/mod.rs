@@ -213,7 +213,7 @@ fn share(joined: Logical, left: Logical, domain: Domain, cx: &mut Context) -> Re
         return Err(Error::internal("the left side of an unnested join is gone"));
     }
     let output = output.iter().map(|c| map.get(c).copied().unwrap_or(*c)).collect();
-    let cte = LogicalCte { cte_id, name: "outer".into(), plan: copy, output };
+    let cte = LogicalCte { cte_id, name: "outer".into(), plan: copy, output, apart: false };
     Ok(Logical::With { ctes: vec![cte], input: Box::new(joined) })
 }
 

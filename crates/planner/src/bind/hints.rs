@@ -1,0 +1,515 @@
+//! Optimizer hints of query blocks: names are resolved once the whole statement is bound.
+//!
+//! ```text
+//!   while binding                          at the end
+//!   block 2 has hints [BKA(t), ..]    ┐
+//!   block 2's FROM has t, u           ├──▶ tables' tuning, index hints, subqueries' hints, join orders
+//!   subquery 1 is block 3             ┘     + MySQL's warnings
+//! ```
+//! A hint may name a block that is bound before or after it (`BKA(t@qb)`), so nothing can be said earlier; two hints
+//! shape the binding itself and are looked at on the way: JOIN_FIXED_ORDER and NO_MERGE of a block's own hints.
+//!
+//! Where two hints contradict each other, the first one stands (3126). The more exact one outranks the other: index
+//! before table before block.
+
+use super::api::Shared;
+use expr::SubqueryId;
+use parser::ast::{Hint, HintArgs, HintName, HintStrategy, HintTable, Ident};
+use plan::logical::{
+    BlockRole, IndexHint, IndexHintKind, IndexHintScope, JoinOrderHint, JoinOrderKind, Logical, LogicalQuery, PerIndex,
+    QueryBlock, RelationNo, SemijoinStrategies, SubqueryHints, SubqueryStrategy, TableHints,
+};
+use std::collections::HashMap;
+use types::{Error, ErrorCode, Warning};
+
+/// What is written down while a statement is bound.
+#[derive(Default)]
+pub(super) struct HintBook {
+    /// (block, its hints), inner blocks first.
+    blocks: Vec<(u32, Vec<Hint>)>,
+    tables: Vec<NamedTable>,
+    subqueries: Vec<(SubqueryId, u32)>,
+    /// The block of the subquery bound last, until it has its number.
+    last_subquery: u32,
+    relation_count: RelationNo,
+    /// The statement changes tables: its own block is no SELECT.
+    changes: bool,
+}
+
+/// A FROM item as hints may name it.
+struct NamedTable {
+    block: u32,
+    alias: Box<str>,
+    /// The base tables in it: from the first number up to, not including, the second.
+    relations: (RelationNo, RelationNo),
+    is_base: bool,
+}
+
+impl HintBook {
+    /// The number of the next base table.
+    pub fn next_relation(&mut self) -> RelationNo {
+        self.relation_count += 1;
+        self.relation_count
+    }
+
+    /// Where the numbers are now: to be given to [`HintBook::note_table`].
+    pub fn mark(&self) -> RelationNo {
+        self.relation_count + 1
+    }
+
+    /// A FROM item has been bound; its base tables have the numbers since `mark`.
+    pub fn note_table(&mut self, block: u32, alias: &str, mark: RelationNo, is_base: bool) {
+        self.tables.push(NamedTable {
+            block,
+            alias: alias.into(),
+            relations: (mark, self.relation_count + 1),
+            is_base,
+        });
+    }
+
+    pub fn note_block(&mut self, block: u32, hints: &[Hint]) {
+        if !hints.is_empty() {
+            self.blocks.push((block, hints.to_vec()));
+        }
+    }
+
+    /// The block is a subquery's.
+    pub fn subquery_bound(&mut self, block: u32) {
+        self.last_subquery = block;
+    }
+
+    /// The subquery bound last has this number.
+    pub fn note_subquery(&mut self, id: SubqueryId) {
+        let block = std::mem::take(&mut self.last_subquery);
+        if block != 0 {
+            self.subqueries.push((id, block));
+        }
+    }
+
+    /// The hints of UPDATE or DELETE.
+    pub fn note_change(&mut self, block: u32, hints: &[Hint]) {
+        self.changes = true;
+        self.note_block(block, hints);
+    }
+}
+
+/// Does the block itself ask for the order of its FROM?
+pub(super) fn fixes_order(hints: &[Hint]) -> bool {
+    hints.iter().any(|h| {
+        h.name == HintName::JoinFixedOrder
+            && matches!(&h.args, HintArgs::Tables { block, .. } if means_own(block.as_ref(), hints))
+    })
+}
+
+/// What the block's own MERGE and NO_MERGE hints say of a derived table, view or CTE.
+pub(super) fn merges(hints: &[Hint], alias: &str) -> Option<bool> {
+    let mut of_block = None;
+    for h in hints {
+        let on = match h.name {
+            HintName::Merge => true,
+            HintName::NoMerge => false,
+            _ => continue,
+        };
+        let HintArgs::Tables { block, tables } = &h.args else { continue };
+        if tables.is_empty() && means_own(block.as_ref(), hints) {
+            of_block = of_block.or(Some(on));
+        }
+        for t in tables {
+            if t.name.eq_ignore_ascii_case(alias) && means_own(t.block.as_ref().or(block.as_ref()), hints) {
+                return Some(on);
+            }
+        }
+    }
+    of_block
+}
+
+fn means_own(block: Option<&Ident>, hints: &[Hint]) -> bool {
+    let own = hints.iter().find_map(|h| match &h.args {
+        HintArgs::Name(name) if h.name == HintName::QbName => Some(name),
+        _ => None,
+    });
+    block.is_none_or(|b| own.is_some_and(|o| o.eq_ignore_ascii_case(b)))
+}
+
+/// What the hints come to.
+#[derive(Default)]
+pub(super) struct Resolved {
+    tables: HashMap<RelationNo, (TableHints, Vec<IndexHint>)>,
+    subqueries: Vec<(SubqueryId, SubqueryHints)>,
+    pub join_order: Vec<JoinOrderHint>,
+    pub warnings: Vec<Warning>,
+}
+
+impl Resolved {
+    /// Puts the hints where they belong.
+    pub fn put_into(mut self, query: &mut LogicalQuery) {
+        if !self.tables.is_empty() {
+            self.apply(&mut query.root);
+            query.subqueries.iter_mut().for_each(|s| self.apply(&mut s.plan));
+        }
+        for (id, hints) in &self.subqueries {
+            query.subqueries.iter_mut().filter(|s| s.id == *id).for_each(|s| s.hints = *hints);
+        }
+        query.join_order = std::mem::take(&mut self.join_order);
+        query.warnings = self.warnings;
+    }
+
+    fn apply(&self, node: &mut Logical) {
+        node.walk_mut(&mut |n| {
+            if let Logical::Get { tuning, hints, .. } = n
+                && let Some((of_table, indexes)) = self.tables.get(&tuning.relation)
+            {
+                if *of_table != TableHints::default() {
+                    *tuning.hints_mut() = of_table.clone();
+                }
+                if !indexes.is_empty() {
+                    // They outrank USE, FORCE and IGNORE INDEX.
+                    *hints = indexes.clone();
+                }
+            }
+        });
+    }
+}
+
+impl Shared<'_> {
+    /// Resolves the hints of the statement, of which `root` is the plan; `None` if there are none.
+    pub(super) fn resolved_hints(&self, root: &Logical) -> Option<Resolved> {
+        if self.hints.blocks.is_empty() {
+            return None;
+        }
+        let blocks = self.columns.blocks.all();
+        let mut indexes = IndexNames::default();
+        for plan in self.subqueries.iter().flatten().map(|s| &s.plan).chain([root]) {
+            plan.walk(&mut |n| {
+                if let Logical::Get { table, tuning, .. } = n {
+                    let names = table.indexes.iter().map(|i| i.name.clone()).collect();
+                    indexes.insert(tuning.relation, names);
+                }
+            });
+        }
+        let indexes = &indexes;
+        let mut names: Vec<(Box<str>, u32)> = vec![];
+        let mut r =
+            Resolver { book: &self.hints, blocks, indexes, seen: vec![], out: Resolved::default(), late: vec![] };
+        for (block, hints) in &self.hints.blocks {
+            r.name_block(*block, hints, &mut names);
+        }
+        for (block, hints) in &self.hints.blocks {
+            for h in hints {
+                r.hint(*block, h, &names);
+            }
+        }
+        r.late.sort_by_key(|(number, _)| *number);
+        let late = std::mem::take(&mut r.late);
+        r.out.warnings.extend(late.into_iter().map(|(_, w)| w));
+        Some(r.out)
+    }
+}
+
+/// Names of indexes by base table.
+type IndexNames = HashMap<RelationNo, Vec<Box<str>>>;
+
+struct Resolver<'a> {
+    book: &'a HintBook,
+    blocks: &'a [QueryBlock],
+    indexes: &'a IndexNames,
+    /// (kind of hint, block, table, index) that have been spoken of.
+    seen: Vec<(&'static str, u32, String, String)>,
+    out: Resolved,
+    /// Warnings about names, by the number of their block.
+    late: Vec<(u32, Warning)>,
+}
+
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+fn warning(code: ErrorCode, text: String) -> Warning {
+    Warning::of(Error::new(code, text))
+}
+
+/// The name without NO_: hints that contradict each other have one.
+fn kind(name: HintName) -> &'static str {
+    name.word().strip_prefix("NO_").unwrap_or(name.word())
+}
+
+impl Resolver<'_> {
+    fn number(&self, block: u32) -> u32 {
+        self.blocks.get((block as usize).wrapping_sub(1)).map_or(1, |b| b.number)
+    }
+
+    fn name_block(&mut self, block: u32, hints: &[Hint], names: &mut Vec<(Box<str>, u32)>) {
+        let mut named = false;
+        for h in hints.iter().filter(|h| h.name == HintName::QbName) {
+            let HintArgs::Name(name) = &h.args else { continue };
+            if named || names.iter().any(|(n, _)| n.eq_ignore_ascii_case(name)) {
+                self.conflict(format!("QB_NAME({})", quoted(name)));
+                continue;
+            }
+            named = true;
+            names.push((name.0.clone(), block));
+        }
+    }
+
+    fn conflict(&mut self, hint: String) {
+        let text = format!("Hint {hint} is ignored as conflicting/duplicated");
+        self.out.warnings.push(warning(ErrorCode::WARN_CONFLICTING_HINT, text));
+    }
+
+    /// The first time that something of the kind is said there.
+    fn is_first(&mut self, kind: &'static str, block: u32, table: &str, index: &str) -> bool {
+        let key = (kind, block, table.to_ascii_lowercase(), index.to_ascii_lowercase());
+        let first = !self.seen.contains(&key);
+        if first {
+            self.seen.push(key);
+        }
+        first
+    }
+
+    /// The block that is meant; warns if there is none of the name.
+    fn block(&mut self, own: u32, name: Option<&Ident>, hint: HintName, names: &[(Box<str>, u32)]) -> Option<u32> {
+        let Some(name) = name else { return Some(own) };
+        let given = names.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, b)| *b);
+        let by_number = || {
+            let n = u32::from_str_radix(name.strip_prefix("select#")?, 16).ok()?;
+            let unnamed = |b: &u32| !names.iter().any(|(_, named)| named == b);
+            self.blocks.iter().position(|b| b.number == n).map(|i| i as u32 + 1).filter(unnamed)
+        };
+        let found = given.or_else(by_number);
+        if found.is_none() {
+            let text = format!("Query block name {} is not found for {} hint", quoted(name), hint.word());
+            self.out.warnings.push(warning(ErrorCode::WARN_UNKNOWN_QB_NAME, text));
+        }
+        found
+    }
+
+    fn unresolved(&mut self, block: u32, table: &str, index: &str, hint: HintName, names: &[(Box<str>, u32)]) {
+        let number = self.number(block);
+        let of = names.iter().find(|(_, b)| *b == block).map(|(n, _)| n.to_string());
+        let of = of.unwrap_or_else(|| format!("select#{number:x}"));
+        let index = if index.is_empty() { String::new() } else { format!(" {}", quoted(index)) };
+        let text = format!("Unresolved name {}@{}{index} for {} hint", quoted(table), quoted(&of), hint.word());
+        self.late.push((number, warning(ErrorCode::UNRESOLVED_HINT_NAME, text)));
+    }
+
+    fn find(&self, block: u32, table: &str) -> Option<(RelationNo, RelationNo, bool)> {
+        let found = self.book.tables.iter().find(|t| t.block == block && t.alias.eq_ignore_ascii_case(table))?;
+        Some((found.relations.0, found.relations.1, found.is_base))
+    }
+
+    fn hint(&mut self, own: u32, h: &Hint, names: &[(Box<str>, u32)]) {
+        match &h.args {
+            HintArgs::Tables { block, tables } => {
+                let Some(block) = self.block(own, block.as_ref(), h.name, names) else { return };
+                match h.name {
+                    HintName::JoinFixedOrder | HintName::JoinOrder | HintName::JoinPrefix | HintName::JoinSuffix => {
+                        self.join_order(h, block, tables, names);
+                    }
+                    _ if tables.is_empty() => self.whole_block(h, own, block),
+                    _ => tables.iter().for_each(|t| self.table(h, block, t, names)),
+                }
+            }
+            HintArgs::Indexes { table, indexes } => self.indexes(h, own, table, indexes, names),
+            HintArgs::Strategies { block, strategies } => {
+                let Some(block) = self.block(own, block.as_ref(), h.name, names) else { return };
+                self.subquery(h, block, strategies);
+            }
+            HintArgs::Limit(ms) => self.limit(own, *ms),
+            HintArgs::Name(_) | HintArgs::Variable { .. } => {}
+        }
+    }
+
+    /// MAX_EXECUTION_TIME itself is heeded by whoever runs the statement.
+    fn limit(&mut self, own: u32, ms: u32) {
+        let block = self.blocks.get((own as usize).wrapping_sub(1));
+        if self.book.changes || block.is_none_or(|b| b.role != BlockRole::Top) {
+            let text = "MAX_EXECUTION_TIME hint is supported by top-level standalone SELECT statements only";
+            self.out.warnings.push(warning(ErrorCode::WARN_UNSUPPORTED_MAX_EXECUTION_TIME, text.into()));
+        } else if !self.is_first("MAX_EXECUTION_TIME", own, "", "") {
+            self.conflict(format!("MAX_EXECUTION_TIME({ms})"));
+        }
+    }
+
+    fn whole_block(&mut self, h: &Hint, own: u32, block: u32) {
+        if !self.is_first(kind(h.name), block, "", "") {
+            let at = if own == block { String::new() } else { format!("@{}", quoted(&self.number(block).to_string())) };
+            return self.conflict(format!("{}({at} )", h.name.word()));
+        }
+        let relations: Vec<RelationNo> =
+            self.book.tables.iter().filter(|t| t.block == block && t.is_base).map(|t| t.relations.0).collect();
+        for r in relations {
+            let hints = &mut self.out.tables.entry(r).or_default().0;
+            if let Some(slot) = slot(hints, h.name) {
+                slot.get_or_insert(is_on(h.name));
+            }
+        }
+    }
+
+    fn table(&mut self, h: &Hint, block: u32, t: &HintTable, names: &[(Box<str>, u32)]) {
+        let Some(block) = self.block(block, t.block.as_ref(), h.name, names) else { return };
+        if !self.is_first(kind(h.name), block, &t.name, "") {
+            return self.conflict(format!("{}({t} )", h.name.word()));
+        }
+        let Some((first, end, is_base)) = self.find(block, &t.name) else {
+            return self.unresolved(block, &t.name, "", h.name, names);
+        };
+        if is_base && first < end {
+            let hints = &mut self.out.tables.entry(first).or_default().0;
+            if let Some(slot) = slot(hints, h.name) {
+                *slot = Some(is_on(h.name));
+            }
+        }
+    }
+
+    fn indexes(&mut self, h: &Hint, own: u32, t: &HintTable, indexes: &[Ident], names: &[(Box<str>, u32)]) {
+        let Some(block) = self.block(own, t.block.as_ref(), h.name, names) else { return };
+        let scope = scope(h.name);
+        let words = |index: Option<&Ident>| match (index, scope) {
+            (None, _) => format!("{}({t} )", h.name.word()),
+            (Some(i), None) => format!("{}({t} {} )", h.name.word(), quoted(i)),
+            (Some(i), Some(_)) => format!("{}({t}  {})", h.name.word(), quoted(i)),
+        };
+        // Of INDEX and its like a table has one; of the others, one an index.
+        if (scope.is_some() || indexes.is_empty()) && !self.is_first(kind(h.name), block, &t.name, "") {
+            return self.conflict(words(indexes.first()));
+        }
+        let found = self.find(block, &t.name);
+        if found.is_none() && !indexes.is_empty() {
+            self.unresolved(block, &t.name, "", h.name, names);
+        }
+        if found.is_none() && indexes.is_empty() {
+            return self.unresolved(block, &t.name, "", h.name, names);
+        }
+        let relation = found.filter(|f| f.2).map(|f| f.0);
+        let mut positions = vec![];
+        for i in indexes {
+            if scope.is_none() && !self.is_first(kind(h.name), block, &t.name, i) {
+                self.conflict(words(Some(i)));
+                continue;
+            }
+            let known = relation.and_then(|r| self.indexes.get(&r));
+            match known.and_then(|k| k.iter().position(|n| n.eq_ignore_ascii_case(i))) {
+                Some(p) => positions.push(p),
+                None => self.unresolved(block, &t.name, i, h.name, names),
+            }
+        }
+        let Some(relation) = relation else { return };
+        if positions.is_empty() && !indexes.is_empty() {
+            return;
+        }
+        let all = self.indexes.get(&relation).map_or(0, Vec::len);
+        let (hints, index_hints) = self.out.tables.entry(relation).or_default();
+        match scope {
+            Some(scope) => {
+                let kind = if is_on(h.name) { IndexHintKind::Force } else { IndexHintKind::Ignore };
+                let positions = if indexes.is_empty() { (0..all).collect() } else { positions };
+                index_hints.push(IndexHint { kind, scope, indexes: positions });
+            }
+            None => {
+                let Some(answers) = answers(hints, h.name) else { return };
+                if indexes.is_empty() {
+                    answers.whole = Some(is_on(h.name));
+                } else {
+                    answers.some.extend(positions.into_iter().map(|p| (p, is_on(h.name))));
+                }
+            }
+        }
+    }
+
+    fn join_order(&mut self, h: &Hint, block: u32, tables: &[HintTable], names: &[(Box<str>, u32)]) {
+        let kind = match h.name {
+            HintName::JoinFixedOrder => JoinOrderKind::Fixed,
+            HintName::JoinPrefix => JoinOrderKind::Prefix,
+            HintName::JoinSuffix => JoinOrderKind::Suffix,
+            _ => JoinOrderKind::Order,
+        };
+        let fixed = self.seen.iter().any(|s| s.0 == "JOIN_FIXED_ORDER" && s.1 == block);
+        let may_repeat = kind == JoinOrderKind::Order;
+        if fixed || !(self.is_first(h.name.word(), block, "", "") || may_repeat) {
+            return self.conflict(h.to_string());
+        }
+        let mut found = vec![];
+        if kind == JoinOrderKind::Fixed {
+            let of_block = self.book.tables.iter().filter(|t| t.block == block);
+            found = of_block.map(|t| (t.relations.0..t.relations.1).collect()).collect();
+        }
+        for t in tables {
+            let Some(of) = self.block(block, t.block.as_ref(), h.name, names) else { return };
+            match self.find(of, &t.name) {
+                Some((first, end, _)) => found.push((first..end).collect()),
+                None => return self.unresolved(of, &t.name, "", h.name, names),
+            }
+        }
+        self.out.join_order.push(JoinOrderHint { kind, tables: found });
+    }
+
+    fn subquery(&mut self, h: &Hint, block: u32, strategies: &[HintStrategy]) {
+        // One of SEMIJOIN, NO_SEMIJOIN and SUBQUERY a block.
+        if !self.is_first("SUBQUERY", block, "", "") {
+            return self.conflict(h.to_string());
+        }
+        let named = |s| strategies.contains(&s);
+        let hints = match h.name {
+            HintName::Subquery => SubqueryHints {
+                semijoin: None,
+                strategy: Some(match named(HintStrategy::InToExists) {
+                    true => SubqueryStrategy::InToExists,
+                    false => SubqueryStrategy::Materialization,
+                }),
+            },
+            _ => SubqueryHints {
+                semijoin: Some((
+                    is_on(h.name),
+                    SemijoinStrategies {
+                        dups_weedout: named(HintStrategy::DupsWeedout),
+                        first_match: named(HintStrategy::FirstMatch),
+                        loose_scan: named(HintStrategy::LooseScan),
+                        materialization: named(HintStrategy::Materialization),
+                    },
+                )),
+                strategy: None,
+            },
+        };
+        for (id, b) in &self.book.subqueries {
+            if *b == block {
+                self.out.subqueries.push((*id, hints));
+            }
+        }
+    }
+}
+
+fn is_on(name: HintName) -> bool {
+    !name.word().starts_with("NO_")
+}
+
+/// Where a hint about tables is kept; `None` for those about derived tables.
+fn slot(hints: &mut TableHints, name: HintName) -> Option<&mut Option<bool>> {
+    match name {
+        HintName::Bka | HintName::NoBka => Some(&mut hints.bka),
+        HintName::Bnl | HintName::NoBnl => Some(&mut hints.bnl),
+        HintName::HashJoin | HintName::NoHashJoin => Some(&mut hints.hash_join),
+        _ => None,
+    }
+}
+
+fn answers(hints: &mut TableHints, name: HintName) -> Option<&mut PerIndex> {
+    match name {
+        HintName::NoIcp => Some(&mut hints.icp),
+        HintName::Mrr | HintName::NoMrr => Some(&mut hints.mrr),
+        HintName::NoRangeOptimization => Some(&mut hints.range),
+        HintName::IndexMerge | HintName::NoIndexMerge => Some(&mut hints.index_merge),
+        HintName::SkipScan | HintName::NoSkipScan => Some(&mut hints.skip_scan),
+        _ => None,
+    }
+}
+
+/// What INDEX and its like are about.
+fn scope(name: HintName) -> Option<IndexHintScope> {
+    match name {
+        HintName::Index | HintName::NoIndex => Some(IndexHintScope::All),
+        HintName::JoinIndex | HintName::NoJoinIndex => Some(IndexHintScope::Join),
+        HintName::GroupIndex | HintName::NoGroupIndex => Some(IndexHintScope::GroupBy),
+        HintName::OrderIndex | HintName::NoOrderIndex => Some(IndexHintScope::OrderBy),
+        _ => None,
+    }
+}
