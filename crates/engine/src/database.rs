@@ -4,6 +4,8 @@ use crate::accounts::Accounts;
 use crate::durability::journal::BUILT_IN_SCHEMAS;
 use crate::durability::open;
 use crate::mdl::Mdl;
+use crate::monitor::digests::Digests;
+use crate::monitor::slow_log::SlowLog;
 use crate::plan_cache::PlanCache;
 use crate::prepared::PreparedSlot;
 use crate::process::{Process, ProcessList};
@@ -73,6 +75,8 @@ pub struct Database {
     memory: Arc<MemoryAccountant>,
     variables: GlobalVars,
     status: GlobalStatus,
+    digests: Digests,
+    slow_log: SlowLog,
     processes: Arc<ProcessList>,
     accounts: Accounts,
     plan_cache: PlanCache,
@@ -144,6 +148,8 @@ impl Database {
             memory: MemoryAccountant::new(memory_bytes),
             variables,
             status: GlobalStatus::default(),
+            digests: Digests::default(),
+            slow_log: SlowLog::default(),
             processes: Arc::new(ProcessList::new()),
             accounts,
             plan_cache: PlanCache::default(),
@@ -157,6 +163,7 @@ impl Database {
             background: Mutex::new(background),
         };
         db.apply_variable("innodb_deadlock_detect");
+        db.digests.set_on(db.variables.by_name("performance_schema").as_deref() == Some("ON"));
         let db = Arc::new(db);
         if catalog::CatalogReader::relation(&db.catalog, "mysql", "engine_cost").is_some() {
             db.flush_costs()?;
@@ -259,6 +266,15 @@ impl Database {
 
     pub fn status(&self) -> &GlobalStatus {
         &self.status
+    }
+
+    /// Sums of statements by digest.
+    pub(crate) fn digests(&self) -> &Digests {
+        &self.digests
+    }
+
+    pub(crate) fn slow_log(&self) -> &SlowLog {
+        &self.slow_log
     }
 
     pub fn processes(&self) -> &Arc<ProcessList> {

@@ -20,6 +20,7 @@ mod durability;
 mod information_schema;
 mod load;
 mod mdl;
+mod monitor;
 mod plan_cache;
 mod prepared;
 mod process;

@@ -114,7 +114,14 @@ impl Session {
         }
         logical.warnings.iter().for_each(|w| self.warn(w.clone()));
         let settings = self.optimizer_settings();
-        let plan = planner::optimize::optimize(logical, self.db().store(), &settings);
+        let store = self.db().store();
+        let plan = if self.is_traced() {
+            let mut passes = Vec::new();
+            let plan = planner::optimize::optimize_traced(logical, store, &settings, None, Some(&mut passes));
+            plan.inspect(|plan| self.keep_trace(&passes, plan))
+        } else {
+            planner::optimize::optimize(logical, store, &settings)
+        };
         self.db().keep_statistics();
         plan
     }

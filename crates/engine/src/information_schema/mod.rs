@@ -4,6 +4,7 @@
 //! from the catalog as the session sees it. The planner treats them as tables; the executor asks [`rows`].
 
 pub mod columns;
+mod digests;
 mod innodb_stats;
 pub mod locks;
 pub mod misc;
@@ -44,6 +45,7 @@ pub static TABLES: &[VirtualTable] = &[
     status::GLOBAL_VARIABLES,
     locks::INNODB_TRX,
     statistics::KEY_COLUMN_USAGE,
+    digests::OPTIMIZER_TRACE,
     misc::PARAMETERS,
     misc::PARTITIONS,
     misc::PLUGINS,
@@ -67,6 +69,7 @@ pub static TABLES: &[VirtualTable] = &[
 pub static PERFORMANCE_SCHEMA: &[VirtualTable] = &[
     locks::DATA_LOCK_WAITS,
     locks::DATA_LOCKS,
+    digests::EVENTS_STATEMENTS_SUMMARY_BY_DIGEST,
     status::GLOBAL_STATUS,
     status::GLOBAL_VARIABLES,
     locks::METADATA_LOCKS,
@@ -78,7 +81,21 @@ pub static PERFORMANCE_SCHEMA: &[VirtualTable] = &[
 pub static MYSQL: &[VirtualTable] = &[innodb_stats::INNODB_INDEX_STATS, innodb_stats::INNODB_TABLE_STATS];
 
 /// sys, likewise.
-pub static SYS: &[VirtualTable] = &[locks::SYS_INNODB_LOCK_WAITS];
+pub static SYS: &[VirtualTable] = &[
+    locks::SYS_INNODB_LOCK_WAITS,
+    digests::STATEMENT_ANALYSIS,
+    digests::WITH_ERRORS,
+    digests::FULL_TABLE_SCANS,
+    digests::SLOWEST,
+    digests::WITH_SORTING,
+    digests::WITH_TEMP_TABLES,
+    digests::X_STATEMENT_ANALYSIS,
+    digests::X_WITH_ERRORS,
+    digests::X_FULL_TABLE_SCANS,
+    digests::X_SLOWEST,
+    digests::X_WITH_SORTING,
+    digests::X_WITH_TEMP_TABLES,
+];
 
 /// Schemas whose tables the server makes up, with their names' canonical spelling and the ids of their first tables.
 static SCHEMAS: &[(&str, &[VirtualTable], u64)] = &[

@@ -19,7 +19,7 @@ use expr::{ArithOp, Expr, ExprKind};
 use parser::ast::{HintName, LockStrength, LockWait, Query, QueryBody, Statement};
 use plan::logical::{Logical, LogicalQuery};
 use plan::{Plan, PlanNode};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use types::{Result, SqlType, Value};
 
@@ -67,7 +67,7 @@ impl Session {
                 locks.push((object, write));
             }
         }
-        CachedPlan { env, made: Instant::now(), locks, body }
+        CachedPlan { env, made: Instant::now(), locks, body, digest: OnceLock::new() }
     }
 
     /// UPDATE and DELETE of one table by a unique key, INSERT of constants.

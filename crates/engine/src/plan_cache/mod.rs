@@ -34,13 +34,14 @@ mod store;
 
 use crate::dml::{DeletePlan, UpdatePlan};
 use crate::mdl::Object;
+use crate::monitor::digests::Digest;
 use crate::sink::ResultShape;
 use change::{PointDelete, PointUpdate};
 use insert::PointInsert;
 use plan::Plan;
 use point::{PointLock, PointSelect};
 use range::RangeSelect;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use types::SqlType;
 
@@ -63,12 +64,14 @@ pub(crate) struct CachedPlan {
     /// What is to be locked before it runs, and whether for writing.
     pub locks: Vec<(Arc<Object>, bool)>,
     pub body: Body,
+    /// Where its executions are summed up.
+    pub digest: OnceLock<Arc<Digest>>,
 }
 
 impl CachedPlan {
     /// Nothing is to be kept for the statement, for now.
     pub fn none(env: PlanEnv) -> CachedPlan {
-        CachedPlan { env, made: Instant::now(), locks: Vec::new(), body: Body::None }
+        CachedPlan { env, made: Instant::now(), locks: Vec::new(), body: Body::None, digest: OnceLock::new() }
     }
 }
 

@@ -114,9 +114,18 @@ impl Session {
             }
             _ => CachedPlan::none(self.plan_env(normalized.values())),
         };
+        self.note_digest(&plan, text);
         let plan = Arc::new(plan);
         cache.insert(key, plan.clone());
         Some(plan)
+    }
+
+    /// The plan's executions are to be summed up under the digest of this text.
+    fn note_digest(&self, plan: &CachedPlan, text: &[u8]) {
+        let digests = self.db().digests();
+        if digests.is_on() && !matches!(plan.body, Body::None) {
+            plan.digest.get_or_init(|| digests.of(self.current_database(), text, &self.parse_options()));
+        }
     }
 
     /// Makes a plan; the locks that looking up names takes are let go.
@@ -160,7 +169,9 @@ impl Session {
             None => {}
         }
         cache.misses.fetch_add(1, Ordering::Relaxed);
-        let plan = Arc::new(self.build_unlocked(&statement.statement, params));
+        let plan = self.build_unlocked(&statement.statement, params);
+        self.note_digest(&plan, &statement.text);
+        let plan = Arc::new(plan);
         kept.plan = Some(plan.clone());
         (!matches!(plan.body, Body::None)).then_some(plan)
     }
@@ -168,7 +179,8 @@ impl Session {
     /// Whether the session is in a state in which statements may skip the ordinary way.
     pub(crate) fn may_use_kept_plans(&self) -> bool {
         let hot = self.vars().hot();
-        hot.sql_select_limit == u64::MAX && hot.max_execution_time_ms == 0 && self.has_plain_locks()
+        let plain = hot.sql_select_limit == u64::MAX && hot.max_execution_time_ms == 0 && !hot.traces_optimizer;
+        plain && self.has_plain_locks()
     }
 
     /// Answers a statement by its plan; `None` if that does not suit these values.
@@ -282,6 +294,7 @@ impl Session {
             self.forget_known_statement();
             return None;
         };
+        self.note_ended(plan.digest.get().map(|d| &**d), b"", result.is_err());
         Some(self.end_known_statement(result))
     }
 

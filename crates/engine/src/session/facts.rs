@@ -183,6 +183,7 @@ impl Session {
     pub(crate) fn set_found_rows(&mut self, rows: u64) {
         self.found_rows = rows;
         self.row_count = -1;
+        self.running.rows_sent = rows;
     }
 
     /// What ROW_COUNT() says after a statement that sent rows and changed some.

@@ -448,8 +448,12 @@ impl Session {
     pub(super) fn flush(&mut self, what: &FlushWhat) -> Result<()> {
         match what {
             FlushWhat::Options(options) => {
-                if options.iter().any(|o| &**o == "STATUS") {
-                    self.db.status().flush(&self.status);
+                for option in options {
+                    match &**option {
+                        "STATUS" => self.db.status().flush(&self.status),
+                        "LOGS" | "SLOW LOGS" => self.db.slow_log().reopen(),
+                        _ => {}
+                    }
                 }
                 if options.iter().any(|o| &**o == "OPTIMIZER_COSTS") {
                     self.db.flush_costs()?;

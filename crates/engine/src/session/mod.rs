@@ -23,10 +23,12 @@ mod locks;
 mod maintenance;
 mod set;
 mod temporary;
+mod trace;
 mod txn;
 mod users;
 
 use crate::database::Database;
+use crate::monitor::session::Running;
 use crate::prepared::PreparedStatements;
 use crate::process::{Entry, Process};
 use crate::sink::{EndInfo, OkInfo, ResultSink, StatusFlags};
@@ -82,6 +84,8 @@ pub struct Session {
     /// Set by USE, for session tracking.
     schema_changed: bool,
     status: Arc<SessionStatus>,
+    running: Running,
+    traces: parking_lot::Mutex<trace::Traces>,
 }
 
 impl Session {
@@ -97,6 +101,7 @@ impl Session {
         let sql_mode = set::parse_sql_mode(vars.text("sql_mode"));
         let warnings = Warnings::new(vars.uint("max_error_count") as usize);
         let locks = SessionLocks::new(&db, &process);
+        let running = Running::new(&status, 0);
         let mut session = Session {
             db,
             process,
@@ -126,9 +131,16 @@ impl Session {
             locks,
             schema_changed: false,
             status,
+            running,
+            traces: Default::default(),
         };
         session.start_clock();
         session
+    }
+
+    /// Where the running statement began.
+    pub(crate) fn running(&self) -> &Running {
+        &self.running
     }
 
     /// What the session has counted.
@@ -206,6 +218,7 @@ impl Session {
     pub(crate) fn begin_known_statement(&mut self) {
         self.start_clock();
         self.status().questions.add(1);
+        self.running = Running::new(&self.status, self.statement_time_us);
         self.begin_statement();
         self.warnings = Warnings::new(self.vars.hot().max_error_count);
     }
@@ -304,13 +317,19 @@ impl Session {
     ) -> Result<()> {
         self.start_clock();
         self.status().questions.add(1);
+        self.running = Running::new(&self.status, self.statement_time_us);
         self.begin_statement();
         let keeps_diagnostics = dispatch::keeps_diagnostics(statement);
         if !keeps_diagnostics {
             self.warnings = Warnings::new(self.vars.hot().max_error_count);
         }
         self.warn_of_hints(hints);
+        self.begin_trace(statement, text);
         let ended = self.with_variable_hints(&hints.variables, |s| s.dispatch(statement, text, more, sink));
+        self.end_trace();
+        let digests = self.db.digests();
+        let digest = digests.is_on().then(|| digests.of(self.database.as_deref(), text, &self.parse_options()));
+        self.note_ended(digest.as_deref(), text, ended.is_err());
         if keeps_diagnostics && ended.is_ok() {
             return Ok(());
         }
@@ -369,6 +388,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         self.row_count = affected as i64;
+        self.running.rows_affected = affected;
         let said = self.note_last_insert_id();
         let last_insert_id = if last_insert_id == 0 { said } else { last_insert_id };
         let schema_changed = std::mem::take(&mut self.schema_changed).then(|| self.database.clone()).flatten();

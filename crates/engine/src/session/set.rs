@@ -173,7 +173,9 @@ impl Session {
             "collation_connection" | "collation_server" => Ok(crate::charset::collation(&text)?.name().into()),
             "sql_mode" => Ok(expand_sql_mode(&text).into()),
             "max_allowed_packet" => Ok((text.parse::<u64>().map_err(|_| bad())? / 1024 * 1024).to_string().into()),
-            "optimizer_switch" => optimizer_switch(self.vars.text("optimizer_switch"), &text),
+            "log_output" if text.split(',').any(|w| w == "TABLE") => Err(Error::not_supported("log_output = TABLE")),
+            "slow_query_log_file" if &*text == NULL_TEXT || text.is_empty() => Err(bad()),
+            "optimizer_switch" | "optimizer_trace" => set_flags(def, self.vars.text(def.name), &text),
             _ => Ok(text),
         }
     }
@@ -292,15 +294,15 @@ pub(super) fn parse_sql_mode(text: &str) -> SqlMode {
 }
 
 /// `flag=on,flag=off,flag=default,default` over the present setting; 1231 for an unknown flag.
-fn optimizer_switch(current: &str, text: &str) -> Result<Box<str>> {
-    let defaults: Vec<(&str, &str)> = defs::OPTIMIZER_SWITCH.split(',').filter_map(|f| f.split_once('=')).collect();
+fn set_flags(def: &VarDef, current: &str, text: &str) -> Result<Box<str>> {
+    let defaults: Vec<(&str, &str)> = def.default.split(',').filter_map(|f| f.split_once('=')).collect();
     let mut flags: Vec<(&str, &str)> = current.split(',').filter_map(|f| f.split_once('=')).collect();
     for word in text.split(',').map(str::trim).filter(|w| !w.is_empty()) {
         if word.eq_ignore_ascii_case("default") {
             flags.clone_from(&defaults);
             continue;
         }
-        let bad = || Error::wrong_value_for_var("optimizer_switch", word);
+        let bad = || Error::wrong_value_for_var(def.name, word);
         let (name, value) = word.split_once('=').ok_or_else(bad)?;
         let flag = flags.iter_mut().find(|(n, _)| n.eq_ignore_ascii_case(name.trim())).ok_or_else(bad)?;
         flag.1 = match value.trim().to_ascii_lowercase().as_str() {

@@ -30,6 +30,9 @@ pub struct HotVars {
     pub results_are_latin1: bool,
     pub wait_timeout_s: u64,
     pub max_execution_time_ms: u64,
+    pub long_query_time_us: u64,
+    /// optimizer_trace is enabled.
+    pub traces_optimizer: bool,
     pub interactive_timeout_s: u64,
     pub net_read_timeout_s: u64,
     pub net_write_timeout_s: u64,
@@ -86,6 +89,8 @@ impl HotVars {
             results_are_latin1: vars.text("character_set_results") == "latin1",
             wait_timeout_s: vars.uint("wait_timeout"),
             max_execution_time_ms: vars.uint("max_execution_time"),
+            traces_optimizer: vars.text("optimizer_trace").starts_with("enabled=on"),
+            long_query_time_us: (vars.text("long_query_time").parse::<f64>().unwrap_or(10.0) * 1e6) as u64,
             interactive_timeout_s: vars.uint("interactive_timeout"),
             net_read_timeout_s: vars.uint("net_read_timeout"),
             net_write_timeout_s: vars.uint("net_write_timeout"),

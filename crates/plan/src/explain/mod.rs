@@ -16,6 +16,7 @@ mod json;
 mod model;
 mod rewritten;
 mod steps;
+mod trace;
 mod traditional;
 mod tree;
 mod value;
@@ -25,6 +26,7 @@ pub use expression::{Names, expression};
 pub use json::json;
 pub use rewritten::{rewritten, rewritten_change};
 pub use steps::steps;
+pub use trace::trace;
 pub use traditional::{TRADITIONAL_COLUMNS, TraditionalRow, traditional};
 pub use tree::tree;
 

@@ -1,0 +1,47 @@
+//! What is kept of statements that have ended: sums by digest, and the slow query log.
+//!
+//! ```text
+//!   statement ends ─▶ Ended { time, rows, how tables were read } ─┬▶ digests   sums of all statements of one shape
+//!                                                                └▶ slow_log  a record in a file, if it took long
+//! ```
+//! - [`digests`]: performance_schema.events_statements_summary_by_digest.
+//! - [`slow_log`]: slow_query_log.
+//! - [`session`]: what a session notes when a statement begins and ends.
+//!
+//! Source: MySQL manual, "Statement Summary Tables", "The Slow Query Log".
+
+pub mod digests;
+pub mod session;
+pub mod slow_log;
+
+/// A statement that has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    pub nanos: u64,
+    /// Microseconds since 1970 at which it began.
+    pub began_us: i64,
+    pub failed: bool,
+    pub warnings: u64,
+    pub rows_affected: u64,
+    pub rows_sent: u64,
+    /// Rows read before conditions.
+    pub rows_examined: u64,
+    pub created_tmp_disk_tables: u64,
+    pub created_tmp_tables: u64,
+    pub select_full_join: u64,
+    pub select_full_range_join: u64,
+    pub select_range: u64,
+    pub select_range_check: u64,
+    pub select_scan: u64,
+    pub sort_merge_passes: u64,
+    pub sort_range: u64,
+    pub sort_rows: u64,
+    pub sort_scan: u64,
+}
+
+impl Ended {
+    /// Some table was read whole.
+    pub fn used_no_index(&self) -> bool {
+        self.select_scan + self.select_full_join > 0
+    }
+}

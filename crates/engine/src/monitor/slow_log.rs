@@ -1,0 +1,115 @@
+//! The slow query log, in the format that mysqldumpslow and pt-query-digest read.
+//!
+//! ```text
+//! # Time: 2026-01-31T08:30:00.123456Z
+//! # User@Host: root[root] @ localhost []  Id:     8
+//! # Query_time: 2.000123  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 10000
+//! use test;
+//! SET timestamp=1769848200;
+//! SELECT ...;
+//! ```
+//! One write a record, so that records of several sessions do not mix. The file is opened at the first record and again
+//! after FLUSH SLOW LOGS.
+
+use super::Ended;
+use parking_lot::Mutex;
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use types::temporal::Timestamp;
+
+#[derive(Debug, Default)]
+pub struct SlowLog(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    file: Option<(PathBuf, File)>,
+    /// The schema that the last record named.
+    schema: Option<Box<str>>,
+}
+
+/// Who ran the statement, and where.
+#[derive(Debug)]
+pub struct Client<'a> {
+    pub user: &'a str,
+    pub host: &'a str,
+    pub id: u32,
+    pub schema: Option<&'a str>,
+}
+
+impl SlowLog {
+    /// Appends a record.
+    pub fn write(&self, path: &Path, client: &Client<'_>, ended: &Ended, text: &[u8]) -> io::Result<()> {
+        let mut state = self.0.lock();
+        if state.file.as_ref().is_none_or(|(p, _)| p != path) {
+            let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+            if file.metadata()?.len() == 0 {
+                let version = concat!("Version: 8.4.0-nextleaf-", env!("CARGO_PKG_VERSION"));
+                let head = format!("nextleaf, {version}. started with:\nTime                 Id Command    Argument\n");
+                file.write_all(head.as_bytes())?;
+            }
+            state.file = Some((path.to_path_buf(), file));
+            state.schema = None;
+        }
+        let changes = client.schema.is_some() && state.schema.as_deref() != client.schema;
+        let bytes = record(client, changes, ended, text);
+        let Some((_, file)) = &mut state.file else { return Ok(()) };
+        file.write_all(&bytes)?;
+        if changes {
+            state.schema = client.schema.map(Into::into);
+        }
+        Ok(())
+    }
+
+    /// The file is opened anew for the next record.
+    pub fn reopen(&self) {
+        self.0.lock().file = None;
+    }
+}
+
+fn record(client: &Client<'_>, names_schema: bool, ended: &Ended, text: &[u8]) -> Vec<u8> {
+    let end_us = ended.began_us + (ended.nanos / 1000) as i64;
+    let mut at = Vec::new();
+    types::temporal::date_format::date_format(Timestamp(end_us).to_utc(), b"%Y-%m-%dT%H:%i:%s.%f", &mut at);
+    let at = String::from_utf8_lossy(&at);
+    let mut head = String::new();
+    let seconds = ended.nanos as f64 / 1e9;
+    let (user, host, id) = (client.user, client.host, client.id);
+    let _ = write!(
+        head,
+        "# Time: {at}Z\n# User@Host: {user}[{user}] @ {host} []  Id: {id:5}\n# Query_time: {seconds:.6}  \
+         Lock_time: 0.000000 Rows_sent: {}  Rows_examined: {}\n",
+        ended.rows_sent, ended.rows_examined,
+    );
+    if let (true, Some(schema)) = (names_schema, client.schema) {
+        let _ = writeln!(head, "use {schema};");
+    }
+    let _ = writeln!(head, "SET timestamp={};", ended.began_us.div_euclid(1_000_000));
+    let mut bytes = head.into_bytes();
+    bytes.extend_from_slice(text);
+    bytes.extend_from_slice(b";\n");
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_read_like_mysqls() {
+        let client = Client { user: "joe", host: "localhost", id: 8, schema: Some("d") };
+        let ended = Ended {
+            nanos: 2_000_123_456,
+            began_us: 1_650_000_000_250_000,
+            rows_sent: 1,
+            rows_examined: 7,
+            ..Ended::default()
+        };
+        let text = String::from_utf8(record(&client, true, &ended, b"SELECT SLEEP(2)")).unwrap();
+        let expected = "# Time: 2022-04-15T05:20:02.250123Z\n# User@Host: joe[joe] @ localhost []  Id:     8\n\
+             # Query_time: 2.000123  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 7\nuse d;\n\
+             SET timestamp=1650000000;\nSELECT SLEEP(2);\n";
+        assert_eq!(text, expected);
+    }
+}
