@@ -21,14 +21,14 @@ fn statements_are_summed_up_by_digest() {
     let (db, mut c) = filled();
     for i in 0..10 {
         c.ok(&format!("SELECT b FROM t WHERE id = {i}"));
-        c.ok(&format!("SELECT b FROM t WHERE b > {} ORDER BY a LIMIT 5", 100 + i));
+        c.ok(&format!("SELECT b FROM t WHERE b > {} ORDER BY b LIMIT 5", 100 + i));
     }
     c.err("SELECT nothing FROM t WHERE id = 3");
     let what = "COUNT_STAR, SUM_ROWS_SENT, SUM_ROWS_EXAMINED, SUM_NO_INDEX_USED, SUM_SORT_SCAN, SUM_ERRORS";
     let of = |c: &mut Client, text: &str| c.ok(&format!("SELECT {what} FROM {SUMMARY} WHERE DIGEST_TEXT = '{text}'"));
     assert_eq!(of(&mut c, "SELECT `b` FROM `t` WHERE `id` = ?"), ["10,10,10,0,0,0"]);
     assert_eq!(of(&mut c, "SELECT `nothing` FROM `t` WHERE `id` = ?"), ["1,0,0,0,0,1"]);
-    let sorted = of(&mut c, "SELECT `b` FROM `t` WHERE `b` > ? ORDER BY `a` LIMIT ?");
+    let sorted = of(&mut c, "SELECT `b` FROM `t` WHERE `b` > ? ORDER BY `b` LIMIT ?");
     assert!(sorted[0].starts_with("10,50,") && sorted[0].ends_with(",10,10,0"), "{sorted:?}");
     let times = c.ok(&format!(
         "SELECT COUNT(*) FROM {SUMMARY} WHERE MIN_TIMER_WAIT <= AVG_TIMER_WAIT AND AVG_TIMER_WAIT <= MAX_TIMER_WAIT \
@@ -46,7 +46,7 @@ fn statements_are_summed_up_by_digest() {
     let scans = c.ok(
         "SELECT query, no_index_used_count, no_index_used_pct FROM sys.statements_with_full_table_scans WHERE db = 'd'",
     );
-    assert!(scans.contains(&"SELECT `b` FROM `t` WHERE `b` > ? ORDER BY `a` LIMIT ?,10,100".to_string()), "{scans:?}");
+    assert!(scans.contains(&"SELECT `b` FROM `t` WHERE `b` > ? ORDER BY `b` LIMIT ?,10,100".to_string()), "{scans:?}");
     assert_eq!(c.ok("SELECT rows_sorted FROM sys.statements_with_sorting WHERE query LIKE '%LIMIT ?'"), ["50"]);
     assert_eq!(c.ok("SELECT exec_count, full_scan FROM sys.`x$statement_analysis` WHERE query LIKE '%`b` FROM `t` WHERE `id` = ?'"), ["10,"]);
     let latency = c.ok("SELECT total_latency FROM sys.statement_analysis LIMIT 1");
@@ -120,7 +120,6 @@ fn the_optimizer_tells_what_it_did() {
         "attaching_conditions_to_tables",
         "refine_plan",
         "join_execution",
-        "join_order",
     ] {
         assert!(t.contains(&format!("\"{step}\"")), "{step}: {t}");
     }
