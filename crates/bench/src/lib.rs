@@ -10,6 +10,9 @@
 //!              ├─ flexasynch    batches of small operations by key, in this process and through the wire
 //!              ├─ row-locks     N clients take the time of one
 //!              ├─ index-rebuild CREATE INDEX on a table that has its rows
+//!              ├─ icp, mrr, bka, hash-join, materialization
+//!              │                one technique of the optimizer on and off, beside MariaDB
+//!              ├─ plan-quality  the chosen plan against the best of all that can be forced
 //!              └─ dbt2          TPC-C's transactions and consistency conditions, beside MariaDB
 //! ```
 //! Invariants: every experiment prints the machine it ran on, its noise (least, median, most) and a hash of its result,
@@ -24,6 +27,7 @@ mod leaf_locate;
 mod local;
 mod machine;
 mod page;
+mod plan_quality;
 mod point;
 mod row_locks;
 mod scan_copy;
@@ -31,6 +35,7 @@ mod scratch;
 mod servers;
 mod sysbench;
 mod table;
+mod techniques;
 pub mod tpch;
 
 use std::process::ExitCode;
@@ -64,6 +69,18 @@ pub enum Experiment {
     RowLocks(row_locks::RowLocksArgs),
     /// How fast an ordered index is built over rows that are there
     IndexRebuild(index_rebuild::IndexRebuildArgs),
+    /// Index condition pushdown on and off: Q19
+    Icp(techniques::TechniqueArgs),
+    /// Multi-range read on and off: Q10
+    Mrr(techniques::TechniqueArgs),
+    /// Batched key access on and off: Q3
+    Bka(techniques::TechniqueArgs),
+    /// Hash joins on and off: Q3
+    HashJoin(techniques::TechniqueArgs),
+    /// Subquery materialization on and off: Q16
+    Materialization(techniques::TechniqueArgs),
+    /// The chosen plan's time against the best of all plans that can be forced
+    PlanQuality(plan_quality::PlanQualityArgs),
 }
 
 /// Runs an experiment; prints its table to standard output and failures to standard error.
@@ -80,6 +97,12 @@ pub fn run(args: &Args) -> ExitCode {
         Experiment::Point(a) => point::run(a).map(|_| true),
         Experiment::RowLocks(a) => row_locks::run(a),
         Experiment::IndexRebuild(a) => index_rebuild::run(a),
+        Experiment::Icp(a) => techniques::run(&techniques::ICP, a),
+        Experiment::Mrr(a) => techniques::run(&techniques::MRR, a),
+        Experiment::Bka(a) => techniques::run(&techniques::BKA, a),
+        Experiment::HashJoin(a) => techniques::run(&techniques::HASH_JOIN, a),
+        Experiment::Materialization(a) => techniques::run(&techniques::MATERIALIZATION, a),
+        Experiment::PlanQuality(a) => plan_quality::run(a),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

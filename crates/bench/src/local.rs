@@ -47,6 +47,22 @@ impl Local {
         Local::open_with(threads, Options { dir: Some(dir.into()), variables, ..Options::default() })
     }
 
+    /// A database that [`Local::open_durable`] made and [`Local::close`] left.
+    pub fn reopen(threads: usize, dir: &Path) -> std::result::Result<Local, Failure> {
+        let options = Options { dir: Some(dir.into()), workers: Some(threads.saturating_sub(1)), ..Options::default() };
+        let db = Database::open(options)?;
+        let session = db.session("root", "localhost");
+        let mut local = Local { db, session, rows: keep() };
+        local.run("USE bench")?;
+        Ok(local)
+    }
+
+    /// Leaves the database as a clean shutdown does.
+    pub fn close(self) -> Result<()> {
+        drop(self.session);
+        self.db.close()
+    }
+
     fn open_with(threads: usize, options: Options) -> std::result::Result<Local, Failure> {
         let db = Database::open(Options { workers: Some(threads.saturating_sub(1)), ..options })?;
         let session = db.session("root", "localhost");

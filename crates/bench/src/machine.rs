@@ -52,6 +52,11 @@ impl Times {
         [ms(0), ms(self.0.len() / 2), ms(self.0.len().saturating_sub(1))]
     }
 
+    /// Least time.
+    pub fn least(&self) -> Duration {
+        self.0.first().copied().unwrap_or_default()
+    }
+
     /// Least time, in milliseconds.
     pub fn best_ms(&self) -> f64 {
         self.ms()[0]

@@ -1,9 +1,45 @@
 //! Nextleaf in this process.
 
 use crate::Answer;
-use engine::{Collect, Database, LocalFiles, Options, Session};
+use engine::{Collect, ColumnMeta, Database, EndInfo, LocalFiles, OkInfo, Options, ResultSink, Session};
+use std::io::Read;
 use std::sync::Arc;
-use types::Result;
+use types::{Error, ErrorCode, Result};
+use vector::Batch;
+
+/// A statement that answers more rows than are wanted ends with this, as with one that takes too long.
+const TOO_MANY_ROWS: ErrorCode = ErrorCode(3024);
+
+/// Keeps an answer up to a number of rows.
+struct Capped {
+    rows: Collect,
+    rows_max: usize,
+}
+
+impl ResultSink for Capped {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
+        self.rows.columns(columns)
+    }
+
+    fn batch(&mut self, batch: &Batch) -> Result<()> {
+        if self.rows.row_count > self.rows_max {
+            return Err(Error::new(TOO_MANY_ROWS, "more rows than are wanted".to_string()));
+        }
+        self.rows.batch(batch)
+    }
+
+    fn end_rows(&mut self, end: &EndInfo) -> Result<()> {
+        self.rows.end_rows(end)
+    }
+
+    fn ok(&mut self, ok: &OkInfo) -> Result<()> {
+        self.rows.ok(ok)
+    }
+
+    fn local_infile(&mut self, name: &str) -> Result<Box<dyn Read + Send + '_>> {
+        self.rows.local_infile(name)
+    }
+}
 
 /// One way to run: what must never change a result.
 #[derive(Clone, Debug)]
@@ -41,20 +77,26 @@ pub fn configs() -> Vec<Config> {
 pub struct Ours {
     db: Arc<Database>,
     session: Session,
+    rows_max: usize,
 }
 
 impl Ours {
+    /// Answers of more rows end with error 3024 from now on.
+    pub fn cap(&mut self, rows_max: usize) {
+        self.rows_max = rows_max;
+    }
+
     /// The database in a folder.
     pub fn open_dir(dir: &std::path::Path, variables: &[(&str, &str)]) -> Result<Ours> {
         let variables = variables.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
         let db = Database::open(Options { dir: Some(dir.into()), workers: Some(0), variables, ..Options::default() })?;
         let session = db.session("root", "localhost");
-        Ok(Ours { db, session })
+        Ok(Ours { db, session, rows_max: usize::MAX })
     }
 
     /// Another session of the same database.
     pub fn another(&self) -> Ours {
-        Ours { db: self.db.clone(), session: self.db.session("root", "localhost") }
+        Ours { db: self.db.clone(), session: self.db.session("root", "localhost"), rows_max: self.rows_max }
     }
 
     pub fn open(config: &Config) -> Ours {
@@ -66,7 +108,7 @@ impl Ours {
         };
         let db = Database::open(options).expect("an empty database opens");
         let session = db.session("root", "localhost");
-        let mut ours = Ours { db, session };
+        let mut ours = Ours { db, session, rows_max: usize::MAX };
         if !config.switch.is_empty() {
             ours.run(&format!("SET optimizer_switch = '{}'", config.switch)).expect("known flags");
         }
@@ -75,12 +117,12 @@ impl Ours {
 
     /// Another session of the same database.
     pub fn beside(&self) -> Ours {
-        Ours { db: self.db.clone(), session: self.db.session("root", "localhost") }
+        Ours { db: self.db.clone(), session: self.db.session("root", "localhost"), rows_max: self.rows_max }
     }
 
     /// Another session of a database.
     pub fn session_of(db: &Arc<Database>) -> Ours {
-        Ours { session: db.session("root", "localhost"), db: db.clone() }
+        Ours { session: db.session("root", "localhost"), db: db.clone(), rows_max: usize::MAX }
     }
 
     pub fn database(&self) -> &Arc<Database> {
@@ -93,9 +135,10 @@ impl Ours {
 
     /// Runs one statement.
     pub fn run(&mut self, sql: &str) -> Answer {
-        let mut sink = Collect::default().with_files(LocalFiles::Opened);
+        let rows = Collect::default().with_files(LocalFiles::Opened);
+        let mut sink = Capped { rows, rows_max: self.rows_max };
         match self.session.execute(sql.as_bytes(), true, &mut sink) {
-            Ok(()) => Ok(sink.texts()),
+            Ok(()) => Ok(sink.rows.texts()),
             Err(e) => Err((e.code().0, e.message().to_string())),
         }
     }

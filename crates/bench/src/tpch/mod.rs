@@ -4,11 +4,11 @@
 //! that of the whole statement, text to last row in the client's hands, best of the runs; Nextleaf runs in this process
 //! and DuckDB in its driver's, MariaDB answers over a socket.
 
-mod answers;
+pub(crate) mod answers;
 mod data;
 mod queries;
 mod report;
-mod rival;
+pub(crate) mod rival;
 pub mod schema;
 mod storm;
 
@@ -185,6 +185,46 @@ fn start_rivals(args: &TpchArgs, scratch: &Path, threads: usize) -> Result<(Vec<
     Ok((rivals, facts))
 }
 
+/// Fills the tables here and in other systems, with the indexes that queries like; facts about it.
+pub(crate) fn prepare(
+    local: &mut Local,
+    scale: f64,
+    threads: usize,
+    vs: &[RivalKind],
+    scratch: &Path,
+) -> Result<(Vec<Rival>, Vec<String>), Failure> {
+    let args = TpchArgs {
+        scale,
+        vs: vs.to_vec(),
+        queries: Vec::new(),
+        runs: 1,
+        threads: Some(threads),
+        memory: None,
+        tbl: None,
+        limit: 0,
+        write_tbl: None,
+        explain: false,
+        storm: None,
+        out: None,
+    };
+    let mut facts = fill(local, &args, threads)?;
+    for sql in schema::RIVAL_INDEXES {
+        local.run(sql)?;
+    }
+    let (rivals, started) = start_rivals(&args, scratch, threads)?;
+    facts.extend(started);
+    Ok((rivals, facts))
+}
+
+/// Writes the .tbl files of all tables.
+pub(crate) fn write_all(dir: &Path, scale: f64) -> Result<(), Failure> {
+    std::fs::create_dir_all(dir)?;
+    for (table, _) in schema::TABLES {
+        data::write_text(table, scale, &dir.join(format!("{table}.tbl")))?;
+    }
+    Ok(())
+}
+
 /// The queries asked for.
 fn which(args: &TpchArgs) -> Vec<usize> {
     match &args.queries[..] {
@@ -250,10 +290,7 @@ fn run_query(local: &mut Local, rivals: &mut [Rival], query: usize, args: &TpchA
 /// Runs the benchmark; whether all answers came and were right.
 pub fn run(args: &TpchArgs) -> Result<bool, Failure> {
     if let Some(dir) = &args.write_tbl {
-        std::fs::create_dir_all(dir)?;
-        for (table, _) in schema::TABLES {
-            data::write_text(table, args.scale, &dir.join(format!("{table}.tbl")))?;
-        }
+        write_all(dir, args.scale)?;
         return Ok(true);
     }
     if let Some(rate) = args.storm {

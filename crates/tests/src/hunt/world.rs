@@ -9,6 +9,12 @@ use std::collections::BTreeMap;
 /// Milliseconds after which a statement is given up.
 const STATEMENT_MS: u32 = 4000;
 
+/// Rows of an answer above which it is given up.
+const ROWS_MAX: usize = 100_000;
+
+/// What the statements of one database may hold together.
+const MEMORY_BYTES: usize = 256 << 20;
+
 /// Where a statement runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
@@ -152,6 +158,7 @@ pub struct World {
 
 fn open(config: &Config, schema: &Schema) -> Result<Ours, String> {
     let mut ours = Ours::open(config);
+    ours.cap(ROWS_MAX);
     let mut run = |sql: &str| ours.run(sql).map_err(|(code, m)| format!("{code} {m}: {}", shorten(sql)));
     run("CREATE DATABASE d")?;
     run("CREATE DATABASE pv")?;
@@ -180,8 +187,13 @@ pub fn shorten(sql: &str) -> String {
 impl World {
     /// Makes the tables everywhere; the error is a statement that failed. `changes` run beside the snapshot.
     pub fn open(schema: &Schema, changes: &[String]) -> Result<World, String> {
-        let config =
-            |name, workers, leaf_rows| Config { name, workers, leaf_rows, query_memory_bytes: None, switch: "" };
+        let config = |name, workers, leaf_rows| Config {
+            name,
+            workers,
+            leaf_rows,
+            query_memory_bytes: Some(MEMORY_BYTES),
+            switch: "",
+        };
         let usual = open(&config("usual", 1, None), schema)?;
         let tiny = open(&config("tiny", 0, Some(8)), schema)?;
         let mut snapshot = None;
