@@ -185,6 +185,8 @@ pub struct IndexForm {
     pub ordered: bool,
     /// The rows lie in the order of the index, nearly all of them: a range of keys is a few leaves.
     pub clustered: bool,
+    /// Every row has an entry, so that entries alone can answer for rows.
+    pub complete: bool,
 }
 
 /// Statistics by table. Never depends on what happens to be cached.

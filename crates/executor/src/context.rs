@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-pub use storage::Candidates;
+pub use storage::{Candidates, IndexEncoder};
 use types::{Error, ErrorCode, Result, Value};
 use vector::{Batch, Bounds};
 
@@ -113,6 +113,16 @@ pub trait TableReader: Send + Sync {
         false
     }
 
+    /// The same of the entries of one leaf's rows.
+    fn leaf_is_settled(&self, _moment: u64, _leaf: usize) -> bool {
+        false
+    }
+
+    /// What reads the keys of the index's entries; `None`: it has no order.
+    fn index_keys(&self, _index: usize) -> Option<IndexEncoder> {
+        None
+    }
+
     /// The leaf of a row.
     fn leaf_of(&self, _row_id: u64) -> usize {
         0
@@ -165,6 +175,9 @@ pub struct KeySpan {
 pub trait IndexCursor: Send {
     /// Replaces what is in `out` by the next candidates, `max` at most. False: there are no more.
     fn next(&mut self, out: &mut Candidates, max: usize) -> Result<bool>;
+    /// Goes on at the first entry whose key is not below `key`; walking backwards, at the last one below it. Never goes
+    /// back to what was given out.
+    fn skip_to(&mut self, key: &[u8]);
 }
 
 /// Opens tables for the statement's snapshot.

@@ -1,6 +1,8 @@
 //! Tables of the storage layer, as one statement's snapshot sees them.
 
-use crate::context::{Candidates, IndexCursor, KeyCut, KeySpan, OrderedLeaves, TableReader, Tables, ZoneMaps};
+use crate::context::{
+    Candidates, IndexCursor, IndexEncoder, KeyCut, KeySpan, OrderedLeaves, TableReader, Tables, ZoneMaps,
+};
 use catalog::{KeyBounds, TableDef, TableId};
 use parking_lot::Mutex;
 use std::ops::Bound;
@@ -285,11 +287,20 @@ impl TableReader for StoreReader<'_> {
     }
 
     fn settled(&self, index: usize) -> Option<u64> {
-        self.table.settled(index)
+        // Rows that are noted have to be looked at.
+        if self.reads.is_some() { None } else { self.table.settled(index) }
     }
 
     fn all_seen(&self, moment: u64, candidates: &Candidates) -> bool {
         self.table.all_seen(moment, candidates, self.snapshot)
+    }
+
+    fn leaf_is_settled(&self, moment: u64, leaf: usize) -> bool {
+        self.table.leaf_is_settled(moment, leaf as u64, self.snapshot)
+    }
+
+    fn index_keys(&self, index: usize) -> Option<IndexEncoder> {
+        self.table.index_encoder(index)
     }
 
     fn leaf_of(&self, row_id: u64) -> usize {
@@ -327,5 +338,9 @@ struct StoreCursor<'a>(storage::IndexCursor<'a>);
 impl IndexCursor for StoreCursor<'_> {
     fn next(&mut self, out: &mut Candidates, max: usize) -> Result<bool> {
         Ok(self.0.next(out, max))
+    }
+
+    fn skip_to(&mut self, key: &[u8]) {
+        self.0.skip_to(key);
     }
 }

@@ -54,6 +54,72 @@ impl IndexRange {
     }
 }
 
+/// What the entries of an index are used for besides naming rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EntryUse {
+    /// Conditions on single parts, tested on the bytes of each entry before its row is read; by part.
+    pub tests: Vec<PartTest>,
+    /// Parts that `conditions` need, as columns read back from the entries, and the conditions over them.
+    pub decoded: Vec<usize>,
+    pub conditions: Vec<Expr>,
+    /// The columns are read back from the entries, as long as these are known to stand for visible rows.
+    pub covering: bool,
+    /// The walk skips through all values of leading parts that nothing bounds.
+    pub skip_scan: bool,
+    /// Multi-range read: so many row ids are collected, sorted, and their rows read leaf by leaf.
+    pub multi_range: Option<u32>,
+    /// Loose scan: of the rows that agree in so many leading parts only the first that passes.
+    pub loose: Option<usize>,
+}
+
+impl EntryUse {
+    /// Conditions are tested before rows are read.
+    pub fn has_conditions(&self) -> bool {
+        !self.tests.is_empty() || !self.conditions.is_empty()
+    }
+
+    /// The walk jumps from group to group: MySQL counts that as a range.
+    pub fn jumps(&self) -> bool {
+        self.skip_scan || self.loose.is_some()
+    }
+
+    /// EXPLAIN's words in `Extra`, in MySQL's order; `filtered`: rows are tested, too.
+    pub fn extra(&self, filtered: bool) -> Vec<&'static str> {
+        let pushed = self.has_conditions() && !self.covering && !self.skip_scan;
+        let mut words = vec![];
+        if pushed {
+            words.push("Using index condition");
+        }
+        if filtered || self.has_conditions() && !pushed {
+            words.push("Using where");
+        }
+        match (self.loose, self.skip_scan, self.covering) {
+            (Some(_), ..) => words.push("Using index for group-by"),
+            (None, true, _) => words.push("Using index for skip scan"),
+            (None, false, true) => words.push("Using index"),
+            _ => {}
+        }
+        if self.multi_range.is_some() {
+            words.push("Using MRR");
+        }
+        words
+    }
+}
+
+/// A condition on one part of an index: its bytes lie within one of the stretches, each over that part alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartTest {
+    pub part: usize,
+    pub ranges: Vec<IndexRange>,
+}
+
+impl PartTest {
+    /// The index of that part alone, which the stretches are over.
+    pub fn index_of_part(index: &IndexDef, part: usize) -> IndexDef {
+        IndexDef { parts: vec![index.parts[part].clone()], kind: catalog::IndexKind::Plain, ..index.clone() }
+    }
+}
+
 /// Where a value lies among those that a column can hold.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fitted {

@@ -45,6 +45,7 @@ impl PlanCounts {
         match &n.op {
             PlanOp::Scan { .. } => self.scan(first),
             PlanOp::KeyLookup { keys, .. } if keys.len() > 1 => self.range(first),
+            PlanOp::IndexScan { entries, .. } if entries.jumps() => self.range(first),
             PlanOp::IndexScan { ranges, .. } => match access(ranges) {
                 Access::Whole => self.scan(first),
                 Access::Lookup => self.found(first, First::Keys),

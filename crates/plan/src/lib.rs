@@ -10,7 +10,7 @@ pub mod explain;
 pub mod logical;
 pub mod physical;
 
-pub use access::{IndexRange, KeyValue, LastPart, RangeEnd};
+pub use access::{EntryUse, IndexRange, KeyValue, LastPart, RangeEnd};
 pub use counts::PlanCounts;
 pub use explain::NodeStats;
 pub use physical::*;

@@ -1,6 +1,6 @@
 //! Physical plan nodes.
 
-use crate::access::{IndexRange, KeyValue};
+use crate::access::{EntryUse, IndexRange, KeyValue};
 use crate::logical::QueryBlock;
 use catalog::TableDef;
 use expr::{AggCall, Expr, ParamId, WindowCall};
@@ -251,6 +251,7 @@ pub enum PlanOp {
         with_row_id: bool,
         /// Rows after which the reader is likely to stop.
         expected_rows: Option<u64>,
+        entries: Box<EntryUse>,
     },
     /// For each input row the rows of `table` that have its key in an index. Inner, without a buffer: the order of the
     /// input is kept.
@@ -265,8 +266,9 @@ pub enum PlanOp {
         key: Vec<KeyValue>,
         /// Table columns read, by position in the definition.
         columns: Vec<usize>,
-        /// Over `columns`.
+        /// Over `columns`; those that `entries` tests are among them only where that does not answer them.
         filters: Vec<Expr>,
+        entries: Box<EntryUse>,
         /// Over input ++ `columns`; with `filters` decides what matches. Holds the equalities of the key as well.
         condition: Vec<Expr>,
         /// Which of input ++ `columns` (++ row id) are output.

@@ -32,7 +32,7 @@ impl Statistics for Fixed {
     }
 
     fn index_form(&self, _: TableId, index: usize) -> IndexForm {
-        IndexForm { ordered: true, clustered: index == 0 }
+        IndexForm { ordered: true, clustered: index == 0, complete: index != 0 }
     }
 
     fn index_estimate(&self, _: TableId, _: usize, _: &KeyBounds) -> Option<u64> {

@@ -39,7 +39,7 @@ impl Statistics for Rumours {
     }
 
     fn index_form(&self, id: TableId, index: usize) -> IndexForm {
-        IndexForm { ordered: !(self.0 ^ id.0 ^ index as u64).is_multiple_of(4), clustered: false }
+        IndexForm { ordered: !(self.0 ^ id.0 ^ index as u64).is_multiple_of(4), clustered: false, complete: true }
     }
 }
 

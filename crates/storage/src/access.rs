@@ -27,7 +27,7 @@ impl Table {
         let Some(Some(ordered)) = set.ordered.get(index) else { return IndexForm::default() };
         let scattered = set.unique.get(index).map_or(u64::MAX, |u| u.hashed_rows() as u64);
         let clustered = ordered.leaves_out_runs && scattered <= self.row_count() / SCATTERED_SHARE;
-        IndexForm { ordered: true, clustered }
+        IndexForm { ordered: true, clustered, complete: !ordered.leaves_out_runs }
     }
 
     /// The bounds as bytes. `None`: the index has no ordered form.

@@ -91,7 +91,7 @@ pub use definitions::{DefinitionChange, Definitions, Object, ObjectKey, ObjectKi
 pub use durable::{Durable, DurableOptions, LOG_BYTES_MAX};
 pub use fetch::Fetched;
 pub use index::cursor::{Candidates, IndexCursor, KeyRange};
-pub use index::encode::KeyEncoder;
+pub use index::encode::{KeyEncoder, PartBounds, PartPlace};
 pub use index::ordered::GoOn;
 pub use index::point::RowAt;
 pub use log::group::{FlushMode, OnTrouble, Redo, Trouble};

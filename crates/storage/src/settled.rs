@@ -61,8 +61,25 @@ impl Table {
         if snapshot.skipping().is_some() {
             return false;
         }
-        let plain = |leaf: &Leaf| !leaf.has_versions();
-        let settled = |&row_id: &u64| self.slot(self.split(row_id).0).read().leaf().is_some_and(plain);
+        let mut known = None;
+        let settled = |&row_id: &u64| {
+            let leaf_no = self.split(row_id).0;
+            let is_settled = known == Some(leaf_no) || self.has_no_versions(leaf_no);
+            known = Some(leaf_no);
+            is_settled
+        };
         candidates.row_ids().iter().all(settled) && self.flux.begun.load(Ordering::SeqCst) == moment
+    }
+
+    /// The same of the entries of one leaf's rows.
+    pub fn leaf_is_settled(&self, moment: u64, leaf_no: u64, snapshot: &Snapshot) -> bool {
+        snapshot.skipping().is_none()
+            && self.has_no_versions(leaf_no)
+            && self.flux.begun.load(Ordering::SeqCst) == moment
+    }
+
+    fn has_no_versions(&self, leaf_no: u64) -> bool {
+        let plain = |leaf: &Leaf| !leaf.has_versions();
+        self.slot(leaf_no).read().leaf().is_some_and(plain)
     }
 }

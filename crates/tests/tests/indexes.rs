@@ -149,7 +149,32 @@ fn condition(rng: &mut Rng, index: &Index, depth: u32) -> String {
 /// (the query with `{}` for index hints, whether its order is total, whether MariaDB is to be asked)
 fn query(rng: &mut Rng, index: &Index) -> (String, bool) {
     let filter = condition(rng, index, 3);
-    match rng.u8(0..9) {
+    match rng.u8(0..12) {
+        9 => {
+            // Groups of a prefix, and the ends of the part behind it.
+            let n = rng.usize(1..=index.columns.len());
+            let textual = |c: &String| matches!(c.as_str(), "e" | "f");
+            let group = index.columns[..n].join(", ");
+            let mut shown: Vec<String> = index.columns[..n].iter().filter(|c| !textual(c)).cloned().collect();
+            shown.push("1".into());
+            match index.columns.get(n).filter(|c| !textual(c)) {
+                Some(c) if rng.bool() => shown.push(format!("MIN({c})")),
+                Some(c) if rng.bool() => shown.push(format!("MAX({c})")),
+                Some(c) => shown.push(format!("MIN({c}), MAX({c})")),
+                None => {}
+            }
+            let limit = if rng.u8(0..3) == 0 { " HAVING MIN(id) > 20" } else { "" };
+            (format!("SELECT {} FROM t {{}} WHERE {filter} GROUP BY {group}{limit}", shown.join(", ")), false)
+        }
+        10 => {
+            let n = rng.usize(1..=index.columns.len());
+            let shown = |c: &String| match c.as_str() {
+                "e" | "f" => format!("LENGTH({c}) > 99"),
+                _ => c.clone(),
+            };
+            let list: Vec<String> = index.columns[..n].iter().map(shown).collect();
+            (format!("SELECT DISTINCT {} FROM t {{}} WHERE {filter}", list.join(", ")), false)
+        }
         0 => {
             let c = &index.columns[0];
             // Of equal texts any may be shown.
@@ -212,6 +237,16 @@ fn query(rng: &mut Rng, index: &Index) -> (String, bool) {
         _ => (format!("SELECT id FROM t {{}} WHERE {filter}"), false),
     }
 }
+
+/// Ways to read a table by an index, forced and forbidden: the rows must not depend on them.
+const SWITCHES: &[&str] = &[
+    "default",
+    "mrr_cost_based=off",
+    "mrr=off,index_condition_pushdown=off",
+    "index_condition_pushdown=off,skip_scan=off,mrr_cost_based=off",
+    "skip_scan=off",
+    "index_merge=off",
+];
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
@@ -282,6 +317,8 @@ fn any_index_finds_what_a_scan_finds() {
             let (sql, ordered) = query(&mut rng, index);
             let all: Vec<&str> = indexes.iter().map(|i| i.name.as_str()).collect();
             let plain = sql.replace("{}", "");
+            let switch = SWITCHES[rng.usize(0..SWITCHES.len())];
+            ours.run(&format!("SET optimizer_switch = '{switch}'")).expect("flags that there are");
             let by_index = rows(ours.run(&sql.replace("{}", &format!("FORCE INDEX ({})", index.name))), ordered);
             let by_scan = rows(ours.run(&sql.replace("{}", &format!("IGNORE INDEX ({})", all.join(", ")))), ordered);
             let chosen = rows(ours.run(&plain), ordered);
@@ -294,7 +331,7 @@ fn any_index_finds_what_a_scan_finds() {
                 None
             };
             if let Some(f) = fault {
-                faults.push(format!("seed {seed} ({}): {plain}\n  {f}\n  {create}", config.name));
+                faults.push(format!("seed {seed} ({}, {switch}): {plain}\n  {f}\n  {create}", config.name));
             }
             sent.push((plain, ordered, by_scan));
         }

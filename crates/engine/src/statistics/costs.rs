@@ -34,7 +34,18 @@ const ENGINE_COSTS: &[(&str, f64, &[&str])] = &[
     (
         "memory_block_read_cost",
         0.25,
-        &["key_lookup", "index_open", "index_descent", "index_row", "random_row", "fetch_column", "cache_miss"],
+        &[
+            "key_lookup",
+            "index_open",
+            "index_descent",
+            "index_row",
+            "index_entry",
+            "multi_range_row",
+            "leaf_visit",
+            "random_row",
+            "fetch_column",
+            "cache_miss",
+        ],
     ),
 ];
 

@@ -19,6 +19,7 @@ mod rescue;
 use crate::columns::null_vector;
 use crate::context::{Candidates, TableReader};
 use crate::eval::{Filter, Program, eval_all};
+use crate::ops::entry_filter::EntryFilter;
 use crate::pipeline::{Down, Flow, Push, Stage};
 use crate::run::{Run, run_node};
 use batched::Buffered;
@@ -51,6 +52,8 @@ struct JoinStage<'a> {
     columns: &'a [usize],
     column_types: Vec<SqlType>,
     filter: Filter,
+    /// Conditions on further parts of the key, tested before rows are read.
+    tests: Option<EntryFilter>,
     condition: Filter,
     project: &'a [usize],
     with_row_id: bool,
@@ -74,7 +77,7 @@ pub fn run_index_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
     else {
         return Err(Error::internal("not an IndexJoin node"));
     };
-    let PlanOp::IndexJoin { with_row_id, buffer, rescue, .. } = &node.op else {
+    let PlanOp::IndexJoin { with_row_id, buffer, rescue, entries, .. } = &node.op else {
         return Err(Error::internal("not an IndexJoin node"));
     };
     if !matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti) {
@@ -93,11 +96,13 @@ pub fn run_index_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
             }
         });
     }
+    let reader = run.ctx.tables.open(table)?;
     let stage = JoinStage {
         run: *run,
         node: node.id,
         kind: *kind,
-        reader: run.ctx.tables.open(table)?,
+        tests: EntryFilter::new(run, &*reader, table, *index, entries)?,
+        reader,
         index: *index,
         programs: Program::all(key.iter().map(|k| &k.expr), &ctx)?,
         types: key.iter().map(|k| k.expr.ty).collect(),
@@ -243,6 +248,9 @@ impl JoinLocal<'_> {
             let mut positions = Vec::with_capacity(found.len());
             for (end, i) in ends.iter().zip(&at[done..next]) {
                 positions.resize(*end as usize, *i);
+            }
+            if let Some(tests) = &s.tests {
+                tests.apply_beside(&s.run, &mut found, &mut positions)?;
             }
             let flow = self.join_candidates(input, &positions, &found, matched)?;
             self.candidates = found;

@@ -9,21 +9,23 @@
 //! scanned, and the walk is left with the rows that lie elsewhere. And where the stretches turn out to hold a good part of the table (the plan was made for other values), all
 //! leaves are, unless the rows are wanted in order.
 //!
-//! Where rows are only counted, they need not be looked at as long as their leaves have no versions.
+//! Where rows are only counted, they need not be looked at as long as their leaves have no versions; nor where all columns
+//! are parts of the key that can be read back from it (a *covering* index). Entries may be tested before their rows are read
+//! ([`super::entry_filter`]), and rows read in an order that suits the leaves ([`super::multi_range`]).
 
-use crate::context::{Candidates, IndexCursor, KeySpan, TableReader};
-use crate::eval::{Filter, Program};
+use crate::context::{Candidates, IndexCursor, IndexEncoder, KeySpan, TableReader};
+use crate::eval::Filter;
+use crate::ops::entry_filter::{EntryFilter, Jump, bounds, decoded};
+use crate::ops::loose_scan::LooseSource;
+use crate::ops::multi_range::Fill;
 use crate::ops::scan::{Reading, scan_leaves};
 use crate::pipeline::{Down, Pull, Source, run_pipeline};
 use crate::run::Run;
-use catalog::KeyBounds;
-use plan::IndexRange;
-use plan::access::resolve;
 use plan::physical::{PlanNode, PlanOp};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
-use types::{Error, Result, Value};
-use vector::{BATCH_ROWS_MAX, Batch};
+use std::sync::{Arc, Mutex, PoisonError};
+use types::{Error, Result};
+use vector::{BATCH_ROWS_MAX, Batch, Chunk, Values, Vector};
 
 /// Candidates of the first batch of a walk whose reader will probably stop early.
 const FIRST_MIN: usize = 16;
@@ -39,6 +41,10 @@ const DIVES_MAX: usize = 8;
 const UNSETTLED_MAX: u32 = 4;
 /// Keys that are looked up together.
 const KEYS_AT_ONCE: usize = 128;
+/// Candidates of the first batch that is tested.
+const FIRST_TESTED: usize = 64;
+/// Candidates that are read behind a jump.
+const AFTER_JUMP: usize = 16;
 /// Rows that each of several leaves should hold to be scanned for them.
 const ROWS_PER_LEAF_MIN: u64 = 32;
 
@@ -46,10 +52,10 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
     let PlanOp::IndexScan { table, index, ranges, reverse, ordered, columns, answered, filters, .. } = &node.op else {
         return Err(Error::internal("not an IndexScan node"));
     };
-    let PlanOp::IndexScan { project, with_row_id, expected_rows, .. } = &node.op else {
+    let PlanOp::IndexScan { project, with_row_id, expected_rows, entries: used, .. } = &node.op else {
         return Err(Error::internal("not an IndexScan node"));
     };
-    let bounds = bounds(run, table, *index, ranges)?;
+    let bounds = bounds(run, table, &table.indexes[*index], ranges)?;
     if bounds.is_empty() {
         return Ok(());
     }
@@ -71,6 +77,32 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         return if *ordered { Err(Error::internal("the index has no order")) } else { by_leaves(None, None) };
     };
     let mut spans = merged(spans);
+    if let Some(parts) = used.loose {
+        if *reverse {
+            spans.reverse();
+        }
+        reader.prepare_index(*index, &|| run.ctx.check_killed())?;
+        let source = LooseSource {
+            run: *run,
+            reader: &*reader,
+            keys: reader.index_keys(*index).ok_or_else(|| Error::internal("a loose scan of an index without order"))?,
+            index: *index,
+            parts,
+            reverse: *reverse,
+            columns,
+            project,
+            with_row_id: *with_row_id,
+            tests: EntryFilter::new(run, &*reader, table, *index, used)?,
+            covering: if used.covering && !*with_row_id {
+                covering(&*reader, table, *index, columns).map(|c| c.1)
+            } else {
+                None
+            },
+            filter: Filter::new(filters, &run.eval())?,
+            spans: Mutex::new(spans),
+        };
+        return run_pipeline(run, node.id, &source, down);
+    }
     let entries = if spans.len() == 1 && *ordered && expected_rows.is_some() {
         0
     } else {
@@ -91,7 +123,8 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         scanned.sort_unstable();
     } else {
         let table_rows = (reader.leaf_count() * BATCH_ROWS_MAX) as u64;
-        if !ordered && entries > SHORT && entries > table_rows / SCAN_SHARE {
+        let by_entries = used.covering || used.skip_scan || !used.tests.is_empty() || used.multi_range.is_some();
+        if !ordered && !by_entries && entries > SHORT && entries > table_rows / SCAN_SHARE {
             return by_leaves(None, None);
         }
     }
@@ -101,6 +134,8 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
     let first = match expected_rows {
         Some(n) if filters.is_empty() => (*n as usize).clamp(1, BATCH_ROWS_MAX),
         Some(n) => (*n as usize * 2).clamp(FIRST_MIN, BATCH_ROWS_MAX),
+        // Where entries are tested, a walk may soon jump.
+        None if used.has_conditions() => FIRST_TESTED,
         None => BATCH_ROWS_MAX,
     };
     // Many keys, each with all that begins with it, are looked up together.
@@ -110,6 +145,15 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         keys = spans.drain(..).map(|s| s.low.prefix).collect();
     }
     reader.prepare_index(*index, &|| run.ctx.check_killed())?;
+    let tests = EntryFilter::new(run, &*reader, table, *index, used)?;
+    if tests.as_ref().is_some_and(EntryFilter::passes_nothing) {
+        return Ok(());
+    }
+    let covering = if used.covering { covering(&*reader, table, *index, columns) } else { None };
+    let multi_range = used.multi_range.filter(|_| !ordered && covering.is_none());
+    if multi_range.is_some() {
+        run.ctx.counters.handler_mrr_init.fetch_add(1, Relaxed);
+    }
     let walk = Walk {
         spans: spans.into_iter(),
         cursor: None,
@@ -118,6 +162,9 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         keys_done: 0,
         found: Candidates::default(),
         found_done: 0,
+        fill: None,
+        fill_done: 0,
+        fills: 0,
     };
     let counts = walk.keys.is_empty() && filters.is_empty() && project.is_empty() && !*with_row_id;
     let source = IndexScanSource {
@@ -130,6 +177,9 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         with_row_id: *with_row_id,
         counts,
         filter: Filter::new(filters, &run.eval())?,
+        tests,
+        covering,
+        multi_range: multi_range.map_or(0, |n| (n as usize).max(BATCH_ROWS_MAX)),
         workers: if *ordered { 1 } else { (entries / ROWS_PER_WORKER).max(1) as usize },
         scanned,
         walk: Mutex::new(walk),
@@ -137,26 +187,23 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
     run_pipeline(run, node.id, &source, down)
 }
 
+/// The parts that hold the columns, if each can be read back from keys.
+fn covering(
+    reader: &dyn TableReader,
+    table: &catalog::TableDef,
+    index: usize,
+    columns: &[usize],
+) -> Option<(IndexEncoder, Vec<usize>)> {
+    let keys = reader.index_keys(index)?;
+    let parts = &table.indexes[index].parts;
+    let part = |c: &usize| parts.iter().position(|p| p.column_idx == *c).filter(|p| keys.is_invertible(*p));
+    let parts = columns.iter().map(part).collect::<Option<Vec<_>>>()?;
+    Some((keys, parts))
+}
+
 /// What counts entries walked over in this direction.
 fn entries_walked<'a>(run: &Run<'a>, reverse: bool) -> &'a AtomicU64 {
     if reverse { &run.ctx.counters.handler_read_prev } else { &run.ctx.counters.handler_read_next }
-}
-
-/// The stretches that can hold anything, their values computed.
-fn bounds(run: &Run<'_>, table: &catalog::TableDef, index: usize, ranges: &[IndexRange]) -> Result<Vec<KeyBounds>> {
-    let ctx = run.eval();
-    let one = Batch::new(1, Vec::new());
-    let mut eval = |e: &expr::Expr| -> Result<Value> {
-        Ok(match e.as_const() {
-            Some(v) => v.clone(),
-            None => Program::new(e, &ctx)?.eval(&one, &ctx)?.value(0, &e.ty),
-        })
-    };
-    let mut out = Vec::with_capacity(ranges.len());
-    for r in ranges {
-        out.extend(resolve(r, table, &table.indexes[index], &mut eval)?);
-    }
-    Ok(out)
 }
 
 /// The stretches in order, none empty, those that overlap or touch made one.
@@ -191,6 +238,10 @@ struct Walk<'a> {
     /// What they have, and how many of these have been handed out.
     found: Candidates,
     found_done: usize,
+    /// Multi-range read: the buffer that is being read, how much of it has been handed out, and how many there were.
+    fill: Option<Arc<Fill>>,
+    fill_done: usize,
+    fills: u64,
 }
 
 impl Walk<'_> {
@@ -226,34 +277,113 @@ struct IndexScanSource<'a> {
     /// Only the number of rows is wanted.
     counts: bool,
     filter: Filter,
+    tests: Option<EntryFilter>,
+    covering: Option<(IndexEncoder, Vec<usize>)>,
+    /// Row ids that a buffer takes; 0: rows are read in the order of the index.
+    multi_range: usize,
     workers: usize,
     /// Leaves whose rows are not wanted again, ascending.
     scanned: Vec<usize>,
     walk: Mutex<Walk<'a>>,
 }
 
-impl IndexScanSource<'_> {
-    /// The next candidates; false at the end.
+impl<'a> IndexScanSource<'a> {
+    /// The next candidates, of those that pass; false at the end.
     fn take(&self, out: &mut Candidates) -> Result<bool> {
         let mut guard = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
-        let walk = &mut *guard;
-        if !walk.keys.is_empty() {
-            return walk.take_found(self.reader, self.index, out);
+        self.take_from(&mut guard, out)
+    }
+
+    fn take_from(&self, walk: &mut Walk<'a>, out: &mut Candidates) -> Result<bool> {
+        while !walk.keys.is_empty() {
+            if !walk.take_found(self.reader, self.index, out)? {
+                return Ok(false);
+            }
+            if let Some(tests) = &self.tests {
+                tests.apply(&self.run, out, self.reverse)?;
+            }
+            if !out.is_empty() {
+                return Ok(true);
+            }
+            self.run.ctx.check_killed()?;
         }
         loop {
             if let Some(cursor) = &mut walk.cursor {
                 if cursor.next(out, walk.size)? {
                     walk.size = (walk.size * 4).min(BATCH_ROWS_MAX);
-                    return Ok(true);
+                    let Some(tests) = &self.tests else { return Ok(true) };
+                    match tests.apply(&self.run, out, self.reverse)? {
+                        Jump::No => {}
+                        Jump::To(key) => {
+                            cursor.skip_to(&key);
+                            self.run.ctx.counters.handler_read_key.fetch_add(1, Relaxed);
+                            walk.size = AFTER_JUMP;
+                        }
+                        Jump::End => walk.cursor = None,
+                    }
+                    if !out.is_empty() {
+                        return Ok(true);
+                    }
+                    self.run.ctx.check_killed()?;
+                    continue;
                 }
                 walk.cursor = None;
             }
             let Some(span) = walk.spans.next() else { return Ok(false) };
-            walk.cursor = Some(match self.scanned.is_empty() {
-                true => self.reader.index_cursor(self.index, &span, self.reverse)?,
-                false => self.reader.index_cursor_beside_leaves(self.index, &span)?,
-            });
+            walk.cursor = Some(self.open(&span)?);
         }
+    }
+}
+
+impl<'a> IndexScanSource<'a> {
+    fn open(&self, span: &KeySpan) -> Result<Box<dyn IndexCursor + 'a>> {
+        match self.scanned.is_empty() {
+            true => self.reader.index_cursor(self.index, span, self.reverse),
+            false => self.reader.index_cursor_beside_leaves(self.index, span),
+        }
+    }
+
+    /// The next part of a buffer of sorted row ids; `None` at the end.
+    fn take_sorted(&self) -> Result<Option<(Arc<Fill>, (usize, usize))>> {
+        let mut guard = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
+        let walk = &mut *guard;
+        loop {
+            if let Some(fill) = walk.fill.as_ref().filter(|f| walk.fill_done < f.len()) {
+                let (fill, from) = (fill.clone(), walk.fill_done);
+                walk.fill_done = fill.batch_end(self.reader, from);
+                return Ok(Some((fill, (from, walk.fill_done))));
+            }
+            walk.fill = None;
+            let moment = self.reader.settled(self.index);
+            let (mut all, mut some) = (Candidates::default(), Candidates::default());
+            while all.len() < self.multi_range && self.take_from(walk, &mut some)? {
+                if !self.scanned.is_empty() {
+                    self.leave_out_scanned(&mut some);
+                }
+                all.append(&some, 0, some.len());
+            }
+            if all.is_empty() {
+                return Ok(None);
+            }
+            let counters = self.run.ctx.counters;
+            entries_walked(&self.run, self.reverse).fetch_add(all.len() as u64, Relaxed);
+            if walk.fills > 0 {
+                counters.handler_mrr_rowid_refills.fetch_add(1, Relaxed);
+            }
+            walk.fills += 1;
+            walk.fill_done = 0;
+            walk.fill = Some(Arc::new(Fill::new(all, moment)));
+        }
+    }
+
+    fn leave_out_scanned(&self, candidates: &mut Candidates) {
+        let mut kept = Candidates::default();
+        for (i, row_id) in candidates.row_ids().iter().enumerate() {
+            if self.scanned.binary_search(&self.reader.leaf_of(*row_id)).is_err() {
+                kept.append(candidates, i, i + 1);
+            }
+        }
+        *candidates = kept;
     }
 }
 
@@ -275,15 +405,38 @@ struct IndexScanPull<'a, 's> {
 }
 
 impl IndexScanPull<'_, '_> {
-    fn leave_out_scanned(&mut self) {
+    /// The next candidates' rows, before filters; `None` at the end.
+    fn read(&mut self) -> Result<Option<Batch>> {
         let s = self.source;
-        let mut kept = Candidates::default();
-        for (i, row_id) in self.candidates.row_ids().iter().enumerate() {
-            if s.scanned.binary_search(&s.reader.leaf_of(*row_id)).is_err() {
-                kept.append(&self.candidates, i, i + 1);
-            }
+        if s.multi_range > 0 {
+            let Some((fill, range)) = s.take_sorted()? else { return Ok(None) };
+            let batch = fill.read(s.reader, s.index, range, s.columns, s.with_row_id)?;
+            s.run.ctx.counters.handler_read_rnd.fetch_add(batch.count() as u64, Relaxed);
+            return Ok(Some(batch));
         }
-        self.candidates = kept;
+        let without_rows = s.counts || s.covering.is_some();
+        let moment = if without_rows && self.unsettled < UNSETTLED_MAX { s.reader.settled(s.index) } else { None };
+        if !s.take(&mut self.candidates)? {
+            return Ok(None);
+        }
+        if !s.scanned.is_empty() {
+            s.leave_out_scanned(&mut self.candidates);
+        }
+        entries_walked(&s.run, s.reverse).fetch_add(self.candidates.len() as u64, Relaxed);
+        if moment.is_some_and(|m| s.reader.all_seen(m, &self.candidates)) {
+            self.unsettled = 0;
+            let mut batch = match &s.covering {
+                Some((keys, parts)) => decoded(keys, parts, &self.candidates),
+                None => Batch::new(self.candidates.len(), Vec::new()),
+            };
+            if s.with_row_id {
+                let ids = self.candidates.row_ids().to_vec();
+                batch.columns.push(Vector::flat(Chunk::new(Values::U64(ids), None)));
+            }
+            return Ok(Some(batch));
+        }
+        self.unsettled += 1;
+        s.reader.fetch_candidates(s.index, &self.candidates, s.columns, s.with_row_id).map(Some)
     }
 }
 
@@ -292,22 +445,7 @@ impl Pull for IndexScanPull<'_, '_> {
         let s = self.source;
         loop {
             s.run.ctx.check_killed()?;
-            let moment = if s.counts && self.unsettled < UNSETTLED_MAX { s.reader.settled(s.index) } else { None };
-            if !s.take(&mut self.candidates)? {
-                return Ok(None);
-            }
-            if !s.scanned.is_empty() {
-                self.leave_out_scanned();
-            }
-            entries_walked(&s.run, s.reverse).fetch_add(self.candidates.len() as u64, Relaxed);
-            if moment.is_some_and(|m| s.reader.all_seen(m, &self.candidates)) {
-                let rows = self.candidates.len();
-                self.unsettled = 0;
-                s.run.ctx.counters.read_by_index(rows as u64);
-                return Ok(Some(Batch::new(rows, Vec::new())));
-            }
-            self.unsettled += 1;
-            let mut batch = s.reader.fetch_candidates(s.index, &self.candidates, s.columns, s.with_row_id)?;
+            let Some(mut batch) = self.read()? else { return Ok(None) };
             s.run.ctx.counters.read_by_index(batch.count() as u64);
             s.filter.apply(&mut batch, &s.run.eval())?;
             if batch.count() == 0 {

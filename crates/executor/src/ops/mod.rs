@@ -3,10 +3,13 @@
 pub mod apply;
 pub mod collect;
 pub mod cte;
+pub mod entry_filter;
 pub mod index_join;
 pub mod index_scan;
 pub mod join;
 pub mod lookup;
+pub mod loose_scan;
+pub mod multi_range;
 pub mod nested_loop;
 pub mod scan;
 pub mod set_op;

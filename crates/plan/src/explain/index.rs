@@ -1,6 +1,7 @@
 //! Words for accesses by index.
 
-use crate::access::{IndexRange, KeyValue, LastPart};
+use super::expression::{Names, expression};
+use crate::access::{EntryUse, IndexRange, KeyValue, LastPart, PartTest};
 use catalog::{IndexDef, TableDef};
 use expr::Expr;
 use types::{Collation, SqlType, StringKind, Value};
@@ -32,14 +33,28 @@ pub(super) fn scan_words(
     index: &IndexDef,
     ranges: &[IndexRange],
     reverse: bool,
+    entries: &EntryUse,
     text: &dyn Fn(&Expr) -> String,
 ) -> String {
     let back = if reverse { " (reverse)" } else { "" };
+    let (covering, capital) = if entries.covering { ("Covering ", "i") } else { ("", "I") };
+    let what = match (entries.skip_scan, entries.loose) {
+        (_, Some(_)) => "ndex skip scan for grouping",
+        (true, None) => "ndex skip scan",
+        (false, None) => "ndex scan",
+    };
+    let pushed = index_condition(table, alias, index, entries, text);
+    let back = match (pushed, entries.multi_range) {
+        (Some(c), None) => format!("{back}, with index condition: {c}"),
+        (Some(c), Some(_)) => format!("{back}, with index condition: {c}, by multi-range read"),
+        (None, Some(_)) => format!("{back}, by multi-range read"),
+        (None, None) => back.to_string(),
+    };
     match access(ranges) {
-        Access::Whole => format!("Index scan on {alias} using {}{back}", index.name),
+        Access::Whole => format!("{covering}{capital}{what} on {alias} using {}{back}", index.name),
         Access::Lookup => {
             format!(
-                "Index lookup on {alias} using {} ({}){back}",
+                "{covering}{capital}ndex lookup on {alias} using {} ({}){back}",
                 index.name,
                 lookup_key(table, index, &ranges[0].equal, text)
             )
@@ -51,9 +66,34 @@ pub(super) fn scan_words(
             if ranges.len() > shown {
                 words.push(format!("({} more)", ranges.len() - shown));
             }
-            format!("Index range scan on {alias} using {} over {}{back}", index.name, words.join(" OR "))
+            let what = if entries.loose.is_some() { what } else { "ndex range scan" };
+            format!("{covering}{capital}{what} on {alias} using {} over {}{back}", index.name, words.join(" OR "))
         }
     }
+}
+
+/// What is tested on the entries of an index before rows are read: `(b = 3) and ((c % 2) = 0)`.
+pub(super) fn index_condition(
+    table: &TableDef,
+    alias: &str,
+    index: &IndexDef,
+    entries: &EntryUse,
+    text: &dyn Fn(&Expr) -> String,
+) -> Option<String> {
+    let mut words = vec![];
+    for t in &entries.tests {
+        let part = PartTest::index_of_part(index, t.part);
+        let shown = t.ranges.len().min(RANGES_SHOWN_MAX);
+        let mut some: Vec<String> = t.ranges[..shown].iter().map(|r| range_words(table, &part, r, text)).collect();
+        if t.ranges.len() > shown {
+            some.push(format!("({} more)", t.ranges.len() - shown));
+        }
+        words.push(format!("({})", some.join(" OR ")));
+    }
+    let columns = entries.decoded.iter().map(|p| &table.columns[index.parts[*p].column_idx]);
+    let names = Names::owned(columns.map(|c| format!("{alias}.{}", c.shown_name())).collect());
+    words.extend(entries.conditions.iter().map(|c| expression(c, &names)));
+    (!words.is_empty()).then(|| words.join(" and "))
 }
 
 /// `a=1, b=t.c`

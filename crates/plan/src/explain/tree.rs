@@ -215,13 +215,13 @@ impl<'a> Printer<'a> {
                     self.line(d, &lookup, None);
                 }
             }
-            PlanOp::IndexScan { table, alias, index, ranges, reverse, columns, filters, .. } => {
+            PlanOp::IndexScan { table, alias, index, ranges, reverse, columns, filters, entries, .. } => {
                 let names = Names::owned(
                     columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect(),
                 );
                 let index = &table.indexes[*index];
                 let text = |e: &Expr| self.expr(e, &names);
-                let scan = super::index::scan_words(table, alias, index, ranges, *reverse, &text);
+                let scan = super::index::scan_words(table, alias, index, ranges, *reverse, entries, &text);
                 if filters.is_empty() {
                     self.line(depth, &scan, Some(n));
                 } else {
@@ -230,7 +230,18 @@ impl<'a> Printer<'a> {
                 }
             }
             PlanOp::IndexJoin {
-                kind, input, table, alias, index, key, columns, filters, condition, buffer, ..
+                kind,
+                input,
+                table,
+                alias,
+                index,
+                key,
+                columns,
+                filters,
+                condition,
+                buffer,
+                entries,
+                ..
             } => {
                 match buffer {
                     None => {
@@ -263,7 +274,10 @@ impl<'a> Printer<'a> {
                     (None, false) => "Index lookup",
                 };
                 let by = super::index::lookup_key(table, def, key, &|e| self.expr(e, &outer));
-                let lookup = format!("{what} on {alias} using {} ({by})", def.name);
+                let mut lookup = format!("{what} on {alias} using {} ({by})", def.name);
+                if let Some(c) = super::index::index_condition(table, alias, def, entries, &|e| self.expr(e, &own)) {
+                    lookup += &format!(", with index condition: {c}");
+                }
                 let mut tests: Vec<String> = filters.iter().map(|f| self.expr(f, &own)).collect();
                 // Equalities that the key answers go without saying.
                 let keyed = |e: &Expr| match &e.kind {

@@ -36,6 +36,11 @@ pub struct CostParams {
     pub index_descent: f64,
     /// Walking over an entry of an index and reading its row, among many neighbours.
     pub index_row: f64,
+    /// Walking over an entry of an index, reading columns back from it or testing it.
+    pub index_entry: f64,
+    /// Reading a row of a sorted batch of row ids, and the first row of a leaf more than the others.
+    pub multi_range_row: f64,
+    pub leaf_visit: f64,
     /// Reading a row that an index names, somewhere in memory.
     pub random_row: f64,
     /// Setting an operator of a dependent subquery up, for each run.
@@ -64,6 +69,9 @@ impl Default for CostParams {
             index_open: 300.0,
             index_descent: 300.0,
             index_row: 60.0,
+            index_entry: 12.0,
+            multi_range_row: 25.0,
+            leaf_visit: 60.0,
             random_row: 150.0,
             subquery_run: 4000.0,
             fetch_column: 3.0,
@@ -92,6 +100,9 @@ impl CostParams {
             index_open,
             index_descent,
             index_row,
+            index_entry,
+            multi_range_row,
+            leaf_visit,
             random_row,
             subquery_run,
             fetch_column,
@@ -113,6 +124,9 @@ impl CostParams {
             ("index_open", index_open),
             ("index_descent", index_descent),
             ("index_row", index_row),
+            ("index_entry", index_entry),
+            ("multi_range_row", multi_range_row),
+            ("leaf_visit", leaf_visit),
             ("random_row", random_row),
             ("subquery_run", subquery_run),
             ("fetch_column", fetch_column),

@@ -18,6 +18,7 @@
 use super::tree::as_column;
 use catalog::{IndexDef, TableDef};
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
+use plan::access::PartTest;
 use plan::{IndexRange, KeyValue, LastPart, RangeEnd};
 use types::{SqlType, Value};
 
@@ -57,7 +58,18 @@ pub fn find(table: &TableDef, index: &IndexDef, columns: &[(ColumnId, usize)], c
     Some(Found { ranges: tails.ranges, answered, fixed_parts })
 }
 
-fn mentions(e: &Expr, c: ColumnId) -> bool {
+/// The same for one part of `index` by itself, whatever comes before it.
+pub fn find_part(
+    table: &TableDef,
+    index: &IndexDef,
+    part: usize,
+    columns: &[(ColumnId, usize)],
+    conjuncts: &[Expr],
+) -> Option<Found> {
+    find(table, &PartTest::index_of_part(index, part), columns, conjuncts)
+}
+
+pub(super) fn mentions(e: &Expr, c: ColumnId) -> bool {
     let mut found = false;
     e.walk(&mut |e| found |= e.kind == ExprKind::Column(c));
     found

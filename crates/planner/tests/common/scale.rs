@@ -81,7 +81,7 @@ impl Statistics for ScaleOne {
     }
 
     fn index_form(&self, _: TableId, _: usize) -> IndexForm {
-        IndexForm { ordered: true, clustered: false }
+        IndexForm { ordered: true, clustered: false, complete: true }
     }
 
     /// As if the first part's integers were evenly spread, one row each, and others selective.

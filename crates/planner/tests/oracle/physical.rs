@@ -128,6 +128,21 @@ impl Machine<'_> {
         }
     }
 
+    /// Do the tests of entries hold for a key?
+    fn entry_passes(&self, used: &plan::EntryUse, key: &[V]) -> Result<bool> {
+        for t in &used.tests {
+            let mut within = false;
+            for range in &t.ranges {
+                within |= self.is_within(range, &key[t.part..=t.part])?;
+            }
+            if !within {
+                return Ok(false);
+            }
+        }
+        let decoded: Row = used.decoded.iter().map(|p| key[*p]).collect();
+        self.passes(&used.conditions, &decoded)
+    }
+
     fn op(&self, n: &PlanNode) -> Result<Vec<Row>> {
         match &n.op {
             PlanOp::OneRow => Ok(vec![vec![]]),
@@ -161,7 +176,9 @@ impl Machine<'_> {
                 }
                 Ok(out)
             }
-            PlanOp::IndexScan { table, index, ranges, reverse, ordered, columns, filters, project, .. } => {
+            PlanOp::IndexScan {
+                table, index, ranges, reverse, ordered, columns, filters, project, entries, ..
+            } => {
                 let parts = &table.indexes[*index].parts;
                 let mut all = self.data[&table.id.0].clone();
                 all.sort_by_key(|r| parts.iter().map(|p| r[p.column_idx]).collect::<Vec<_>>());
@@ -174,6 +191,8 @@ impl Machine<'_> {
                     for range in ranges {
                         within |= self.is_within(range, &parts.iter().map(|p| r[p.column_idx]).collect::<Vec<_>>())?;
                     }
+                    within = within
+                        && self.entry_passes(entries, &parts.iter().map(|p| r[p.column_idx]).collect::<Vec<_>>())?;
                     let r: Row = columns.iter().map(|c| r[*c]).collect();
                     if within && self.passes(filters, &r)? {
                         out.push(project.iter().map(|p| r[*p]).collect());
@@ -181,7 +200,9 @@ impl Machine<'_> {
                 }
                 Ok(out)
             }
-            PlanOp::IndexJoin { kind, input, table, index, key, columns, filters, condition, project, .. } => {
+            PlanOp::IndexJoin {
+                kind, input, table, index, key, columns, filters, condition, project, entries, ..
+            } => {
                 let parts = &table.indexes[*index].parts;
                 let mut out = vec![];
                 for l in self.node(input)? {
@@ -192,6 +213,8 @@ impl Machine<'_> {
                             let v = self.value(&k.expr, &l)?;
                             found &= v == r[p.column_idx] && (v.is_some() || k.null_safe);
                         }
+                        let entry: Vec<_> = parts.iter().map(|p| r[p.column_idx]).collect();
+                        found = found && self.entry_passes(entries, &entry)?;
                         let own: Row = columns.iter().map(|c| r[*c]).collect();
                         let both: Row = l.iter().copied().chain(own.iter().copied()).collect();
                         if !found || !self.passes(filters, &own)? || !self.passes(condition, &both)? {

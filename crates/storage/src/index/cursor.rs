@@ -101,6 +101,23 @@ impl Candidates {
         &self.keys[start..self.ends[i] as usize]
     }
 
+    /// Keeps those for which `wanted` says so; it gets their positions.
+    pub fn keep(&mut self, mut wanted: impl FnMut(usize, &[u8]) -> bool) {
+        let (mut kept, mut bytes, mut start) = (0, 0, 0);
+        for i in 0..self.row_ids.len() {
+            let end = self.ends[i] as usize;
+            if wanted(i, &self.keys[start..end]) {
+                self.keys.copy_within(start..end, bytes);
+                bytes += end - start;
+                self.row_ids[kept] = self.row_ids[i];
+                self.ends[kept] = bytes as u32;
+                kept += 1;
+            }
+            start = end;
+        }
+        self.back_to((kept, bytes));
+    }
+
     pub fn clear(&mut self) {
         self.row_ids.clear();
         self.keys.clear();
@@ -215,6 +232,24 @@ impl<'t> IndexCursor<'t> {
             None => Place::End,
         };
         !out.is_empty()
+    }
+
+    /// Goes on at the first entry whose key is not below `key`; walking backwards, at the last one below it. Never goes
+    /// back to what was given out.
+    pub fn skip_to(&mut self, key: &[u8]) {
+        let Place::After(last, _) = &self.place else { return };
+        if self.reverse {
+            if key < &last[..] {
+                self.interval.end = Some(key.to_vec());
+                self.place = Place::Start;
+            }
+        } else if key > &last[..] {
+            self.interval.start = key.to_vec();
+            self.place = Place::Start;
+        }
+        if self.interval.end.as_ref().is_some_and(|e| *e <= self.interval.start) {
+            self.place = Place::End;
+        }
     }
 
     fn read_tree(&mut self, max: usize) {

@@ -14,7 +14,10 @@
 //! No part's encoding is a prefix of another value's, so parts need no delimiters, and the encoding of leading parts is a
 //! prefix of the key's. Equal keys are equal bytes exactly where MySQL's `=` says so. Strings cannot be read back.
 
+mod parts;
+
 use catalog::{IndexDef, TableDef};
+pub use parts::{PartBounds, PartPlace};
 use std::sync::LazyLock;
 use types::{Collation, I256, PhysType, SqlType, Value};
 use vector::{Chunk, Values};
@@ -114,20 +117,7 @@ impl KeyEncoder {
     pub fn encode_text_prefix(&self, values: &[Value], text: &[u8]) -> Vec<u8> {
         let mut out = self.encode(values);
         let part = &self.parts[values.len()];
-        let start = out.len();
-        if part.nullable {
-            out.push(1);
-        }
-        let clipped = part.clip(text);
-        if part.collation.is_pad_space() {
-            let before = out.len();
-            part.collation.sort_key(clipped, &mut out);
-            // What ends the key is not part of the keys of longer strings.
-            out.truncate((out.len() - PAD_END_BYTES).max(before));
-        } else {
-            part.put_text(clipped, &mut out);
-        }
-        part.invert(start, &mut out);
+        part.put_text_prefix(text, &mut out);
         out
     }
 
@@ -354,7 +344,7 @@ mod tests {
     use proptest::prelude::*;
     use std::cmp::Ordering;
 
-    fn encoder(parts: &[(SqlType, Option<usize>, bool, bool)]) -> KeyEncoder {
+    pub(super) fn encoder(parts: &[(SqlType, Option<usize>, bool, bool)]) -> KeyEncoder {
         let parts: Box<[Part]> = parts
             .iter()
             .enumerate()
@@ -371,7 +361,7 @@ mod tests {
         KeyEncoder { columns: (0..parts.len()).collect(), parts, width }
     }
 
-    const COLLATIONS: [Collation; 7] = [
+    pub(super) const COLLATIONS: [Collation; 7] = [
         Collation::Utf8mb4_0900AiCi,
         Collation::Utf8mb4GeneralCi,
         Collation::Utf8mb4Bin,
@@ -393,7 +383,7 @@ mod tests {
         }
     }
 
-    fn text() -> impl Strategy<Value = Value> {
+    pub(super) fn text() -> impl Strategy<Value = Value> {
         let character = prop_oneof![proptest::sample::select(vec![
             'a',
             'B',
@@ -412,7 +402,7 @@ mod tests {
         prop_oneof![1 => Just(Value::Null), 9 => value.prop_map(|c| Value::str(&c.into_iter().collect::<String>()))]
     }
 
-    fn int() -> impl Strategy<Value = Value> {
+    pub(super) fn int() -> impl Strategy<Value = Value> {
         prop_oneof![Just(Value::Null), (-3i64..3).prop_map(Value::Int), any::<i64>().prop_map(Value::Int)]
     }
 

@@ -253,6 +253,9 @@ impl JoinLocal<'_> {
                 stage.run.ctx.counters.handler_read_next.fetch_add(found.len() as u64, Relaxed);
                 stage.run.ctx.counters.handler_mrr_rowid_refills.fetch_add((refills > 0) as u64, Relaxed);
                 refills += 1;
+                if let Some(tests) = &stage.tests {
+                    tests.apply_beside(&stage.run, &mut found, &mut owners)?;
+                }
                 flow = self.read_in_order(&found, &owners, &groups, filled)?;
                 found.clear();
                 owners.clear();

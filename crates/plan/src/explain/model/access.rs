@@ -2,6 +2,8 @@
 
 use super::Access;
 use super::walk::Walker;
+use crate::access::EntryUse;
+use crate::explain::expression::Names;
 use crate::explain::index::{self, Access as Stretches};
 use crate::{PlanNode, PlanOp};
 use catalog::TableDef;
@@ -46,7 +48,7 @@ impl<'p> Walker<'p> {
                 self.tested(&mut a, table, alias, columns, filters);
                 a
             }
-            PlanOp::IndexScan { table, alias, index, ranges, reverse, columns, filters, answered, .. } => {
+            PlanOp::IndexScan { table, alias, index, ranges, reverse, columns, filters, answered, entries, .. } => {
                 let mut a = base(n, table, alias, columns);
                 let parts = ranges.iter().map(|r| r.parts()).max().unwrap_or(0);
                 match index::access(ranges) {
@@ -68,6 +70,7 @@ impl<'p> Walker<'p> {
                     }
                 }
                 a.backward = *reverse;
+                self.entries(&mut a, table, alias, *index, entries, columns);
                 self.tested(&mut a, table, alias, columns, filters);
                 a
             }
@@ -81,7 +84,8 @@ impl<'p> Walker<'p> {
     }
 
     pub(super) fn index_join_access(&self, n: &'p PlanNode) -> Access {
-        let PlanOp::IndexJoin { input, table, alias, index, key, columns, filters, condition, .. } = &n.op else {
+        let PlanOp::IndexJoin { input, table, alias, index, key, columns, filters, condition, entries, .. } = &n.op
+        else {
             return Access::default();
         };
         let mut a = base(n, table, alias, columns);
@@ -96,10 +100,35 @@ impl<'p> Walker<'p> {
         by_index(&mut a, table, *index, key.len());
         a.reference = self.words.references(key, &input.output);
         self.tested(&mut a, table, alias, columns, filters);
+        self.entries(&mut a, table, alias, *index, entries, columns);
         let more = self.words.lookup_conditions(condition, key, input, table, alias, columns);
         a.using_where |= !more.is_empty();
         a.conditions.extend(more);
         a
+    }
+
+    /// What the entries of the index are used for.
+    fn entries(&self, a: &mut Access, table: &TableDef, alias: &str, index: usize, used: &EntryUse, columns: &[usize]) {
+        let names =
+            columns.iter().map(|c| format!("`{}`.`{alias}`.`{}`", table.schema, table.columns[*c].shown_name()));
+        let names = Names::owned(names.collect());
+        let text = |e: &expr::Expr| self.words.text(e, &names);
+        let pushed = index::index_condition(table, alias, &table.indexes[index], used, &text);
+        let says = used.extra(false);
+        if says.contains(&"Using index condition") {
+            a.index_condition = pushed;
+            // Its range is part of the condition.
+            a.using_where = false;
+        } else {
+            a.using_where |= pushed.is_some();
+            a.conditions.extend(pushed);
+        }
+        if used.jumps() {
+            a.access_type = "range";
+        }
+        a.using_index = says.contains(&"Using index");
+        let rest = says.iter().filter(|w| !matches!(**w, "Using index condition" | "Using where" | "Using index"));
+        a.how.extend(rest.map(|w| w.to_string()));
     }
 
     fn tested(&self, a: &mut Access, table: &TableDef, alias: &str, columns: &[usize], filters: &[expr::Expr]) {

@@ -15,21 +15,21 @@ use types::{Error, Result, SqlType};
 const LOOKUP_KEYS_MAX: usize = 1024;
 
 /// What every access to a base table needs, however the rows are found.
-struct Reading {
+pub(super) struct Reading {
     /// Table columns read, by position in the definition, and their ids.
-    numbers: Vec<usize>,
+    pub numbers: Vec<usize>,
     layout: Vec<ColumnId>,
     /// Which of them are output.
     project: Vec<usize>,
     out: Vec<ColumnId>,
     with_row_id: bool,
     /// Columns never NULL: in the table, and in rows that pass the predicates.
-    facts: ColumnSet,
+    pub facts: ColumnSet,
     passed: ColumnSet,
 }
 
 impl Physical<'_, '_> {
-    fn reading(&self, get: &Logical, predicates: &[Expr], needed: &ColumnSet) -> Result<Reading> {
+    pub(super) fn reading(&self, get: &Logical, predicates: &[Expr], needed: &ColumnSet) -> Result<Reading> {
         let Logical::Get { columns, row_id, .. } = get else {
             return Err(Error::internal("an access path to something that is no table"));
         };
@@ -59,7 +59,7 @@ impl Physical<'_, '_> {
 
     /// A base table under `predicates`.
     pub(super) fn access(&mut self, get: &Logical, predicates: &[Expr], needed: &ColumnSet) -> Result<Built> {
-        let Logical::Get { table, alias, columns, is_virtual, hints, .. } = get else {
+        let Logical::Get { table, alias, columns, is_virtual, hints, tuning, .. } = get else {
             return Err(Error::internal("an access path to something that is no table"));
         };
         let r = self.reading(get, predicates, needed)?;
@@ -77,7 +77,7 @@ impl Physical<'_, '_> {
             let made = self.node(op, r.layout, r.facts, whole, scan_cost);
             return Ok(self.noted(made, get, examined));
         }
-        let site = Site { table, columns, hints, predicates, whole: &whole };
+        let site = Site { table, columns, hints, predicates, whole: &whole, tuning };
         let lookup = table
             .indexes
             .iter()
@@ -112,16 +112,20 @@ impl Physical<'_, '_> {
             let made = self.node(op, r.out, r.passed, e, cost);
             return Ok(self.noted(made, get, found_rows));
         }
-        let best = self
-            .range_paths(&site)
+        let forced = site.forced(IndexHintScope::Join);
+        let mut paths = self.range_paths(&site);
+        if forced && paths.is_empty() {
+            paths = self.covering_paths(&site, &r.numbers);
+        }
+        let best = paths
             .into_iter()
-            .filter(|p| p.entries <= whole.rows * WIDEST_SHARE || p.form.clustered || site.forced(IndexHintScope::Join))
-            .map(|p| (self.path_cost(&p, r.numbers.len(), 1.0, false), p))
-            .min_by(|a, b| a.0.total_cmp(&b.0));
-        if let Some((cost, path)) = best
-            && (cost < scan_cost.max(SMALL_SCAN_NS) || site.forced(IndexHintScope::Join))
+            .filter(|p| p.entries <= whole.rows * WIDEST_SHARE || p.form.clustered || forced)
+            .map(|p| (self.path_cost(&site, &p, &r.numbers, 1.0, false), p))
+            .min_by(|a, b| a.0.0.total_cmp(&b.0.0));
+        if let Some(((cost, sorted), path)) = best
+            && (cost < scan_cost.max(SMALL_SCAN_NS) && !(path.skip_scan && cost > scan_cost) || forced)
         {
-            return self.index_scan(get, predicates, r, path, cost, None);
+            return self.index_scan(get, &site, r, path, (cost, sorted), None);
         }
         let filtered = if predicates.is_empty() {
             whole.clone()
@@ -156,13 +160,13 @@ impl Physical<'_, '_> {
 
     /// The node that reads through an index; `order`: the rows are wanted in its order, backwards if true, and the reader
     /// stops after so many.
-    fn index_scan(
+    pub(super) fn index_scan(
         &mut self,
         get: &Logical,
-        predicates: &[Expr],
+        site: &Site<'_>,
         r: Reading,
-        path: IndexPath,
-        cost: f64,
+        mut path: IndexPath,
+        (cost, sorted): (f64, bool),
         order: Option<(bool, Option<u64>)>,
     ) -> Result<Built> {
         let Logical::Get { table, alias, .. } = get else {
@@ -170,12 +174,13 @@ impl Physical<'_, '_> {
         };
         let whole = self.est.node(get, &[]);
         let share = path.rows / whole.rows.max(1.0);
-        let e = crate::optimize::cardinality::filtered(whole, predicates, share);
+        let e = crate::optimize::cardinality::filtered(whole, site.predicates, share);
         let (mut answered, mut filters) = (vec![], vec![]);
-        for (p, is_answered) in predicates.iter().zip(&path.answered) {
+        for (p, (by_range, by_entry)) in site.predicates.iter().zip(path.answered.iter().zip(&path.pushed.answered)) {
             let p = self.resolve(p, &r.layout, &r.facts)?;
-            if *is_answered { answered.push(p) } else { filters.push(p) }
+            if *by_range || *by_entry { answered.push(p) } else { filters.push(p) }
         }
+        let entries = Box::new(self.entry_use(site, &mut path, &r, sorted)?);
         self.rows_read += path.entries;
         let op = PlanOp::IndexScan {
             table: table.clone(),
@@ -190,9 +195,21 @@ impl Physical<'_, '_> {
             project: r.project,
             with_row_id: r.with_row_id,
             expected_rows: order.and_then(|o| o.1),
+            entries,
         };
         let made = self.node(op, r.out, r.passed, e, cost);
         Ok(self.noted(made, get, path.entries))
+    }
+
+    /// Whole indexes that have all the columns.
+    fn covering_paths(&self, site: &Site<'_>, columns: &[usize]) -> Vec<IndexPath> {
+        if !self.cx.settings.index_access {
+            return vec![];
+        }
+        let usable = |(i, x): &(usize, &IndexDef)| self.visible(x) && site.allows(*i, IndexHintScope::Join);
+        let ordered = |(i, _): &(usize, &IndexDef)| self.cx.stats.index_form(site.table.id, *i).ordered;
+        let indexes = site.table.indexes.iter().enumerate().filter(usable).filter(ordered);
+        indexes.map(|(i, _)| self.whole_path(site, i)).filter(|p| self.covers(site, p, columns)).collect()
     }
 
     /// The table's rows in the order of `keys`, by an index that has it, if that costs less than `budget`. The reader
@@ -206,12 +223,12 @@ impl Physical<'_, '_> {
         limit: Option<u64>,
         budget: f64,
     ) -> Result<Option<Built>> {
-        let Logical::Get { table, columns, is_virtual: false, hints, .. } = get else { return Ok(None) };
+        let Logical::Get { table, columns, is_virtual: false, hints, tuning, .. } = get else { return Ok(None) };
         if table.indexes.is_empty() {
             return Ok(None);
         }
         let whole = self.est.node(get, &[]);
-        let site = Site { table, columns, hints, predicates, whole: &whole };
+        let site = Site { table, columns, hints, predicates, whole: &whole, tuning };
         let r = self.reading(get, predicates, needed)?;
         let mut best: Option<(f64, IndexPath, bool)> = None;
         for (path, reverse) in self.ordered_paths(&site, keys) {
@@ -221,14 +238,14 @@ impl Physical<'_, '_> {
                 Some(l) if path.answered.iter().any(|a| !a) => (UNEVEN * l as f64 / path.rows.max(1e-9)).min(1.0),
                 Some(l) => (l as f64 / path.rows.max(1.0)).min(1.0),
             };
-            let cost = self.path_cost(&path, r.numbers.len(), share, true);
+            let (cost, _) = self.path_cost(&site, &path, &r.numbers, share, true);
             if best.as_ref().is_none_or(|b| cost < b.0) {
                 best = Some((cost, path, reverse));
             }
         }
         match best {
             Some((cost, path, reverse)) if cost < budget || site.forced(IndexHintScope::OrderBy) => {
-                self.index_scan(get, predicates, r, path, cost, Some((reverse, limit))).map(Some)
+                self.index_scan(get, &site, r, path, (cost, false), Some((reverse, limit))).map(Some)
             }
             _ => Ok(None),
         }

@@ -5,6 +5,7 @@
 //! count as selective ones, because the operator turns into a scan if it finds at execution that they are not.
 
 use super::Physical;
+use super::entry_use::Pushed;
 use crate::optimize::cardinality::{self, Estimate};
 use crate::optimize::lookup_cost::part_share;
 use crate::optimize::ranges;
@@ -12,7 +13,7 @@ use crate::optimize::tree::as_column;
 use catalog::{IndexDef, IndexForm, IndexKind, TableDef};
 use expr::{ColumnId, Expr};
 use plan::access::resolve;
-use plan::logical::{IndexHint, IndexHintKind, IndexHintScope};
+use plan::logical::{IndexHint, IndexHintKind, IndexHintScope, TableTuning};
 use plan::{IndexRange, LastPart, RangeEnd};
 use std::sync::Arc;
 use types::Error;
@@ -33,6 +34,7 @@ pub(super) struct Site<'q> {
     pub hints: &'q [IndexHint],
     pub predicates: &'q [Expr],
     pub whole: &'q Estimate,
+    pub tuning: &'q TableTuning,
 }
 
 /// A way to read the table through an index.
@@ -43,8 +45,14 @@ pub(super) struct IndexPath {
     pub answered: Vec<bool>,
     /// Leading parts with one value throughout.
     pub fixed_parts: usize,
-    /// Entries within the ranges.
+    /// Entries walked over; of them those whose rows are read.
+    pub walked: f64,
     pub entries: f64,
+    /// What entries answer by themselves.
+    pub pushed: Pushed,
+    pub skip_scan: bool,
+    /// Descents within the ranges.
+    pub jumps: f64,
     /// Rows left by the other predicates.
     pub rows: f64,
     pub form: IndexForm,
@@ -86,13 +94,14 @@ impl Physical<'_, '_> {
         let mut paths = vec![];
         for (i, index) in site.table.indexes.iter().enumerate() {
             if self.visible(index) && site.allows(i, IndexHintScope::Join) {
-                paths.extend(self.range_path(site, i, index));
+                let path = if site.tuning.no_range(i) { None } else { self.range_path(site, i, index) };
+                paths.extend(path.or_else(|| self.skip_path(site, i, index)));
             }
         }
         paths
     }
 
-    fn range_path(&self, site: &Site<'_>, i: usize, index: &IndexDef) -> Option<IndexPath> {
+    pub(super) fn range_path(&self, site: &Site<'_>, i: usize, index: &IndexDef) -> Option<IndexPath> {
         let form = self.cx.stats.index_form(site.table.id, i);
         if !form.ordered && !form.clustered {
             return None;
@@ -104,26 +113,36 @@ impl Physical<'_, '_> {
             all.map(|(p, _)| p.clone()).collect::<Vec<Expr>>()
         };
         let rows = entries * self.est.conditional(site.table, site.columns, &of(true), &of(false), site.whole);
-        Some(IndexPath {
+        let mut path = IndexPath {
             index: i,
             ranges: found.ranges,
             answered: found.answered,
             fixed_parts: found.fixed_parts,
+            walked: entries,
             entries,
+            pushed: Pushed::none(site),
+            skip_scan: false,
+            jumps: 0.0,
             rows,
             form,
-        })
+        };
+        self.push_down(site, &mut path);
+        Some(path)
     }
 
     /// The whole index, for its order.
-    fn whole_path(&self, site: &Site<'_>, i: usize) -> IndexPath {
+    pub(super) fn whole_path(&self, site: &Site<'_>, i: usize) -> IndexPath {
         let s = cardinality::conjunction(site.predicates, site.whole);
         IndexPath {
             index: i,
             ranges: vec![IndexRange::default()],
             answered: vec![false; site.predicates.len()],
             fixed_parts: 0,
+            walked: site.whole.rows,
             entries: site.whole.rows,
+            pushed: Pushed::none(site),
+            skip_scan: false,
+            jumps: 0.0,
             rows: site.whole.rows * s,
             form: self.cx.stats.index_form(site.table.id, i),
         }
@@ -140,8 +159,14 @@ impl Physical<'_, '_> {
             if !allowed || !self.cx.stats.index_form(site.table.id, i).ordered {
                 continue;
             }
-            let by_range = site.allows(i, IndexHintScope::Join).then(|| self.range_path(site, i, index)).flatten();
-            let path = by_range.unwrap_or_else(|| self.whole_path(site, i));
+            let by_range = (site.allows(i, IndexHintScope::Join) && !site.tuning.no_range(i))
+                .then(|| self.range_path(site, i, index))
+                .flatten();
+            let path = by_range.unwrap_or_else(|| {
+                let mut path = self.whole_path(site, i);
+                self.push_down(site, &mut path);
+                path
+            });
             if let Some(reverse) = order_of(site, index, path.fixed_parts, keys) {
                 paths.push((path, reverse));
             }
@@ -208,15 +233,6 @@ impl Physical<'_, '_> {
             Some(LastPart::Between { .. }) => UNKNOWN_END,
         };
         rows.max(all.min(1.0))
-    }
-
-    /// What reading through the path costs, if `share` of its entries are read.
-    pub(super) fn path_cost(&self, path: &IndexPath, columns: usize, share: f64, in_order: bool) -> f64 {
-        let cost = &self.cx.settings.cost;
-        let rows = path.entries * share;
-        let left = path.answered.iter().filter(|a| !**a).count();
-        let clustered = path.form.clustered && (!in_order || path.form.ordered);
-        cost.index_scan(path.ranges.len() as f64, rows, columns as f64, clustered) + rows * left as f64 * cost.predicate
     }
 }
 

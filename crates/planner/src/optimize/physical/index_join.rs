@@ -3,6 +3,7 @@
 //! Worth it where the outer side is small against the table: a hash join must read all of it. The outer side's size is an
 //! estimate, and a lookup costs much more than a row of a scan; so the lookups must promise to be clearly cheaper.
 
+use super::entry_use::Pushed;
 use super::index::Site;
 use super::{Built, Physical};
 use crate::optimize::cardinality::{Estimate, join_equality};
@@ -28,6 +29,7 @@ pub(super) struct IndexJoinPath {
     pub forced: bool,
     /// Rows that one lookup finds.
     each: f64,
+    pushed: Pushed,
 }
 
 /// The table and its filter, if `node` is nothing more.
@@ -50,13 +52,13 @@ impl Physical<'_, '_> {
         hash_cost: f64,
     ) -> Option<IndexJoinPath> {
         let (get, predicates) = table_of(inner)?;
-        let Logical::Get { table, columns, hints, .. } = get else { return None };
+        let Logical::Get { table, columns, hints, tuning, .. } = get else { return None };
         if !self.cx.settings.index_access || table.indexes.is_empty() {
             return None;
         }
         let inner_columns = output_set(get);
         let whole = self.est.node(get, &[]);
-        let site = Site { table, columns, hints, predicates, whole: &whole };
+        let site = Site { table, columns, hints, predicates, whole: &whole, tuning };
         let read = columns.len().min(4) as f64;
         let mut best: Option<IndexJoinPath> = None;
         for (i, index) in table.indexes.iter().enumerate() {
@@ -93,9 +95,17 @@ impl Physical<'_, '_> {
                 continue;
             }
             let each = if single { 1.0 } else { self.matches(&site, i, &key) };
-            let cost = outer.cost() + self.cx.settings.cost.index_join(outer.rows(), outer.rows() * each, read);
+            let pushed = match single {
+                true => Pushed::none(&site),
+                false => self.pushed(&site, i, index, &vec![false; predicates.len()], |p| p < key.len()),
+            };
+            let params = &self.cx.settings.cost;
+            let tests = if pushed.share < 1.0 { outer.rows() * each * params.index_entry } else { 0.0 };
+            let each = each * pushed.share;
+            let cost = outer.cost() + tests + params.index_join(outer.rows(), outer.rows() * each, read);
             if best.as_ref().is_none_or(|b| cost < b.cost) {
-                best = Some(IndexJoinPath { index: i, key, cost, forced: site.forced(IndexHintScope::Join), each });
+                let forced = site.forced(IndexHintScope::Join);
+                best = Some(IndexJoinPath { index: i, key, cost, forced, each, pushed });
             }
         }
         best.filter(|b| b.forced || b.cost * MARGIN < hash_cost)
@@ -169,7 +179,7 @@ impl Physical<'_, '_> {
         in_order: bool,
     ) -> Result<Option<Built>> {
         let Some((get, predicates)) = table_of(inner) else { return Ok(None) };
-        let Logical::Get { table, alias, columns, row_id, tuning, .. } = get else { return Ok(None) };
+        let Logical::Get { table, alias, columns, row_id, hints, tuning, .. } = get else { return Ok(None) };
         let kind = match kind {
             LogicalJoinKind::Inner => JoinKind::Inner,
             LogicalJoinKind::Left => JoinKind::Left,
@@ -190,7 +200,11 @@ impl Physical<'_, '_> {
         for k in path.key {
             key.push(KeyValue { expr: self.resolve(&k.expr, &outer.layout, &outer.not_null)?, ..k });
         }
+        let whole = self.est.node(get, &[]);
+        let site = Site { table, columns, hints, predicates, whole: &whole, tuning };
+        // Those that entries are tested for as well: the rows may come in another way.
         let filters = predicates.iter().map(|p| self.resolve(p, &own, &own_facts)).collect::<Result<Vec<_>>>()?;
+        let entries = Box::new(self.tests_of(&site, path.index, path.pushed, &own_facts)?);
         let condition = on.iter().map(|p| self.resolve(p, &both, &facts)).collect::<Result<Vec<_>>>()?;
         let with_row_id = row_id.is_some_and(|r| needed.contains(r));
         both.extend(row_id.filter(|_| with_row_id));
@@ -215,6 +229,7 @@ impl Physical<'_, '_> {
             key,
             columns: used.iter().map(|c| c.1).collect(),
             filters,
+            entries,
             condition,
             project,
             with_row_id,

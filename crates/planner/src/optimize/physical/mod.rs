@@ -6,10 +6,12 @@
 
 mod access;
 mod dependent;
+mod entry_use;
 mod index;
 mod index_join;
 mod join;
 mod late;
+mod loose;
 mod notes;
 mod order;
 mod project;
@@ -231,7 +233,11 @@ impl Physical<'_, '_> {
             }
             Logical::Distinct { input } => {
                 let columns = outputs(input);
-                let b = self.exact(input, &columns)?;
+                let read_before = self.rows_read;
+                let mut b = self.exact(input, &columns)?;
+                if let Some(found) = self.loose_distinct(&b, input, &columns, read_before)? {
+                    b = found;
+                }
                 self.distinct(b)
             }
             Logical::Sort { input, keys } => self.sort(node, input, keys, None, 0, needed),

@@ -97,11 +97,11 @@ impl Physical<'_, '_> {
 
     /// Notes of an access to the table of `get` that reads so many rows in one pass.
     pub(super) fn noted(&self, mut b: Built, get: &Logical, examined: f64) -> Built {
-        let Logical::Get { table, columns, hints, .. } = get else { return b };
+        let Logical::Get { table, columns, hints, tuning, .. } = get else { return b };
         b.node.notes.block = columns.first().map_or(0, |c| self.cx.columns.block_of(c.0));
         b.node.notes.examined = examined;
         let whole = Default::default();
-        let site = super::index::Site { table, columns, hints, predicates: &[], whole: &whole };
+        let site = super::index::Site { table, columns, hints, predicates: &[], whole: &whole, tuning };
         let searched = |position: usize| columns.iter().any(|c| c.1 == position && self.searched.contains(c.0));
         b.node.notes.possible = table
             .indexes

@@ -6,6 +6,7 @@ use super::super::cardinality::{Estimate, group_count};
 use super::super::column_set::ColumnSet;
 use super::super::properties::{can_be_null, not_null};
 use super::super::tree::{as_column, collect_columns, exprs_columns};
+use super::loose::Wanted;
 use super::{Built, Physical, UNNAMED};
 use expr::{AggCall, ColumnId, Expr};
 use plan::logical::Logical;
@@ -120,6 +121,47 @@ impl Physical<'_, '_> {
         Ok(self.node(PlanOp::Project { input: Box::new(b.node), exprs: made }, layout, facts, e, cost))
     }
 
+    /// The rows of `b`, of which only distinct ones are wanted, without most of the others.
+    pub(super) fn loose_distinct(
+        &mut self,
+        b: &Built,
+        input: &Logical,
+        columns: &[ColumnId],
+        read_before: f64,
+    ) -> Result<Option<Built>> {
+        let budget = b.cost() + b.rows() * self.cx.settings.cost.group;
+        let (below, group): (&Logical, Vec<ColumnId>) = match input {
+            Logical::Project { input, exprs } => {
+                let source = |c: &ColumnId| as_column(&exprs.iter().find(|e| e.0 == *c)?.1);
+                match columns.iter().map(source).collect::<Option<Vec<_>>>() {
+                    Some(group) => (input, group),
+                    None => return Ok(None),
+                }
+            }
+            other => (other, columns.to_vec()),
+        };
+        let needed: ColumnSet = group.iter().copied().collect();
+        let mut wanted = Wanted { group, ends: None };
+        wanted.group.sort_unstable();
+        wanted.group.dedup();
+        if wanted.group.is_empty() {
+            return Ok(None);
+        }
+        let read = self.rows_read;
+        let Some(found) = self.loose(below, &wanted, &needed, budget, read_before)? else {
+            self.rows_read = read;
+            return Ok(None);
+        };
+        let found = match input {
+            Logical::Project { exprs, .. } => {
+                let wanted: Vec<&(ColumnId, Expr)> = exprs.iter().filter(|e| columns.contains(&e.0)).collect();
+                self.projected(input, found, &wanted)?
+            }
+            _ => found,
+        };
+        self.rearranged(found, columns).map(Some)
+    }
+
     pub(super) fn distinct(&mut self, b: Built) -> Result<Built> {
         let (layout, facts) = (b.layout.clone(), b.not_null.clone());
         let mut e = b.estimate.clone();
@@ -145,7 +187,11 @@ impl Physical<'_, '_> {
         }
         if wanted.is_empty() && !groups.is_empty() && !rollup && groups.iter().all(|g| as_column(&g.1).is_some()) {
             let columns: Vec<ColumnId> = groups.iter().filter_map(|g| as_column(&g.1)).collect();
-            let b = self.exact(input, &columns)?;
+            let read_before = self.rows_read;
+            let mut b = self.exact(input, &columns)?;
+            if let Some(found) = self.loose_distinct(&b, input, &columns, read_before)? {
+                b = found;
+            }
             let mut b = self.distinct(b)?;
             b.layout = groups.iter().map(|g| g.0).collect();
             b.not_null = not_null(node).intersection(&b.layout.iter().collect());
@@ -159,6 +205,11 @@ impl Physical<'_, '_> {
             && let Some(ends) = self.index_ends(&b, input, &wanted, read_before)?
         {
             b = ends;
+        } else if let Some(w) = Wanted::of(groups, &wanted) {
+            let budget = b.cost() + b.rows() * self.cx.settings.cost.group;
+            if let Some(found) = self.loose(input, &w, &below, budget, read_before)? {
+                b = found;
+            }
         }
         let list: Vec<Expr> = groups.iter().map(|g| g.1.clone()).collect();
         let made = self.resolve_all(&list, &b)?;

@@ -1,0 +1,129 @@
+//! Access methods of one table: what EXPLAIN says of them, and what they count.
+
+mod common;
+
+use common::{Client, database};
+
+fn value(c: &mut Client, name: &str) -> u64 {
+    let rows = c.ok(&format!("SHOW SESSION STATUS LIKE '{name}'"));
+    let (_, value) = rows[0].split_once(',').expect("two columns");
+    value.parse().expect("a number")
+}
+
+/// What the statement adds to the named variables.
+fn counts(c: &mut Client, sql: &str, names: &[&str]) -> Vec<u64> {
+    let before: Vec<u64> = names.iter().map(|n| value(c, n)).collect();
+    c.ok(sql);
+    names.iter().zip(before).map(|(n, b)| value(c, n) - b).collect()
+}
+
+/// The last column of EXPLAIN.
+fn extra(c: &mut Client, sql: &str) -> String {
+    let rows = c.ok(&format!("EXPLAIN {sql}"));
+    rows.iter().map(|r| r.split(',').skip(11).collect::<Vec<_>>().join(",")).collect::<Vec<_>>().join(" | ")
+}
+
+fn filled() -> (std::sync::Arc<engine::Database>, Client) {
+    let db = database();
+    let mut c = Client::new(&db);
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY, a INT NOT NULL, b INT, s VARCHAR(20), x INT, KEY abs (a, b, s))");
+    let rows: Vec<String> = (0..4000).map(|i| format!("({i},{},{},'w{}',{i})", i % 40, i / 40 % 10, i / 400)).collect();
+    c.ok(&format!("INSERT INTO t VALUES {}", rows.join(",")));
+    c.ok("ANALYZE TABLE t");
+    (db, c)
+}
+
+const ICP: [&str; 3] = ["Handler_icp_attempts", "Handler_icp_match", "Innodb_rows_read"];
+
+#[test]
+fn conditions_on_later_parts_are_tested_on_entries() {
+    let (_db, mut c) = filled();
+    // 10 entries for each (a, b); s is a test of its own: w3 is one in ten.
+    let sql = "SELECT SUM(x) FROM t FORCE INDEX (abs) WHERE a = 7 AND s = 'W3'";
+    assert_eq!(extra(&mut c, sql), "Using index condition");
+    let rows = c.ok(sql);
+    let n = counts(&mut c, sql, &ICP);
+    assert_eq!(n[1..], [10, 10]);
+    assert!((10..=100).contains(&n[0]), "{n:?}");
+    c.ok("SET optimizer_switch = 'index_condition_pushdown=off'");
+    assert_eq!(extra(&mut c, sql), "Using where");
+    assert_eq!(counts(&mut c, sql, &ICP), [0, 0, 100]);
+    assert_eq!(c.ok(sql), rows);
+    c.ok("SET optimizer_switch = 'default'");
+    // Entries that failed tell where to go on: of a's 33 values above 6 each has 100.
+    let sql = "SELECT SUM(x) FROM t FORCE INDEX (abs) WHERE a > 6 AND b = 3";
+    let n = counts(&mut c, sql, &ICP);
+    assert_eq!(n[1..], [330, 330]);
+    assert!(n[0] < 3300, "{n:?}");
+}
+
+#[test]
+fn values_of_a_leading_part_are_skipped() {
+    let (_db, mut c) = filled();
+    let sql = "SELECT SUM(x) FROM t FORCE INDEX (abs) WHERE b = 3";
+    assert_eq!(extra(&mut c, sql), "Using where; Using index for skip scan");
+    let rows = c.ok(sql);
+    let n = counts(&mut c, sql, &ICP);
+    assert_eq!(n[1..], [400, 400]);
+    assert!(n[0] < 3000, "{n:?}");
+    c.ok("SET optimizer_switch = 'skip_scan=off'");
+    assert_eq!(extra(&mut c, sql), "Using where");
+    assert_eq!(c.ok(sql), rows);
+}
+
+#[test]
+fn row_ids_are_sorted() {
+    let (_db, mut c) = filled();
+    let sql = "SELECT SUM(x) FROM t FORCE INDEX (abs) WHERE a BETWEEN 5 AND 30";
+    let names = ["Handler_mrr_init", "Handler_mrr_rowid_refills", "Innodb_rows_read"];
+    let rows = c.ok(sql);
+    c.ok("SET optimizer_switch = 'mrr=on,mrr_cost_based=off'");
+    assert_eq!(extra(&mut c, sql), "Using where; Using MRR");
+    assert_eq!(counts(&mut c, sql, &names), [1, 0, 2600]);
+    assert_eq!(c.ok(sql), rows);
+    c.ok("SET read_rnd_buffer_size = 8192");
+    assert_eq!(counts(&mut c, sql, &names), [1, 2, 2600]);
+    c.ok("SET optimizer_switch = 'mrr=off'");
+    assert_eq!(extra(&mut c, sql), "Using where");
+    assert_eq!(counts(&mut c, sql, &names)[..2], [0, 0]);
+    assert_eq!(c.ok(sql), rows);
+}
+
+/// Groups from the ends of an index, in agreement with a scan.
+#[test]
+fn groups_are_jumped_over() {
+    let (_db, mut c) = filled();
+    let read = ["Innodb_rows_read"];
+    for (sql, most) in [
+        ("SELECT DISTINCT a FROM t", 1500),
+        ("SELECT a, MAX(b) FROM t GROUP BY a", 1500),
+        ("SELECT a, MIN(b), MAX(b) FROM t WHERE a > 3 GROUP BY a", 3000),
+        ("SELECT COUNT(DISTINCT a) FROM t", 1500),
+    ] {
+        let plain = c.ok(&format!("{} ORDER BY 1", sql.replace("FROM t", "FROM t IGNORE INDEX (abs)")));
+        let loose = sql.replace("FROM t", "FROM t FORCE INDEX (abs)");
+        assert!(extra(&mut c, &loose).contains("Using index for group-by"), "{sql}: {}", extra(&mut c, &loose));
+        assert_eq!(c.ok(&format!("{loose} ORDER BY 1")), plain, "{sql}");
+        let n = counts(&mut c, &loose, &read)[0];
+        assert!(n <= most, "{sql}: {n}");
+    }
+}
+
+#[test]
+fn an_index_covers_what_its_keys_say() {
+    let (_db, mut c) = filled();
+    let sql = "SELECT SUM(b), COUNT(*) FROM t WHERE a BETWEEN 5 AND 6";
+    assert_eq!(extra(&mut c, sql), "Using where; Using index");
+    assert_eq!(c.ok(sql), ["900,200"]);
+    // Rows with versions are looked at.
+    let mut other = Client::new(&_db);
+    other.ok("BEGIN");
+    other.ok("UPDATE t SET b = 1000 WHERE a = 5 AND id < 1000");
+    other.ok("DELETE FROM t WHERE a = 6 AND id > 3000");
+    assert_eq!(c.ok(sql), ["900,200"]);
+    assert_ne!(other.ok(sql), ["900,200"]);
+    other.ok("ROLLBACK");
+    assert_eq!(c.ok(sql), ["900,200"]);
+    // Strings are not read back from keys.
+    assert_eq!(extra(&mut c, "SELECT MAX(s) FROM t WHERE a BETWEEN 5 AND 6"), "Using where");
+}
