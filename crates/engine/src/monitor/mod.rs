@@ -4,9 +4,9 @@
 //!   statement ends ─▶ Ended { time, rows, how tables were read } ─┬▶ digests   sums of all statements of one shape
 //!                                                                └▶ slow_log  a record in a file, if it took long
 //! ```
-//! - [`digests`]: performance_schema.events_statements_summary_by_digest.
-//! - [`slow_log`]: slow_query_log.
-//! - [`session`]: what a session notes when a statement begins and ends.
+//! - [`digests`] has performance_schema.events_statements_summary_by_digest.
+//! - [`slow_log`] writes the log of slow_query_log.
+//! - [`session`] has what a session notes when a statement begins and ends.
 //!
 //! Source: MySQL manual, "Statement Summary Tables", "The Slow Query Log".
 

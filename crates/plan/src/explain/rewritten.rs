@@ -372,12 +372,12 @@ impl<'q> Printer<'q> {
             return "...".into();
         }
         self.depth += 1;
-        let out = self.from_inner(node, conditions);
+        let out = self.inner_from(node, conditions);
         self.depth -= 1;
         out
     }
 
-    fn from_inner(&mut self, node: &'q Logical, conditions: &mut Vec<String>) -> String {
+    fn inner_from(&mut self, node: &'q Logical, conditions: &mut Vec<String>) -> String {
         match node {
             Logical::OneRow => String::new(),
             Logical::Get { table, alias, .. } => {
