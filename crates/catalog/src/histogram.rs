@@ -160,6 +160,17 @@ impl Histogram {
         before + (share * position(v, &b.low, &b.high)).clamp(least, share - least)
     }
 
+    /// Share of the distinct values that are less than `v`.
+    pub fn distinct_below(&self, v: &Value) -> f64 {
+        let i = self.bucket_of(v);
+        let before: f64 = self.buckets[..i].iter().map(|b| b.distinct).sum();
+        let within = match self.buckets.get(i) {
+            Some(b) if order(v, &b.low, self.collation).is_gt() => b.distinct * position(v, &b.low, &b.high),
+            _ => 0.0,
+        };
+        (before + within) / self.distinct().max(1.0)
+    }
+
     /// Sum of the squares of all values' shares: how likely two rows have the same value, and how many rows a value has
     /// that is drawn from the rows themselves.
     pub fn collisions(&self) -> f64 {
@@ -274,6 +285,7 @@ mod tests {
         assert!((h.below(&Value::Int(250)) - 0.125).abs() < 0.01);
         assert_eq!(h.below(&Value::Int(5000)), 1.0);
         assert_eq!(h.distinct(), 1000.0);
+        assert!((h.distinct_below(&Value::Int(250)) - 0.25).abs() < 0.01);
         for w in h.buckets.windows(2) {
             assert!(order(&w[0].high, &w[1].low, h.collation).is_lt() && w[0].cumulative < w[1].cumulative);
         }

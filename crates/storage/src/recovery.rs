@@ -394,7 +394,15 @@ impl Table {
             let state = self.slot(leaf_no).read();
             let Some(leaf) = state.leaf() else { return };
             self.add_rows(leaf.live_count() as u64);
-            leaf.contents().2
+            let (rows, live, chunks) = leaf.contents();
+            match live.count_ones() == rows {
+                true => chunks,
+                // Values of rows that are gone are nobody's.
+                false => {
+                    let positions: Vec<u16> = live.iter_ones().map(|i| i as u16).collect();
+                    chunks.iter().map(|c| Arc::new(c.gather(&positions))).collect()
+                }
+            }
         };
         self.stats.observe(&chunks.iter().map(|c| &**c).collect::<Vec<_>>());
         for index in self.indexes().unique.iter() {

@@ -146,7 +146,7 @@ pub static DEFS: &[VarDef] = &[
     var("default_week_format", Both, Int { min: 0, max: 7 }, "0", Real),
     var("div_precision_increment", Both, Int { min: 0, max: 30 }, "4", Real),
     var("end_markers_in_json", Both, Bool, "OFF", Accepted),
-    var("eq_range_index_dive_limit", Both, Int { min: 0, max: U32 }, "200", Accepted),
+    var("eq_range_index_dive_limit", Both, Int { min: 0, max: U32 }, "200", Real),
     var("error_count", Session, Int { min: 0, max: U32 }, "0", ReadOnly),
     var("event_scheduler", Global, Enum(&["OFF", "ON", "DISABLED"]), "DISABLED", ReadOnly),
     var("explain_format", Both, Enum(&["TRADITIONAL", "JSON", "TREE", "DEFAULT"]), "TRADITIONAL", Real),

@@ -16,7 +16,7 @@ pub fn filtered(mut e: Estimate, predicates: &[Expr], selectivity: f64) -> Estim
         if cols.len() != 1 {
             continue;
         }
-        let s = one(p, &e).clamp(1e-9, 1.0);
+        let s = cols.iter().next().and_then(|c| values_kept(p, c, &e)).unwrap_or_else(|| one(p, &e)).clamp(1e-9, 1.0);
         for c in cols.iter() {
             if let Some(c) = e.columns.get_mut(&c) {
                 c.domain = (c.domain * s).max(1.0);
@@ -27,6 +27,32 @@ pub fn filtered(mut e: Estimate, predicates: &[Expr], selectivity: f64) -> Estim
     e.shrink(rows);
     e.cap();
     e
+}
+
+/// The share of a column's values that a condition on it keeps, where that is not the share of rows: frequent values are
+/// many rows.
+fn values_kept(p: &Expr, c: ColumnId, input: &Estimate) -> Option<f64> {
+    let distinct = input.column(c).domain.max(1.0);
+    match &p.kind {
+        ExprKind::Compare { op: CmpOp::Eq, left, right } if as_column(left).or(as_column(right)) == Some(c) => {
+            Some(1.0 / distinct)
+        }
+        ExprKind::InList { expr, list, negated: false } if as_column(expr) == Some(c) => {
+            Some((list.len() as f64 / distinct).min(1.0))
+        }
+        ExprKind::Compare { op, left, right } => {
+            let (bound, is_left) = if as_column(left) == Some(c) { (right, true) } else { (left, false) };
+            let below = input.shape(c)?.histogram.distinct_below(constant(bound)?);
+            match (op, is_left) {
+                (CmpOp::Lt | CmpOp::Le, true) | (CmpOp::Gt | CmpOp::Ge, false) => Some(below.max(1.0 / distinct)),
+                (CmpOp::Gt | CmpOp::Ge, true) | (CmpOp::Lt | CmpOp::Le, false) => {
+                    Some((1.0 - below).max(1.0 / distinct))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
 }
 
 /// A constant, under conversions or not.

@@ -179,15 +179,18 @@ impl Physical<'_, '_> {
         let all = site.whole.rows;
         let mut sum = 0.0;
         let step = ranges.len().div_ceil(DIVES_MAX).max(1);
+        let limit = self.cx.settings.limits.eq_range_index_dive_limit;
+        // Of many equalities each has as many entries as a value has on average.
+        let dives = limit == 0 || (ranges.iter().filter(|r| r.last.is_none()).count() as u64) < limit;
         let mut counted = 0.0f64;
         for r in ranges.iter().step_by(step) {
-            sum += self.entries_of(site, i, index, r);
+            sum += self.entries_of(site, i, index, r, dives || r.last.is_some());
             counted += 1.0;
         }
         (sum * ranges.len() as f64 / counted.max(1.0)).min(all)
     }
 
-    fn entries_of(&self, site: &Site<'_>, i: usize, index: &IndexDef, range: &IndexRange) -> f64 {
+    fn entries_of(&self, site: &Site<'_>, i: usize, index: &IndexDef, range: &IndexRange, dive: bool) -> f64 {
         let all = site.whole.rows;
         if index.is_unique()
             && range.equal.len() == index.parts.len()
@@ -197,7 +200,7 @@ impl Physical<'_, '_> {
             return all.min(1.0);
         }
         let mut known = |e: &Expr| e.as_const().cloned().ok_or_else(|| Error::internal("not known yet"));
-        if let Ok(bounds) = resolve(range, site.table, index, &mut known) {
+        if dive && let Ok(bounds) = resolve(range, site.table, index, &mut known) {
             let Some(bounds) = bounds else { return 0.0 };
             if let Some(n) = self.cx.stats.index_estimate(site.table.id, i, &bounds) {
                 return n as f64;
