@@ -208,3 +208,13 @@ fn plans_without_hash_joins_mean_what_queries_mean() {
     settings.switch.hash_join = false;
     run("no hash joins", 2 * COUNT..3 * COUNT, settings);
 }
+
+#[test]
+fn plans_found_without_exhaustive_search_mean_what_queries_mean() {
+    for (i, depth) in [1, 2].into_iter().enumerate() {
+        let mut settings = OptimizerSettings::default();
+        settings.limits.search_depth = depth;
+        let first = (7 + i as u64) * COUNT;
+        run("not exhaustive", first..first + COUNT, settings);
+    }
+}

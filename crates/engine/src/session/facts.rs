@@ -223,6 +223,7 @@ impl Session {
                 eq_range_index_dive_limit: number("eq_range_index_dive_limit"),
                 range_optimizer_max_mem_size: number("range_optimizer_max_mem_size"),
                 search_depth: number("optimizer_search_depth"),
+                prune_level: number("optimizer_prune_level"),
             },
             cost: (*self.db().costs()).clone(),
             ..OptimizerSettings::default()

@@ -5,7 +5,7 @@ use super::tree;
 use catalog::Statistics;
 use expr::{ColumnId, EvalContext, Expr, ExprKind, ParamId, SubqueryId};
 use plan::InitKind;
-use plan::logical::{ColumnInfo, Columns, Logical, SubqueryDef, SubqueryHints};
+use plan::logical::{ColumnInfo, Columns, JoinOrderHint, Logical, SubqueryDef, SubqueryHints};
 use std::collections::HashMap;
 use types::{Error, Result, SqlType};
 
@@ -31,6 +31,8 @@ pub struct Context<'a> {
     /// What hints say of subqueries, by query block.
     hinted: Vec<(u32, SubqueryHints)>,
     pub init: Vec<LogicalInit>,
+    /// Orders of tables that hints ask for.
+    pub join_order: Vec<JoinOrderHint>,
     pub next_param: ParamId,
     pub next_cte: u32,
     pub stats: &'a dyn Statistics,
@@ -76,6 +78,7 @@ impl<'a> Context<'a> {
             placed: vec![],
             params_of: HashMap::new(),
             init: vec![],
+            join_order: vec![],
             next_param,
             next_cte,
             stats,

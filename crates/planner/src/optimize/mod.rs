@@ -21,7 +21,6 @@ mod column_set;
 mod context;
 pub mod cost;
 mod cte;
-mod enumerate;
 mod functional;
 mod join_order;
 mod lookup_cost;
@@ -146,6 +145,7 @@ fn run_passes<'a>(
     let mut cx =
         Context::new(&root, std::mem::take(&mut query.columns), std::mem::take(&mut query.subqueries), stats, settings);
     cx.eval = eval;
+    cx.join_order = std::mem::take(&mut query.join_order);
     cx.next_param = cx.next_param.max(query.param_count);
     for (name, pass) in PASSES {
         root = pass(root, &mut cx)?;

@@ -43,6 +43,8 @@ pub struct Limits {
     pub range_optimizer_max_mem_size: u64,
     /// Relations up to which join orders are searched; 0: as many as are worth it.
     pub search_depth: u64,
+    /// 0: the search for a join order takes more time before it is cut short.
+    pub prune_level: u64,
 }
 
 impl Default for Limits {
@@ -55,6 +57,7 @@ impl Default for Limits {
             eq_range_index_dive_limit: 200,
             range_optimizer_max_mem_size: 8 << 20,
             search_depth: 62,
+            prune_level: 1,
         }
     }
 }

@@ -390,7 +390,7 @@ impl<'p> Walker<'p> {
         let Some(block) = block.filter(|b| self.blocks.get(*b).is_some_and(|b| b.role == BlockRole::Subquery)) else {
             return false;
         };
-        self.enter(block, n, At { buffer: key_buffer(n), ..at }, true);
+        self.enter(block, n, At { buffer: None, ..at }, true);
         if let Some(a) = self.last(at.view, 0) {
             a.access_type = "eq_ref";
             (a.rows, a.filtered) = (1.0, 100.0);

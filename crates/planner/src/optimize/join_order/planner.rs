@@ -1,168 +1,31 @@
-//! Join order: blocks of joins are taken apart into relations, predicates and operators, and put together anew.
-//!
-//! ```text
-//!   relations   everything that is not a join: filtered tables, aggregates, ...
-//!   classes     columns made equal by conjuncts a = b, b = c; a join of two sides needs one equality of each class
-//!               that has members on both
-//!   predicates  other conjuncts, applied as soon as all their relations are joined
-//!   operators   left, semi, anti, mark and single joins: their right side is one relation, which enters only through
-//!               the operator, once the relations that its condition reads are there
-//! ```
-//!
-//! Each of these operators acts on a left row by itself, so it commutes with every inner join of its left side; its right
-//! side is a block of its own. That makes the constraints directed hyperedges (what the condition reads on the left,
-//! the right relation), which [`super::enumerate`] respects.
-//!
-//! STRAIGHT_JOIN anywhere in a block keeps the order as written.
+//! The state of the search in one block: what is known of its relations, and the best way found to join each set.
 
-use super::cardinality::{self, Estimate, Estimator};
-use super::column_set::ColumnSet;
-use super::context::Context;
-use super::cost::CostParams;
 use super::enumerate::{self, Edge};
-use super::lookup_cost::{self, Lookups};
-use super::properties::{column_equality, keys};
-use super::tree::{as_column, compare, expr_columns, filter, map_children, output_set, take};
+use super::precedence::Precedence;
+use super::{Block, Operator, Set, linear, produces};
+use crate::optimize::cardinality::{self, Estimate, Estimator};
+use crate::optimize::column_set::ColumnSet;
+use crate::optimize::context::Context;
+use crate::optimize::cost::CostParams;
+use crate::optimize::lookup_cost::{self, Lookups};
+use crate::optimize::properties::{column_equality, keys};
+use crate::optimize::settings::Limits;
+use crate::optimize::tree::{as_column, compare, expr_columns, exprs_columns, filter, output_set};
 use expr::{CmpOp, ColumnId, Expr};
 use plan::logical::{Columns, Logical, LogicalJoinKind};
 use std::collections::HashMap;
 use types::Result;
 
-/// Relations of a block; sets of them are bits of a word.
-pub const RELATIONS_MAX: usize = 63;
-
-/// Chooses the order of every block of joins in the tree.
-pub fn order_joins(node: Logical, cx: &Context, est: &mut Estimator) -> Result<Logical> {
-    match node {
-        Logical::Join { dependent: false, .. } => order_block(node, cx, est),
-        Logical::With { mut ctes, input } => {
-            for c in &mut ctes {
-                c.plan = order_joins(take(&mut c.plan), cx, est)?;
-                let e = est.tree(&c.plan);
-                est.define_cte(c.cte_id, &e, &c.output);
-            }
-            Ok(Logical::With { ctes, input: Box::new(order_joins(*input, cx, est)?) })
-        }
-        Logical::RecursiveUnion { cte_id, columns, anchor, recursive, distinct } => {
-            let anchor = (Box::new(order_joins(*anchor.0, cx, est)?), anchor.1);
-            let e = est.tree(&anchor.0);
-            est.define_cte(cte_id, &e, &anchor.1);
-            let recursive = (Box::new(order_joins(*recursive.0, cx, est)?), recursive.1);
-            Ok(Logical::RecursiveUnion { cte_id, columns, anchor, recursive, distinct })
-        }
-        mut node => {
-            map_children(&mut node, &mut |c| order_joins(c, cx, est))?;
-            Ok(node)
-        }
-    }
-}
-
-fn leaves(node: &Logical) -> usize {
-    match node {
-        Logical::Join { kind: LogicalJoinKind::Inner, left, right, dependent: false, .. } => {
-            leaves(left) + leaves(right)
-        }
-        Logical::Join { left, dependent: false, kind, .. } if *kind != LogicalJoinKind::Full => leaves(left) + 1,
-        _ => 1,
-    }
-}
-
-fn has_straight(node: &Logical) -> bool {
-    match node {
-        Logical::Join { left, right, straight, kind, dependent: false, .. } => {
-            *straight || has_straight(left) || (*kind == LogicalJoinKind::Inner && has_straight(right))
-        }
-        _ => false,
-    }
-}
-
-struct Operator {
-    kind: LogicalJoinKind,
-    on: Vec<Expr>,
-    /// Its right side.
-    relation: usize,
-    /// Relations of the left side that the condition reads (at least one).
-    needs: u64,
-}
-
-#[derive(Default)]
-struct Block {
-    relations: Vec<Logical>,
-    predicates: Vec<Expr>,
-    operators: Vec<Operator>,
-}
-
-fn order_block(mut node: Logical, cx: &Context, est: &mut Estimator) -> Result<Logical> {
-    if leaves(&node) > RELATIONS_MAX
-        || has_straight(&node)
-        || matches!(&node, Logical::Join { kind: LogicalJoinKind::Full, .. })
-    {
-        map_children(&mut node, &mut |c| order_joins(c, cx, est))?;
-        return Ok(node);
-    }
-    let mut block = Block::default();
-    flatten(node, &mut block, cx, est)?;
-    let mut planner = Planner::new(block, cx, est);
-    planner.order()
-}
-
-/// Takes a block apart; returns its relations.
-fn flatten(node: Logical, block: &mut Block, cx: &Context, est: &mut Estimator) -> Result<u64> {
-    match node {
-        Logical::Join { kind: LogicalJoinKind::Inner, left, right, on, dependent: false, .. } => {
-            let l = flatten(*left, block, cx, est)?;
-            let r = flatten(*right, block, cx, est)?;
-            block.predicates.extend(on);
-            Ok(l | r)
-        }
-        Logical::Join { kind, left, right, on, dependent: false, .. } if kind != LogicalJoinKind::Full => {
-            let l = flatten(*left, block, cx, est)?;
-            let right = order_joins(*right, cx, est)?;
-            let relation = block.relations.len();
-            block.relations.push(right);
-            let columns = super::tree::exprs_columns(&on);
-            let mut needs = 0;
-            for i in 0..relation {
-                if l & (1 << i) != 0 && produces(block, i).intersects(&columns) {
-                    needs |= 1 << i;
-                }
-            }
-            if needs == 0 {
-                needs = l & l.wrapping_neg();
-            }
-            block.operators.push(Operator { kind, on, relation, needs });
-            Ok(l | 1 << relation)
-        }
-        other => {
-            let other = order_joins(other, cx, est)?;
-            block.relations.push(other);
-            Ok(1 << (block.relations.len() - 1))
-        }
-    }
-}
-
-/// Columns that come with a relation: its outputs, or the mark of its operator.
-fn produces(block: &Block, i: usize) -> ColumnSet {
-    let mut s = output_set(&block.relations[i]);
-    if let Some(Operator { kind: LogicalJoinKind::Mark { mark, .. }, .. }) =
-        block.operators.iter().find(|o| o.relation == i)
-    {
-        s = ColumnSet::new();
-        s.insert(*mark);
-    }
-    s
-}
-
 /// A class of equal columns.
 struct Class {
     /// (relation, column)
     members: Vec<(usize, ColumnId)>,
-    relations: u64,
+    relations: Set,
 }
 
 struct Predicate {
     expr: Expr,
-    relations: u64,
+    relations: Set,
 }
 
 /// The best way found to join a set of relations.
@@ -171,8 +34,9 @@ pub(super) struct Entry {
     pub estimate: Estimate,
     /// Bytes of a row.
     pub width: f64,
+    columns: ColumnSet,
     /// The two sides and, if it is not an inner join, the operator; none for single relations.
-    pub split: Option<(u64, u64, Option<usize>)>,
+    pub split: Option<(Set, Set, Option<usize>)>,
 }
 
 struct Candidate {
@@ -180,12 +44,14 @@ struct Candidate {
     rows: f64,
     estimate: Option<Estimate>,
     width: f64,
-    split: (u64, u64, Option<usize>),
+    split: (Set, Set, Option<usize>),
 }
 
 pub(super) struct Planner<'a> {
     relations: Vec<Option<Logical>>,
     outputs: Vec<ColumnSet>,
+    /// The same without marks: what the condition of the operator reads.
+    own_outputs: Vec<ColumnSet>,
     keys: Vec<Vec<ColumnSet>>,
     /// The relations as joins by index see them.
     lookups: Vec<Lookups>,
@@ -194,15 +60,17 @@ pub(super) struct Planner<'a> {
     operators: Vec<Operator>,
     /// The operator through which a relation enters, if any.
     enters_by: Vec<Option<usize>>,
+    pub(super) precedence: Precedence,
+    limits: &'a Limits,
     columns: &'a Columns,
     cost: &'a CostParams,
     may_hash: bool,
-    pub(super) best: HashMap<u64, Entry>,
+    pub(super) best: HashMap<Set, Entry>,
     free: Vec<Expr>,
 }
 
 impl<'a> Planner<'a> {
-    fn new(block: Block, cx: &'a Context, est: &mut Estimator) -> Planner<'a> {
+    pub(super) fn new(block: Block, cx: &'a Context, est: &mut Estimator) -> Planner<'a> {
         let n = block.relations.len();
         let outputs: Vec<ColumnSet> = (0..n).map(|i| produces(&block, i)).collect();
         let home = |c: ColumnId| outputs.iter().position(|o| o.contains(c));
@@ -215,7 +83,7 @@ impl<'a> Planner<'a> {
         let mut predicates = vec![];
         let mut free = vec![];
         for p in block.predicates {
-            let relations = expr_columns(&p).iter().filter_map(home).fold(0u64, |s, i| s | 1 << i);
+            let relations = expr_columns(&p).iter().filter_map(home).fold(0, |s: Set, i| s | 1 << i);
             if relations == 0 {
                 free.push(p);
                 continue;
@@ -231,6 +99,11 @@ impl<'a> Planner<'a> {
                 predicates.push(Predicate { expr: p, relations });
             }
         }
+        // What later joins may ask of a column's values.
+        let mut asked: ColumnSet = classes.iter().flat_map(|c| &c.members).map(|m| m.1).collect();
+        asked.union_with(&exprs_columns(predicates.iter().map(|p| &p.expr)));
+        asked.union_with(&exprs_columns(block.operators.iter().flat_map(|o| &o.on)));
+        let own_outputs = block.relations.iter().map(output_set).collect();
         let mut relations: Vec<Option<Logical>> = vec![];
         let mut best = HashMap::new();
         let mut key_sets = vec![];
@@ -245,10 +118,12 @@ impl<'a> Planner<'a> {
                 }
             }
             let r = filter(r, extra);
-            let estimate = est.tree(&r);
+            let mut estimate = est.tree(&r);
             let width = estimate.width(&outputs[i]);
             let lookup = Lookups::new(&r, cx.stats, cx.settings, |get| est.node(get, &[]));
-            best.insert(1 << i, Entry { cost: lookup.scan_cost, estimate, width, split: None });
+            estimate.columns.retain(|c, _| asked.contains(*c));
+            let columns = outputs[i].clone();
+            best.insert(1 << i, Entry { cost: lookup.scan_cost, estimate, width, columns, split: None });
             lookups.push(lookup);
             key_sets.push(keys(&r));
             relations.push(Some(r));
@@ -256,12 +131,15 @@ impl<'a> Planner<'a> {
         Planner {
             relations,
             outputs,
+            own_outputs,
             keys: key_sets,
             lookups,
             classes,
             predicates,
             operators: block.operators,
             enters_by,
+            precedence: block.precedence,
+            limits: &cx.settings.limits,
             columns: &cx.columns,
             cost: &cx.settings.cost,
             may_hash: cx.settings.switch.hash_join && cx.settings.switch.block_nested_loop,
@@ -270,14 +148,16 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn order(&mut self) -> Result<Logical> {
+    pub(super) fn order(&mut self) -> Result<Logical> {
         let n = self.relations.len();
-        let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
+        let all = Set::MAX >> (Set::BITS as usize - n);
         if n > 1 {
             let edges = self.edges();
-            if !enumerate::exhaustive(n, &edges, self) {
-                self.best.retain(|s, _| s.count_ones() == 1);
-                enumerate::greedy(n, &edges, self);
+            // optimizer_search_depth: beyond it no search is exhaustive; 0 leaves it to us, and 1 means greedy.
+            let depth = self.limits.search_depth as usize;
+            let searched = (depth == 0 || n <= depth) && enumerate::exhaustive(all, &edges, self);
+            if !searched {
+                linear::search(n, &edges, self, depth != 1);
             }
         }
         let tree = self.build(all)?;
@@ -305,7 +185,7 @@ impl<'a> Planner<'a> {
                 expr_columns(e)
                     .iter()
                     .filter_map(|c| self.outputs.iter().position(|o| o.contains(c)))
-                    .fold(0u64, |s, i| s | 1 << i)
+                    .fold(0, |s: Set, i| s | 1 << i)
             };
             let (l, r) = match &p.expr.kind {
                 expr::ExprKind::Compare { left, right, .. } => (side(left), side(right)),
@@ -325,8 +205,11 @@ impl<'a> Planner<'a> {
     }
 
     /// How `a` and `b` may be joined: `Some(None)` by an inner join, `Some(Some(op))` by an operator, left side `a`.
-    fn joinable(&self, a: u64, b: u64) -> Option<Option<usize>> {
-        let alone = |s: u64| (s.count_ones() == 1).then(|| self.enters_by[s.trailing_zeros() as usize]).flatten();
+    fn joinable(&self, a: Set, b: Set) -> Option<Option<usize>> {
+        if !self.precedence.allows(a, b) {
+            return None;
+        }
+        let alone = |s: Set| (s.count_ones() == 1).then(|| self.enters_by[s.trailing_zeros() as usize]).flatten();
         match (alone(a), alone(b)) {
             (None, None) => Some(None),
             (None, Some(op)) => (self.operators[op].needs & !a == 0).then_some(Some(op)),
@@ -335,11 +218,11 @@ impl<'a> Planner<'a> {
     }
 
     /// The join condition between two sides.
-    fn condition(&self, a: u64, b: u64) -> Vec<Expr> {
+    fn condition(&self, a: Set, b: Set) -> Vec<Expr> {
         let mut on = vec![];
         for c in &self.classes {
             if c.relations & a != 0 && c.relations & b != 0 {
-                let member = |s: u64| c.members.iter().find(|m| s & (1 << m.0) != 0).map(|m| m.1);
+                let member = |s: Set| c.members.iter().find(|m| s & (1 << m.0) != 0).map(|m| m.1);
                 if let (Some(x), Some(y)) = (member(a), member(b)) {
                     on.push(compare(CmpOp::Eq, self.columns.expr(x), self.columns.expr(y)));
                 }
@@ -353,23 +236,13 @@ impl<'a> Planner<'a> {
         on
     }
 
-    fn columns_of(&self, s: u64) -> ColumnSet {
-        let mut r = ColumnSet::new();
-        for (i, o) in self.outputs.iter().enumerate() {
-            if s & (1 << i) != 0 {
-                r.union_with(o);
-            }
-        }
-        r
-    }
-
-    fn keys_of(&self, s: u64) -> Vec<ColumnSet> {
+    fn keys_of(&self, s: Set) -> Vec<ColumnSet> {
         (0..self.keys.len()).filter(|i| s & (1 << i) != 0).flat_map(|i| self.keys[i].iter().cloned()).collect()
     }
 
     /// What joining the best plans of `a` and `b` costs and yields; `None` if they may not be joined so. The estimate is
     /// made only if the rows of the result are not known yet.
-    fn candidate(&self, a: u64, b: u64, known_rows: Option<f64>) -> Option<Candidate> {
+    fn candidate(&self, a: Set, b: Set, known_rows: Option<f64>) -> Option<Candidate> {
         let (a, b, op) = match self.joinable(a, b) {
             Some(op) => (a, b, op),
             None => (b, a, self.joinable(b, a)?),
@@ -382,16 +255,16 @@ impl<'a> Planner<'a> {
             on = self.operators[o].on.clone();
         }
         // The right side of an operator is one relation, whose own columns the condition reads.
-        let lo = self.columns_of(a);
+        let lo = &l.columns;
         let ro = match op {
-            Some(o) => output_set(self.relations[self.operators[o].relation].as_ref()?),
-            None => self.columns_of(b),
+            Some(o) => &self.own_outputs[self.operators[o].relation],
+            None => &r.columns,
         };
-        let hashable = self.may_hash && on.iter().any(|p| cardinality::join_equality(p, &lo, &ro).is_some());
+        let hashable = self.may_hash && on.iter().any(|p| cardinality::join_equality(p, lo, ro).is_some());
         let estimate = match known_rows {
             Some(_) => None,
             None => {
-                let mut e = cardinality::join(kind, &l.estimate, &r.estimate, &on, &lo, &ro, || {
+                let mut e = cardinality::join(kind, &l.estimate, &r.estimate, &on, lo, ro, || {
                     (self.keys_of(a), self.keys_of(b))
                 });
                 if !residual.is_empty() {
@@ -417,14 +290,18 @@ impl<'a> Planner<'a> {
             _ => l.width,
         };
         let mut cost = l.cost + r.cost + step;
-        let by_index = [(a, b, l, r, true), (b, a, r, l, kind == LogicalJoinKind::Inner)];
+        // A semijoin's few right rows may ask the left table, each once.
+        let free = !self.precedence.orders(a, b);
+        let from_right = free && matches!(kind, LogicalJoinKind::Inner | LogicalJoinKind::Semi);
+        let by_index = [(a, b, l, r, true), (b, a, r, l, from_right)];
         for (from, to, outer, inner, allowed) in by_index {
             if allowed && to.count_ones() == 1 && inner.split.is_none() {
-                let (fo, to_columns) = if from == a { (&lo, &ro) } else { (&ro, &lo) };
+                let (fo, to_columns) = if from == a { (lo, ro) } else { (ro, lo) };
+                let once = if kind == LogicalJoinKind::Semi && from == b { r.estimate.rows * self.cost.group } else { 0.0 };
                 if let Some(c) = self.lookup_cost(kind, outer, to, &on, fo, to_columns)
-                    && c * lookup_cost::ORDER_MARGIN < cost
+                    && (c + once) * lookup_cost::ORDER_MARGIN < cost
                 {
-                    cost = c;
+                    cost = c + once;
                 }
             }
         }
@@ -436,7 +313,7 @@ impl<'a> Planner<'a> {
         &self,
         kind: LogicalJoinKind,
         outer: &Entry,
-        to: u64,
+        to: Set,
         on: &[Expr],
         from_columns: &ColumnSet,
         to_columns: &ColumnSet,
@@ -464,7 +341,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Considers joining two disjoint sets that both have plans.
-    pub(super) fn consider(&mut self, a: u64, b: u64) {
+    pub(super) fn consider(&mut self, a: Set, b: Set) {
         let s = a | b;
         let known = self.best.get(&s).map(|e| e.estimate.rows);
         let Some(c) = self.candidate(a, b, known) else { return };
@@ -476,21 +353,34 @@ impl<'a> Planner<'a> {
             Some(_) => {}
             None => {
                 let estimate = c.estimate.unwrap_or_default();
-                self.best.insert(s, Entry { cost: c.cost, estimate, width: c.width, split: Some(c.split) });
+                let of = |s: Set| self.best.get(&s).map(|e| e.columns.clone()).unwrap_or_default();
+                let columns = of(a).union(&of(b));
+                let entry = Entry { cost: c.cost, estimate, width: c.width, columns, split: Some(c.split) };
+                self.best.insert(s, entry);
             }
         }
     }
 
     /// Rows of the join of two sets, for the greedy order; `None` if they may not be joined.
-    pub(super) fn rows_of_join(&self, a: u64, b: u64) -> Option<f64> {
+    pub(super) fn rows_of_join(&self, a: Set, b: Set) -> Option<f64> {
         Some(self.candidate(a, b, None)?.rows)
     }
 
-    pub(super) fn has_plan(&self, s: u64) -> bool {
+    /// The two sides of the best plan of a set.
+    pub(super) fn split(&self, s: Set) -> Option<(Set, Set)> {
+        self.best.get(&s)?.split.map(|(a, b, _)| (a, b))
+    }
+
+    /// All orders are to be tried (optimizer_prune_level = 0), as far as there is time.
+    pub(super) fn prunes(&self) -> bool {
+        self.limits.prune_level > 0
+    }
+
+    pub(super) fn has_plan(&self, s: Set) -> bool {
         self.best.contains_key(&s)
     }
 
-    fn build(&mut self, s: u64) -> Result<Logical> {
+    fn build(&mut self, s: Set) -> Result<Logical> {
         let split = self.best.get(&s).ok_or_else(|| types::Error::internal("no join order found"))?.split;
         let Some((a, b, op)) = split else {
             let i = s.trailing_zeros() as usize;
@@ -503,19 +393,20 @@ impl<'a> Planner<'a> {
             above = std::mem::replace(&mut on, std::mem::take(&mut self.operators[o].on));
             kind = self.operators[o].kind;
         }
+        let straight = self.precedence.orders(a, b);
         let left = self.build(a)?;
         let right = self.build(b)?;
         let single = self.single_relation_predicates(s);
         above.extend(single);
         Ok(filter(
-            Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, dependent: false, straight: false },
+            Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, dependent: false, straight },
             above,
         ))
     }
 
     /// Conjuncts over one relation that could not be pushed into it (it enters by an operator): applied once, at the
     /// join by which it enters, or at the top of the first join that holds the relation.
-    fn single_relation_predicates(&mut self, s: u64) -> Vec<Expr> {
+    fn single_relation_predicates(&mut self, s: Set) -> Vec<Expr> {
         let mut found = vec![];
         self.predicates.retain(|p| {
             if p.relations.count_ones() == 1 && p.relations & !s == 0 {
