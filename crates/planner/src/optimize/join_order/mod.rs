@@ -153,9 +153,8 @@ fn flatten(node: Logical, block: &mut Block, cx: &Context, est: &mut Estimator) 
 
 /// `a left join (b left join c)` as `(a left join b) left join c`, where that is the same and a has fewer rows than b.
 fn rotated(node: Logical, est: &mut Estimator) -> Logical {
-    let parts = |n: &Logical| {
-        matches!(n, Logical::Join { kind: LogicalJoinKind::Left, dependent: false, straight: false, .. })
-    };
+    let parts =
+        |n: &Logical| matches!(n, Logical::Join { kind: LogicalJoinKind::Left, dependent: false, straight: false, .. });
     let turns = match &node {
         Logical::Join { left, right, on, .. } if parts(&node) && parts(right) => match &**right {
             Logical::Join { left: b, right: c, on: on_c, .. } => {

@@ -297,7 +297,8 @@ impl<'a> Planner<'a> {
         for (from, to, outer, inner, allowed) in by_index {
             if allowed && to.count_ones() == 1 && inner.split.is_none() {
                 let (fo, to_columns) = if from == a { (lo, ro) } else { (ro, lo) };
-                let once = if kind == LogicalJoinKind::Semi && from == b { r.estimate.rows * self.cost.group } else { 0.0 };
+                let once =
+                    if kind == LogicalJoinKind::Semi && from == b { r.estimate.rows * self.cost.group } else { 0.0 };
                 if let Some(c) = self.lookup_cost(kind, outer, to, &on, fo, to_columns)
                     && (c + once) * lookup_cost::ORDER_MARGIN < cost
                 {
