@@ -60,7 +60,9 @@ fn the_plan_of_another_connection() {
 #[test]
 fn counters_add_up_to_the_status() {
     let mut o = ours();
-    for sql in ["SELECT COUNT(*) FROM t WHERE a + 1 = 3", "SELECT * FROM t WHERE id = 3", "SELECT * FROM t ORDER BY a + id"] {
+    for sql in
+        ["SELECT COUNT(*) FROM t WHERE a + 1 = 3", "SELECT * FROM t WHERE id = 3", "SELECT * FROM t ORDER BY a + id"]
+    {
         o.run("FLUSH STATUS").expect("it flushes");
         let text = cell(&o.run(&format!("EXPLAIN ANALYZE {sql}")).expect("it runs"), 0, 0);
         let line = text.lines().last().and_then(|l| l.strip_prefix("Counters: ")).expect("counters come last");

@@ -314,10 +314,16 @@ impl<'p> Walker<'p> {
             },
             PlanOp::With { ctes, input } => {
                 for c in ctes {
-                    let mut block = self.blocks.around(self.blocks.common(&c.plan), BlockRole::Cte);
+                    let common = self.blocks.common(&c.plan);
+                    let named =
+                        |b: &u32| self.blocks.get(*b).is_some_and(|x| x.role == BlockRole::Cte && x.name == c.name);
+                    let mut block = self.blocks.around(common, BlockRole::Cte);
+                    if !named(&block) {
+                        // A derived table that is kept apart.
+                        let derived = self.blocks.around(common, BlockRole::Derived);
+                        block = if derived > 0 { derived } else { block };
+                    }
                     if block == 0 {
-                        let named =
-                            |b: &u32| self.blocks.get(*b).is_some_and(|x| x.role == BlockRole::Cte && x.name == c.name);
                         block = (1..=self.plan.blocks.len() as u32).find(named).unwrap_or(0);
                     }
                     let view = self.view(block, "DERIVED", false);
