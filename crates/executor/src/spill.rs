@@ -29,7 +29,7 @@ pub struct SpillFile {
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     offset: u64,
-    bytes: u32,
+    pub bytes: u32,
     pub rows: u32,
 }
 

@@ -115,9 +115,9 @@ impl<'a> BuildSink<'a> {
         }
     }
 
-    /// The NULL facts of NOT IN must be of all rows, so those kinds stay in memory, but for the simplest.
+    /// Not at the greatest depth: there is no use in it, or the rows are a part of NOT IN's (see [`super::parts`]).
     fn may_spill(&self) -> bool {
-        (!self.spec.is_null_aware() || self.spec.needs_null_flags_only()) && self.depth < SPILL_DEPTH_MAX
+        self.depth < SPILL_DEPTH_MAX
     }
 
     pub fn finish(self) -> Result<BuildOutcome> {

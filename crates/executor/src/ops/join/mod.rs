@@ -8,12 +8,13 @@
 //!                  (probe rows follow them there; then partition by partition, recursively)
 //! ```
 //! [`table`] is the lookup structure, [`build`] fills it, [`probe`] matches batches against it, [`null_aware`] answers
-//! NOT IN's third truth value, [`grace`] is the join on disk.
+//! NOT IN's third truth value, [`grace`] is the join on disk, [`parts`] that of NOT IN.
 
 pub mod build;
 pub mod grace;
 pub mod null_aware;
 pub mod output;
+pub mod parts;
 pub mod probe;
 pub mod table;
 
@@ -155,6 +156,9 @@ pub fn run_hash_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> 
             let stage = ProbeStage::new(&spec, &table)?;
             run_node(&run.with(&env), probe, &Down::stage(node.id, &stage, down))?;
             finish_build_side(&spec, &stage, down)
+        }
+        BuildOutcome::Spilled(runs) if spec.is_null_aware() && !spec.needs_null_flags_only() => {
+            parts::run_in_parts(run, &spec, runs, probe, down)
         }
         BuildOutcome::Spilled(runs) => grace::run_grace(run, &spec, runs, probe, down),
     }

@@ -381,3 +381,77 @@ impl Pull for UnmatchedPull<'_> {
         }
     }
 }
+
+/// What is known of the rows of a probe batch, by position.
+pub struct Verdicts {
+    values: Vec<u8>,
+}
+
+const FALSE: u8 = 0;
+const UNKNOWN: u8 = 1;
+const TRUE: u8 = 2;
+
+impl Verdicts {
+    /// Nothing has been met yet.
+    pub fn new(rows: usize) -> Verdicts {
+        Verdicts { values: vec![FALSE; rows] }
+    }
+
+    /// Positions that are not TRUE yet.
+    pub fn not_true(&self) -> Vec<u16> {
+        (0..self.values.len()).filter(|&i| self.values[i] != TRUE).map(|i| i as u16).collect()
+    }
+}
+
+/// Stands where rows do not go.
+struct Nowhere;
+
+impl Push for Nowhere {
+    fn push(&mut self, _: Batch) -> Result<Flow> {
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Adds what the stage's build rows say of the selected rows of a batch.
+pub fn verdicts(stage: &ProbeStage<'_>, batch: &Batch, known: &mut Verdicts) -> Result<()> {
+    let mut encoder = KeyEncoder::new(stage.spec.layout.clone());
+    encoder.set_hashing(!stage.table.lookup.is_dense());
+    let mut local = ProbeLocal { stage, encoder, keys: Keys::default(), next: Box::new(Nowhere) };
+    let keys = eval_all(&stage.spec.probe_keys, batch, &stage.spec.run.eval())?;
+    let seen = local.matched(batch, &keys)?;
+    let unknown = local.unknown(batch, &keys, &seen)?;
+    batch.selection.for_each(batch.rows, |i| {
+        let met = match &unknown {
+            _ if seen.get(i) => TRUE,
+            Some(u) if u.get(i) => UNKNOWN,
+            _ => FALSE,
+        };
+        known.values[i] = known.values[i].max(met);
+    });
+    Ok(())
+}
+
+/// What comes out of a batch all of whose verdicts are known: of NOT IN the rows that stay, else all with their marks.
+pub fn output_of(spec: &JoinSpec<'_>, batch: Batch, known: &Verdicts) -> Option<Batch> {
+    let mut selection = batch.selection;
+    let mut mark = null_vector(&SqlType::Bool);
+    if spec.kind == JoinKind::NullAwareAnti {
+        let kept: Vec<u16> = (0..batch.rows).filter(|&i| known.values[i] == FALSE).map(|i| i as u16).collect();
+        if kept.is_empty() {
+            return None;
+        }
+        selection = Selection::Some(kept);
+    } else {
+        let values = Values::I8(known.values.iter().map(|v| (*v == TRUE) as i8).collect());
+        let mut valid = Bitmap::ones(batch.rows);
+        (0..batch.rows).filter(|&i| known.values[i] == UNKNOWN).for_each(|i| valid.set(i, false));
+        let validity = if valid.all() { None } else { Some(valid) };
+        mark = Vector::flat(Chunk::new(values, validity));
+    }
+    let columns = spec.project.iter().map(|&c| batch.columns.get(c).unwrap_or(&mark).clone()).collect();
+    Some(Batch { rows: batch.rows, columns, selection })
+}
