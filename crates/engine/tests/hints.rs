@@ -209,5 +209,6 @@ fn hints_change_plans() {
         assert_eq!(rows, 60, "{sql}");
     }
     let back = "SELECT /*+ MERGE(d) SET_VAR(optimizer_switch='derived_merge=off') */ d.b FROM (SELECT a, b FROM u) d WHERE d.a = 3";
-    assert_eq!(plan(&mut c, back), merged);
+    let without_figures = |plan: &str| plan.split("(cost").next().map(str::to_string);
+    assert_eq!(without_figures(&plan(&mut c, back)), without_figures(&merged));
 }

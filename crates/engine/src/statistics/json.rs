@@ -402,7 +402,7 @@ mod tests {
         assert_eq!(
             text,
             "{\"buckets\": [[1, 0.25], [3, 0.75]], \"data-type\": \"int\", \"auto-update\": false, \
-             \"null-values\": 0.25, \"collation-id\": 45, \"last-updated\": \"1970-01-01 00:00:00.000000\", \
+             \"null-values\": 0.25, \"collation-id\": 45, \"last-updated\": \"0000-00-00 00:00:00.000000\", \
              \"sampling-rate\": 1.0, \"histogram-type\": \"singleton\", \"number-of-buckets-specified\": 10}"
         );
         let strings = ["a", "b\u{e9}\"", "", "longer than three"].map(Value::str).to_vec();
