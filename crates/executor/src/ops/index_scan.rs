@@ -27,6 +27,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use types::{Error, Result};
 use vector::{BATCH_ROWS_MAX, Batch, Chunk, Values, Vector};
 
+/// A buffer of sorted row ids and which of them to read.
+type FillPart = (Arc<Fill>, (usize, usize));
+
 /// Candidates of the first batch of a walk whose reader will probably stop early.
 const FIRST_MIN: usize = 16;
 /// Candidates for which a thread is worth having.
@@ -344,11 +347,11 @@ impl<'a> IndexScanSource<'a> {
     }
 
     /// The next part of a buffer of sorted row ids; `None` at the end.
-    fn take_sorted(&self) -> Result<Option<(Arc<Fill>, (usize, usize))>> {
+    fn take_sorted(&self) -> Result<Option<FillPart>> {
         let mut guard = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
         let walk = &mut *guard;
         loop {
-            if let Some(fill) = walk.fill.as_ref().filter(|f| walk.fill_done < f.len()) {
+            if let Some(fill) = walk.fill.as_ref().filter(|f| walk.fill_done < f.rows()) {
                 let (fill, from) = (fill.clone(), walk.fill_done);
                 walk.fill_done = fill.batch_end(self.reader, from);
                 return Ok(Some((fill, (from, walk.fill_done))));

@@ -27,7 +27,7 @@ impl Fill {
         Fill { candidates, order, moment }
     }
 
-    pub fn len(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.order.len()
     }
 

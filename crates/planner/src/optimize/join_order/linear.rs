@@ -55,11 +55,11 @@ fn leaves(s: Set, planner: &Planner, out: &mut Vec<usize>) {
 fn linearized(order: &[usize], edges: &[Edge], planner: &mut Planner) {
     let n = order.len();
     let mut sets = vec![vec![0 as Set; n]; n];
-    for i in 0..n {
+    for (i, from_here) in sets.iter_mut().enumerate() {
         let mut s = 0;
-        for j in i..n {
-            s |= 1 << order[j];
-            sets[i][j] = s;
+        for (set, relation) in from_here.iter_mut().zip(order).skip(i) {
+            s |= 1 << relation;
+            *set = s;
         }
     }
     let whole = Graph::new(n, edges);

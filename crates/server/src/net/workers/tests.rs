@@ -83,8 +83,8 @@ fn commands_of_a_connection_keep_their_order() {
     for round in 0..200u8 {
         clients.iter_mut().for_each(|c| c.write_all(&[130 + round % 100, 100]).unwrap());
     }
-    let mut last = vec![100; 50];
-    let mut counts = vec![0; 50];
+    let mut last = [100; 50];
+    let mut counts = [0; 50];
     for _ in 0..50 * 400 {
         let (id, what) = bench.next();
         assert!((what == 100) == (counts[id as usize] % 2 == 1), "of {id} comes {what} after {}", last[id as usize]);
