@@ -43,7 +43,6 @@ pub use process::{Entry, Kill, Process, ProcessInfo, ProcessList};
 pub use session::Session;
 pub use sink::{ColumnMeta, EndInfo, OkInfo, ResultShape, ResultSink, RowAt, StatusFlags};
 pub use status::GlobalStatus;
-pub use storage::sync::on_wait;
 pub use storage::{Snapshot, TableStream};
 
 use std::path::Path;

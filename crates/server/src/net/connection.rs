@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use protocol::auth::DigestCache;
 use protocol::{Capabilities, Command, OkPacket, PacketReader};
@@ -10,12 +10,12 @@ use types::{Error, ErrorCode, Result};
 
 use super::hangup::{HangupMonitor, Watch};
 use super::login::{self, LOGIN_LEN_MAX, LoggedIn, LoginError};
+use super::parking::{self, Left, PARK_AFTER, Parking};
 use super::secrets::Secrets;
 use super::socket::Socket;
 use super::stream::Stream;
 use super::threads::Threads;
 use super::wire::{ReadError, Wire};
-use super::workers::{After, Served, Why, Workers};
 use super::{Backend, ClientHost, Kill, Limits, Options, ProcessList, Reply};
 use engine::Entry;
 
@@ -28,7 +28,7 @@ pub(crate) struct Shared {
     pub(crate) digests: DigestCache,
     pub(crate) monitor: HangupMonitor,
     pub(crate) threads: Arc<Threads>,
-    pub(crate) workers: Workers,
+    pub(crate) parking: Parking,
 }
 
 impl Shared {
@@ -52,7 +52,7 @@ enum Next {
     Linger,
 }
 
-/// The body of a thread that a new connection is given to: logs it in, and gives it to the workers.
+/// The body of a thread that a new connection is given to.
 pub(crate) fn serve(shared: Arc<Shared>, socket: Socket, host: ClientHost, entry: Entry) {
     let process = entry.process().clone();
     let socket = Arc::new(socket);
@@ -76,16 +76,11 @@ pub(crate) fn serve(shared: Arc<Shared>, socket: Socket, host: ClientHost, entry
             return wire.linger();
         }
     };
-    let watch = shared.monitor.watch(process.clone(), socket.clone());
+    let watch = shared.monitor.watch(process.clone(), socket);
     let multi_statements = wire.capabilities.has(Capabilities::MULTI_STATEMENTS);
     process.end();
-    let all = shared.clone();
-    let mut connection =
-        Box::new(Connection { shared, wire, reader, logged_in, watch, multi_statements, _entry: entry });
-    let patience = connection.obey_limits();
-    if let Err(e) = all.workers.add(process.id(), socket, connection, patience) {
-        crate::log::error(format_args!("cannot watch a connection: {e}"));
-    }
+    let connection = Box::new(Connection { shared, wire, reader, logged_in, watch, multi_statements, _entry: entry });
+    connection.run(None);
 }
 
 struct Connection {
@@ -99,39 +94,37 @@ struct Connection {
     _entry: Entry,
 }
 
-impl Served for Connection {
-    fn serve(mut self: Box<Self>, why: Why) -> After {
+impl Connection {
+    /// Serves the connection until it ends or is parked. `left`: why it was given back by the lot.
+    fn run(mut self: Box<Self>, left: Option<Left>) {
         let mut reader = std::mem::replace(&mut self.reader, PacketReader::unused());
-        let received = match why {
-            Why::Expired => Err(ReadError::Idle),
-            Why::Readable | Why::HungUp => {
-                self.wire.begin_exchange();
-                let rest = self.wire.limits.read;
-                self.wire.try_receive(&mut reader, rest)
+        if left == Some(Left::Expired) {
+            let next = self.no_command(ReadError::Idle);
+            return self.end(next);
+        }
+        let next = loop {
+            self.obey_limits(&mut reader);
+            self.wire.begin_exchange();
+            let limits = self.wire.limits;
+            let crowded = self.shared.threads.busy() > parking::THREADS_MAX && limits.idle > PARK_AFTER;
+            let patience = if crowded { PARK_AFTER } else { limits.idle };
+            match self.wire.receive(&mut reader, patience, limits.read) {
+                Ok(()) => {}
+                Err(ReadError::Idle) if crowded => {
+                    self.reader = reader;
+                    return self.park(limits.idle - PARK_AFTER);
+                }
+                Err(error) => break self.no_command(error),
+            }
+            let next = self.command(&mut reader);
+            reader.shrink();
+            if next != Next::Command {
+                break next;
             }
         };
-        let (next, drained) = match received {
-            Ok(true) => (self.command(&mut reader), why == Why::Readable && self.wire.is_drained(&reader)),
-            Ok(false) => (Next::Command, true),
-            Err(error) => (self.no_command(error), true),
-        };
-        if next != Next::Command {
-            self.end(next);
-            return After::Ended;
-        }
-        reader.shrink();
-        self.reader = reader;
-        let patience = self.obey_limits();
-        if drained { After::Idle { who: self, patience } } else { After::Again(self) }
+        self.end(next);
     }
 
-    fn rest(&mut self) {
-        self.reader.release();
-        self.wire.out.release();
-    }
-}
-
-impl Connection {
     fn end(mut self: Box<Self>, next: Next) {
         match next {
             Next::Linger => self.wire.linger(),
@@ -139,11 +132,24 @@ impl Connection {
         }
     }
 
-    /// Takes over limits that the session's variables set. Answers how long the client may be silent.
-    fn obey_limits(&mut self) -> Duration {
+    /// Leaves the connection in the lot for as long as it stays idle.
+    fn park(mut self: Box<Self>, patience: Duration) {
+        self.reader.release();
+        self.wire.out.release();
+        let shared = self.shared.clone();
+        let (id, socket) = (self.wire.process().id(), self.wire.stream().socket().clone());
+        let threads = shared.threads.clone();
+        let resume = Box::new(move |why| {
+            if let Err(e) = threads.run(Box::new(move || self.run(Some(why)))) {
+                crate::log::error(format_args!("cannot start a thread for a connection: {e}"));
+            }
+        });
+        shared.parking.park(id, socket, Instant::now() + patience, resume);
+    }
+
+    fn obey_limits(&mut self, reader: &mut PacketReader) {
         self.wire.limits = self.logged_in.session.limits();
-        self.reader.set_packet_len_max(self.wire.limits.packet_len_max);
-        self.wire.limits.idle
+        reader.set_packet_len_max(self.wire.limits.packet_len_max);
     }
 
     fn no_command(&mut self, error: ReadError) -> Next {

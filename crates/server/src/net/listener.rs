@@ -17,9 +17,9 @@ use types::Error;
 
 use super::connection::{self, Shared};
 use super::hangup::HangupMonitor;
+use super::parking::Parking;
 use super::secrets::Secrets;
 use super::socket::Socket;
-use super::workers::Workers;
 use super::{Backend, ClientHost, Kill, ProcessList};
 
 /// When the system has no more descriptors or threads, wait so long before trying again.
@@ -159,7 +159,7 @@ impl Server {
             digests: DigestCache::default(),
             monitor: HangupMonitor::start().map_err(thread)?,
             threads: Arc::default(),
-            workers: Workers::start().map_err(thread)?,
+            parking: Parking::start().map_err(thread)?,
         };
         Ok(Server { shared: Arc::new(shared), listeners, stop_read, stop_write: Arc::new(stop_write) })
     }

@@ -1,12 +1,11 @@
 //! The network: listeners, TLS, connections.
 //!
-//! A connection is an object without a thread: [`workers`] serve those whose clients have sent something, one command
-//! after the other; only a login has a thread of its own. Measured, this costs less per query than a thread a
-//! connection, which sleeps and is woken for every command. What a worker cannot do itself while it executes is done by
-//! one more thread for all, the [`hangup`] monitor: noticing that a client has gone while its query runs.
+//! A connection has one thread, which blocks (beyond a number of connections, those that are idle share one, [`parking`]): it reads a command, has the session execute it, and writes the answer.
+//! Measured, this costs less per query than an asynchronous runtime. What a blocked thread cannot do itself is done
+//! by one more thread for all, the [`hangup`] monitor: noticing that a client has gone while its query runs.
 //!
 //! ```text
-//!   listener --accept--> login thread: login --> slot in a poll set <--> worker: command
+//!   listener --accept--> connection thread: login -> command -> ... -> close
 //!                          |  wire     packets over (compression over) (TLS over) a socket
 //!                          |  reply    an answer on its way out
 //!                          |  process  the connection as others see it: SHOW PROCESSLIST, KILL
@@ -29,6 +28,7 @@ mod hangup;
 mod host;
 mod listener;
 mod login;
+mod parking;
 mod reply;
 mod secrets;
 mod socket;
@@ -37,7 +37,6 @@ mod threads;
 #[cfg(feature = "tls")]
 mod tls;
 mod wire;
-mod workers;
 
 pub use backend::{Backend, Client, Limits, Session};
 pub use engine::{Kill, Process, ProcessInfo, ProcessList};

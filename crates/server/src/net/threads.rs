@@ -1,16 +1,16 @@
-//! Threads for logins, which wait for the client at every step: started when there is work and none is free, kept for a
-//! while when there is none.
+//! The threads that serve connections: started when there is work and none is free, kept for a while when there is none.
 
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-/// Stack of a thread that executes statements; they nest deeply. Only what is used takes memory.
-pub(crate) const STACK: usize = 16 << 20;
+/// Stack of a connection's thread; statements nest deeply. Only what is used takes memory.
+const STACK: usize = 16 << 20;
 /// So many threads without work at most are kept.
 const IDLE_MAX: usize = 16;
 /// How long a thread waits for work before it ends.
@@ -30,9 +30,15 @@ struct State {
 pub(crate) struct Threads {
     state: Mutex<State>,
     ready: Condvar,
+    busy: AtomicUsize,
 }
 
 impl Threads {
+    /// Threads with work.
+    pub(crate) fn busy(&self) -> usize {
+        self.busy.load(Ordering::Relaxed)
+    }
+
     /// Has a thread do `job`. An error gives the job back to nobody: it is dropped.
     pub(crate) fn run(self: &Arc<Self>, job: Job) -> io::Result<()> {
         let mut state = self.state.lock();
@@ -43,14 +49,16 @@ impl Threads {
         }
         drop(state);
         let threads = self.clone();
-        thread::Builder::new().name("login".to_owned()).stack_size(STACK).spawn(move || threads.work(job))?;
+        thread::Builder::new().name("connection".to_owned()).stack_size(STACK).spawn(move || threads.work(job))?;
         Ok(())
     }
 
     fn work(&self, first: Job) {
         let mut job = first;
         loop {
+            let busy = Busy::new(&self.busy);
             job();
+            drop(busy);
             match self.next() {
                 Some(next) => job = next,
                 None => return,
@@ -70,6 +78,22 @@ impl Threads {
         }
         state.idle -= 1;
         state.jobs.pop_front()
+    }
+}
+
+/// Counts a thread as busy, also when its job ends in a panic.
+struct Busy<'a>(&'a AtomicUsize);
+
+impl<'a> Busy<'a> {
+    fn new(count: &'a AtomicUsize) -> Busy<'a> {
+        count.fetch_add(1, Ordering::Relaxed);
+        Busy(count)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
