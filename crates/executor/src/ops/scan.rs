@@ -366,11 +366,8 @@ const SPARSE: usize = 8;
 impl ScanSource<'_> {
     /// Leaves hold integers in narrow arrays; nothing above a scan has to know.
     fn widen(&self, vector: &mut Vector, column: usize) {
-        let Some(phys) = self.phys.get(column) else { return };
-        if let Vector::Flat(chunk) = vector
-            && is_narrower(chunk.values.phys(), *phys)
-        {
-            *chunk = chunk.clone().widened(canonical_carrier(*phys));
+        if let Some(phys) = self.phys.get(column) {
+            widen(vector, *phys);
         }
     }
 
@@ -399,6 +396,15 @@ impl ScanSource<'_> {
         }
         columns.extend(row_id);
         Batch { columns, ..batch }
+    }
+}
+
+/// The values of a leaf's column of type `phys` in an array that operators take.
+pub(super) fn widen(vector: &mut Vector, phys: PhysType) {
+    if let Vector::Flat(chunk) = vector
+        && is_narrower(chunk.values.phys(), phys)
+    {
+        *chunk = chunk.clone().widened(canonical_carrier(phys));
     }
 }
 

@@ -11,6 +11,7 @@ use crate::eval::{Program, eval_all};
 use crate::keys::{KeyEncoder, KeyLayout, Keys};
 use crate::memory::Reservation;
 use crate::ops::join::table::{Lookup, Pairs};
+use crate::ops::scan::widen;
 use crate::pipeline::Flow;
 use crate::run::Run;
 use expr::EvalContext;
@@ -84,6 +85,7 @@ impl Rescue {
             };
             run.ctx.counters.scanned(batch.count() as u64);
             stage.filter.apply(&mut batch, &run.eval())?;
+            batch.columns.iter_mut().zip(&stage.column_types).for_each(|(c, ty)| widen(c, ty.phys()));
             let values = eval_all(&self.build, &batch, &run.eval())?;
             batch.selection = encoder.valid_positions(&values, &batch);
             let n = batch.count() as u32;
