@@ -86,7 +86,8 @@ pub fn join_selectivity(
             equal = equal.max(1.0 / (rows * 10.0));
         }
     }
-    equal * other
+    // Of small sides, cut down by conditions of their own, what is said of both is rarely true of no pair at all.
+    equal * other.max(1.0 / (l.rows * r.rows).max(1.0)).min(1.0)
 }
 
 /// Selectivity of `a = b` where values are more frequent than others: the common ones are joined one by one, the rest as
