@@ -4,31 +4,16 @@
 mod common;
 
 use common::scale::scale_one;
-use common::{fixture, golden, session};
+use common::{Variables, fixture, golden, session};
 use parser::ast::{InsertSource, Statement};
 use parser::{ParseOptions, parse};
 use plan::Plan;
 use plan::explain::{self, Change};
-use planner::bind::{Binder, DmlTarget, SystemVariables};
+use planner::bind::{Binder, DmlTarget};
 use planner::optimize::{OptimizerSettings, optimize};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use types::Result;
-
-/// As a session has it that sets nothing.
-struct Variables;
-
-impl SystemVariables for Variables {
-    fn get(&self, name: &str, scope: Option<parser::ast::VarScope>) -> Result<(types::Value, types::SqlType)> {
-        match name {
-            "optimizer_switch" => {
-                let on = types::Value::Bytes(b"derived_merge=on".as_slice().into());
-                Ok((on, types::SqlType::varchar(64, Default::default())))
-            }
-            _ => common::Variables.get(name, scope),
-        }
-    }
-}
 
 struct Explained {
     plan: Option<Plan>,

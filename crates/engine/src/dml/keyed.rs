@@ -79,7 +79,39 @@ impl KeyedRow {
     }
 }
 
+/// A row that the transaction has locked.
+pub(crate) struct HeldRow {
+    pub row_id: u64,
+    /// The columns that were asked for, one value each, in the types of the table.
+    pub columns: Vec<Chunk>,
+}
+
 impl Session {
+    /// Locks the row of a unique key, for the transaction, and takes `columns` of its newest version.
+    pub(crate) fn hold_by_key(
+        &self,
+        def: &TableDef,
+        index: usize,
+        key: &[Chunk],
+        columns: &[usize],
+        txn: &Arc<Txn>,
+    ) -> Result<Option<HeldRow>> {
+        let table = self.db().store().expect_table(def)?;
+        let mut taken = Vec::with_capacity(columns.len());
+        let mut take = |row: storage::RowAt<'_, '_>, _: &mut Vec<Chunk>| {
+            taken.extend(columns.iter().map(|&c| {
+                let (chunk, at) = row(c);
+                let mut one = chunk.gather_owned(&[at as u16]);
+                one.widen_to(def.columns[c].ty.phys());
+                one
+            }));
+            Step::Lock
+        };
+        let hold = self.holds_absent_keys();
+        let found = with_refs(key, |key| table.change_by_key(txn, index, key, &[], hold, &mut take))?;
+        Ok(found.map(|(row_id, _)| HeldRow { row_id, columns: taken }))
+    }
+
     /// The row, held, as the query puts it out. `None`: the values are not of the key's types.
     pub(super) fn find_keyed(&self, row: &KeyedRow, txn: &Arc<Txn>) -> Result<Option<FoundRows>> {
         self.check_killed()?;
@@ -88,22 +120,10 @@ impl Session {
             KeyChunks::Nothing => return Ok(Some(FoundRows::none())),
             KeyChunks::Is(key) => key,
         };
-        let table = self.db().store().expect_table(&row.table)?;
         let savepoint = txn.savepoint();
-        let mut columns: Vec<Chunk> = Vec::with_capacity(row.columns.len());
-        let mut take = |at: storage::RowAt<'_, '_>, _: &mut Vec<Chunk>| {
-            columns.extend(row.columns.iter().map(|&c| {
-                let (chunk, position) = at(c);
-                let mut one = chunk.gather_owned(&[position as u16]);
-                one.widen_to(row.table.columns[c].ty.phys());
-                one
-            }));
-            Step::Lock
-        };
-        let hold = self.holds_absent_keys();
-        let found = with_refs(&key, |key| table.change_by_key(txn, row.key.index, key, &[], hold, &mut take))?;
-        self.count_lookup(u64::from(found.is_some()));
-        let Some((row_id, _)) = found else { return Ok(Some(FoundRows::none())) };
+        let held = self.hold_by_key(&row.table, row.key.index, &key, &row.columns, txn)?;
+        self.count_lookup(u64::from(held.is_some()));
+        let Some(HeldRow { row_id, columns }) = held else { return Ok(Some(FoundRows::none())) };
         let mut batch = Batch::new(1, columns.into_iter().map(Vector::flat).collect());
         let (info, params) = (self.info(), self.plan_params());
         let ctx = self.eval_context(&info, &params);

@@ -179,11 +179,17 @@ impl PointUpdate {
         Some(Ready { chunks, operands: all_operands })
     }
 
-    /// Puts the row's new values into `out`, if there is anything new. `converter`: of the table.
+    /// Whether a new value is calculated from the row, and so has to be fitted when the row is known.
+    pub fn calculates(&self) -> bool {
+        self.values.iter().any(|v| matches!(v, Assigned::Arith(_)))
+    }
+
+    /// Puts the row's new values into `out`, if there is anything new. `converter`: of the table, where the update
+    /// [calculates](Self::calculates).
     pub fn decide(
         &self,
         ready: &mut Ready,
-        converter: &Converter<'_>,
+        converter: Option<&Converter<'_>>,
         row: RowAt<'_, '_>,
         out: &mut Vec<Chunk>,
     ) -> Decided {
@@ -203,7 +209,7 @@ impl PointUpdate {
                     let operand = |o: &Operand, given: &Option<Number>| given.or_else(|| number_at(o, row));
                     let values = operand(&a.left, left).zip(operand(&a.right, right));
                     let result = values.and_then(|(l, r)| a.calculate(l, r));
-                    let fitting = result.and_then(|v| converter.fit(c, &v));
+                    let fitting = result.zip(converter).and_then(|(v, to)| to.fit(c, &v));
                     fitting.map(|v| Chunk::single(self.table.columns[c].ty.phys(), &v))
                 }
             };

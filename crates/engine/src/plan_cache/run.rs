@@ -294,8 +294,9 @@ impl Session {
             self.forget_known_statement();
             return None;
         };
+        let result = self.end_known_statement(result);
         self.note_ended(plan.digest.get().map(|d| &**d), b"", result.is_err());
-        Some(self.end_known_statement(result))
+        Some(result)
     }
 
     /// Runs a plan that holds parameters, under its locks. `None`: a definition has changed.

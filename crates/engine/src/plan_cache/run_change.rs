@@ -103,20 +103,8 @@ impl Session {
     fn lock_row(&self, lock: &PointLock, key: KeyChunks, txn: &Arc<Txn>) -> Result<Option<Vec<Chunk>>> {
         self.check_killed()?;
         let KeyChunks::Is(key) = key else { return Ok(None) };
-        let table = self.db().store().expect_table(&lock.table)?;
-        let mut columns = Vec::with_capacity(lock.columns.len());
-        let mut take = |row: storage::RowAt<'_, '_>, _: &mut Vec<Chunk>| {
-            columns.extend(lock.columns.iter().map(|&c| {
-                let (chunk, at) = row(c);
-                let mut one = chunk.gather_owned(&[at as u16]);
-                one.widen_to(lock.table.columns[c].ty.phys());
-                one
-            }));
-            Step::Lock
-        };
-        let hold = self.holds_absent_keys();
-        let found = with_refs(&key, |key| table.change_by_key(txn, lock.key.index, key, &[], hold, &mut take))?;
-        Ok(found.map(|_| columns))
+        let held = self.hold_by_key(&lock.table, lock.key.index, &key, &lock.columns, txn)?;
+        Ok(held.map(|row| row.columns))
     }
 
     fn update_row(&self, update: &PointUpdate, key: KeyChunks, ready: &mut Ready, txn: &Arc<Txn>) -> Result<Updated> {
@@ -125,15 +113,15 @@ impl Session {
         let table = self.db().store().expect_table(&update.table)?;
         let hold = self.holds_absent_keys();
         let mut unsuited = false;
-        let converter = Converter::new(self, &update.table, false);
-        let mut decide =
-            |row: storage::RowAt<'_, '_>, out: &mut Vec<Chunk>| match update.decide(ready, &converter, row, out) {
-                Decided::Step(step) => step,
-                Decided::Unsuited => {
-                    unsuited = true;
-                    Step::Leave
-                }
-            };
+        let converter = update.calculates().then(|| Converter::new(self, &update.table, false));
+        let to = converter.as_ref();
+        let mut decide = |row: storage::RowAt<'_, '_>, out: &mut Vec<Chunk>| match update.decide(ready, to, row, out) {
+            Decided::Step(step) => step,
+            Decided::Unsuited => {
+                unsuited = true;
+                Step::Leave
+            }
+        };
         let done =
             with_refs(&key, |key| table.change_by_key(txn, update.key.index, key, &update.columns, hold, &mut decide))?;
         Ok(match done {

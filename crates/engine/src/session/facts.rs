@@ -9,7 +9,7 @@ use executor::VirtualTables;
 use expr::{SessionInfo, SqlMode, UserVars, Warnings};
 use parser::ast::{Ident, ObjectName, Query, QueryBody, Span, VarScope};
 use planner::bind::SystemVariables;
-use planner::optimize::{Limits, OptimizerSettings, Switches};
+use planner::optimize::{OptimizerSettings, Switches};
 use std::sync::Arc;
 use types::temporal::{TemporalMode, TimeZone};
 use types::value::{ConvertMode, convert_for_column};
@@ -212,19 +212,9 @@ impl Session {
     }
 
     pub(crate) fn optimizer_settings(&self) -> OptimizerSettings {
-        let number = |name| self.vars().uint(name);
         OptimizerSettings {
-            switch: Switches::parse(self.vars().text("optimizer_switch")),
-            limits: Limits {
-                join_buffer_size: number("join_buffer_size"),
-                read_rnd_buffer_size: number("read_rnd_buffer_size"),
-                sort_buffer_size: number("sort_buffer_size"),
-                max_seeks_for_key: number("max_seeks_for_key"),
-                eq_range_index_dive_limit: number("eq_range_index_dive_limit"),
-                range_optimizer_max_mem_size: number("range_optimizer_max_mem_size"),
-                search_depth: number("optimizer_search_depth"),
-                prune_level: number("optimizer_prune_level"),
-            },
+            switch: self.vars().hot().switches,
+            limits: self.vars().hot().limits,
             cost: (*self.db().costs()).clone(),
             ..OptimizerSettings::default()
         }
@@ -288,6 +278,10 @@ impl SystemVariables for Session {
 
     fn user_variable_type(&self, name: &str) -> Option<SqlType> {
         self.user_vars.get(name).map(|(_, ty)| ty)
+    }
+
+    fn switches(&self) -> Switches {
+        self.vars().hot().switches
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::SessionVars;
 use crate::session::Isolation;
+use planner::optimize::{Limits, Switches};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use types::Collation;
 use types::temporal::TimeZone;
@@ -37,6 +38,9 @@ pub struct HotVars {
     pub net_read_timeout_s: u64,
     pub net_write_timeout_s: u64,
     pub max_allowed_packet: u64,
+    /// optimizer_switch, and the sizes and bounds that the optimizer keeps to.
+    pub switches: Switches,
+    pub limits: Limits,
     /// A hash of everything that a plan may depend on.
     pub plan_settings: u128,
 }
@@ -95,8 +99,23 @@ impl HotVars {
             net_read_timeout_s: vars.uint("net_read_timeout"),
             net_write_timeout_s: vars.uint("net_write_timeout"),
             max_allowed_packet: vars.uint("max_allowed_packet"),
+            switches: Switches::parse(vars.text("optimizer_switch")),
+            limits: limits(vars),
             plan_settings: plan_settings(vars),
         }
+    }
+}
+
+fn limits(vars: &SessionVars) -> Limits {
+    Limits {
+        join_buffer_size: vars.uint("join_buffer_size"),
+        read_rnd_buffer_size: vars.uint("read_rnd_buffer_size"),
+        sort_buffer_size: vars.uint("sort_buffer_size"),
+        max_seeks_for_key: vars.uint("max_seeks_for_key"),
+        eq_range_index_dive_limit: vars.uint("eq_range_index_dive_limit"),
+        range_optimizer_max_mem_size: vars.uint("range_optimizer_max_mem_size"),
+        search_depth: vars.uint("optimizer_search_depth"),
+        prune_level: vars.uint("optimizer_prune_level"),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::dependencies::Dependency;
 use super::hints::HintBook;
 use super::scope::{Block, Clause, Scope};
+use crate::optimize::Switches;
 use catalog::{CatalogReader, TableDef, TableId};
 use expr::{Expr, SessionInfo, SubqueryId};
 use parser::ast;
@@ -18,6 +19,11 @@ pub trait SystemVariables {
     /// Type of `@name`, if it is set.
     fn user_variable_type(&self, _name: &str) -> Option<SqlType> {
         None
+    }
+
+    /// optimizer_switch
+    fn switches(&self) -> Switches {
+        Switches::default()
     }
 }
 

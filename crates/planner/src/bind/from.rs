@@ -12,7 +12,6 @@ use super::MAX_JOIN_TABLES;
 use super::api::Bind;
 use super::query::{Bound, QueryUse};
 use super::scope::{Base, Clause, Scope, Source, SourceColumn, same_name};
-use crate::optimize::Switches;
 use catalog::{Relation, TableDef, TableEngine};
 use expr::{CmpOp, ColumnId, Expr, ExprKind, build};
 use parser::ast;
@@ -238,7 +237,8 @@ impl<'a> Bind<'a, '_, '_> {
     /// Keeps the derived table or view out of what reads it, if it is not to be merged: hints, then derived_merge.
     fn set_apart(&mut self, bound: Bound, alias: &str) -> Bound {
         let (block, outer) = self.blocks.split_last().expect("a block is being bound");
-        let merge = super::hints::merges(block.hints, alias).unwrap_or_else(|| self.switches().derived_merge);
+        let merge =
+            super::hints::merges(block.hints, alias).unwrap_or_else(|| self.shared.variables.switches().derived_merge);
         // What may read enclosing blocks is no definition of its own; rows that are to be changed must be seen.
         if merge || block.row_ids || outer.iter().any(|b| !b.hidden) {
             return bound;
@@ -515,13 +515,6 @@ impl Bind<'_, '_, '_> {
 
     /// Whether optimizer_switch lets statements use invisible indexes.
     fn sees_invisible(&self) -> bool {
-        self.switches().use_invisible_indexes
-    }
-
-    /// optimizer_switch as the session has it.
-    fn switches(&self) -> Switches {
-        let text = self.shared.variables.get("optimizer_switch", None);
-        let text = text.ok().and_then(|(v, _)| v.as_bytes().map(|b| String::from_utf8_lossy(b).into_owned()));
-        text.map_or_else(Switches::default, |t| Switches::parse(&t))
+        self.shared.variables.switches().use_invisible_indexes
     }
 }
