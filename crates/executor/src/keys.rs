@@ -6,11 +6,15 @@
 //!   ints, <= 128 bits  U128       the same
 //!   anything else      Bytes      per column: [0 = NULL | 1] value bytes; strings as their collation's sort key
 //! ```
+//! A column of few different strings may be numbered ([`crate::string_ids`]), and then counts as an int of 32 bits.
+//!
 //! A string's sort key is equal exactly for strings that the collation calls equal, so `'a' = 'A'` groups and joins.
 //! Strings that come as dictionary codes pay for it once a dictionary.
 
 use crate::collate;
+use crate::string_ids::{LocalIds, StringIds};
 use std::collections::HashMap;
+use std::ops::{BitOr, Shl};
 use std::sync::Arc;
 use types::{Collation, Error, I256, PhysType, Result, SqlType};
 use vector::{Batch, Chunk, Selection, StringDict, Values, Vector};
@@ -34,6 +38,8 @@ enum Kind {
     F32,
     F64,
     Str(Collation),
+    /// Strings that are numbered; never in byte keys.
+    Id,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +50,11 @@ struct KeyColumn {
 }
 
 /// How the key columns are laid out. Both sides of a join share one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct KeyLayout {
     columns: Vec<KeyColumn>,
+    /// By column; empty where no strings are numbered.
+    ids: Vec<Option<Arc<StringIds>>>,
     pub form: KeyForm,
 }
 
@@ -55,27 +63,21 @@ impl KeyLayout {
     pub fn new(columns: &[(SqlType, bool)]) -> KeyLayout {
         let columns: Vec<KeyColumn> =
             columns.iter().map(|&(ty, null_bit)| KeyColumn { kind: kind(&ty), null_bit }).collect();
-        let bits: u32 = columns
-            .iter()
-            .map(|c| {
-                let b = match c.kind {
-                    Kind::Int { bits } => bits,
-                    Kind::F32 => 32,
-                    Kind::F64 => 64,
-                    Kind::Wide128 => 128,
-                    Kind::Wide256 | Kind::Str(_) => 1000,
-                };
-                b + c.null_bit as u32
-            })
-            .sum();
-        let form = if bits <= 64 {
-            KeyForm::U64
-        } else if bits <= 128 {
-            KeyForm::U128
-        } else {
-            KeyForm::Bytes
-        };
-        KeyLayout { columns, form }
+        KeyLayout { form: form_of(&columns), columns, ids: Vec::new() }
+    }
+
+    /// The same, but the strings of columns that have `ids` stand in the keys by their numbers, if all keys then have a
+    /// fixed width.
+    pub fn numbered(columns: &[(SqlType, bool)], ids: Vec<Option<Arc<StringIds>>>) -> KeyLayout {
+        let plain = KeyLayout::new(columns);
+        let mut columns = plain.columns.clone();
+        for (c, _) in columns.iter_mut().zip(&ids).filter(|(_, id)| id.is_some()) {
+            c.kind = Kind::Id;
+        }
+        match form_of(&columns) {
+            KeyForm::Bytes => plain,
+            form => KeyLayout { columns, ids, form },
+        }
     }
 
     /// The layout of a join's keys, whose two sides may differ in width of integers.
@@ -87,8 +89,30 @@ impl KeyLayout {
 
     /// The same columns as byte keys, whatever they could be packed into.
     pub fn into_bytes(mut self) -> KeyLayout {
+        debug_assert!(self.ids.is_empty(), "numbers are for keys of a fixed width");
         self.form = KeyForm::Bytes;
         self
+    }
+}
+
+fn form_of(columns: &[KeyColumn]) -> KeyForm {
+    let bits: u32 = columns
+        .iter()
+        .map(|c| {
+            let b = match c.kind {
+                Kind::Int { bits } => bits,
+                Kind::F32 | Kind::Id => 32,
+                Kind::F64 => 64,
+                Kind::Wide128 => 128,
+                Kind::Wide256 | Kind::Str(_) => 1000,
+            };
+            b + c.null_bit as u32
+        })
+        .sum();
+    match bits {
+        0..=64 => KeyForm::U64,
+        65..=128 => KeyForm::U128,
+        _ => KeyForm::Bytes,
     }
 }
 
@@ -243,6 +267,8 @@ pub struct KeyEncoder {
     layout: KeyLayout,
     /// By column, then by dictionary: each entry's sort key.
     dicts: Vec<HashMap<usize, DictKeys>>,
+    /// By column, where strings are numbered; and the numbers of the batch.
+    ids: Vec<Option<(LocalIds, Vec<u32>)>>,
     hashing: bool,
 }
 
@@ -258,7 +284,9 @@ const DICTS_MAX: usize = 64;
 impl KeyEncoder {
     pub fn new(layout: KeyLayout) -> KeyEncoder {
         let dicts = layout.columns.iter().map(|_| HashMap::new()).collect();
-        KeyEncoder { layout, dicts, hashing: true }
+        let local = |ids: &Option<Arc<StringIds>>| ids.clone().map(|ids| (LocalIds::new(ids), Vec::new()));
+        let ids = layout.ids.iter().map(local).collect();
+        KeyEncoder { layout, dicts, ids, hashing: true }
     }
 
     pub fn column_count(&self) -> usize {
@@ -298,13 +326,21 @@ impl KeyEncoder {
     /// Encodes the keys at `selection` (of `rows` positions), in order, into `out`.
     pub fn encode(&mut self, columns: &[Vector], selection: &Selection, rows: usize, out: &mut Keys) {
         let n = selection.count(rows);
+        for (ids, v) in self.ids.iter_mut().zip(columns) {
+            if let Some((local, numbers)) = ids {
+                local.fill(v, selection, rows, numbers);
+            }
+        }
         match self.layout.form {
             KeyForm::U64 => {
                 let mut words = take_u64(&mut out.words);
                 words.clear();
                 words.resize(n, 0);
-                for (c, v) in self.layout.columns.iter().zip(columns) {
-                    pack_u64(c, v, selection, &mut words);
+                for (k, (c, v)) in self.layout.columns.iter().zip(columns).enumerate() {
+                    match self.ids.get(k) {
+                        Some(Some((_, numbers))) => pack_ids(c, v, selection, numbers, &mut words),
+                        _ => pack_u64(c, v, selection, &mut words),
+                    }
                 }
                 out.hashes.clear();
                 if self.hashing {
@@ -314,8 +350,11 @@ impl KeyEncoder {
             }
             KeyForm::U128 => {
                 let mut words = vec![0u128; n];
-                for (c, v) in self.layout.columns.iter().zip(columns) {
-                    pack_u128(c, v, selection, &mut words);
+                for (k, (c, v)) in self.layout.columns.iter().zip(columns).enumerate() {
+                    match self.ids.get(k) {
+                        Some(Some((_, numbers))) => pack_ids(c, v, selection, numbers, &mut words),
+                        _ => pack_u128(c, v, selection, &mut words),
+                    }
                 }
                 out.hashes.clear();
                 out.hashes.extend(words.iter().map(|&k| hash_u128(k)));
@@ -462,6 +501,26 @@ fn f64_word(v: f64) -> u64 {
     (if v == 0.0 { 0.0f64 } else { v }).to_bits()
 }
 
+/// Puts the numbers of a column's strings into the keys.
+fn pack_ids<W>(c: &KeyColumn, v: &Vector, selection: &Selection, numbers: &[u32], out: &mut [W])
+where
+    W: Copy + From<u32> + Shl<u32, Output = W> + BitOr<Output = W>,
+{
+    let (chunk, constant) = v.chunk();
+    for (j, (o, &number)) in out.iter_mut().zip(numbers).enumerate() {
+        let i = match (constant, selection) {
+            (true, _) => 0,
+            (_, Selection::All) => j,
+            (_, Selection::Some(s)) => s[j] as usize,
+        };
+        let ok = chunk.is_valid(i);
+        *o = *o << 32 | W::from(if ok { number } else { 0 });
+        if c.null_bit {
+            *o = *o << 1 | W::from(!ok as u32);
+        }
+    }
+}
+
 fn pack_u64(c: &KeyColumn, v: &Vector, selection: &Selection, out: &mut [u64]) {
     let bits = match c.kind {
         Kind::Int { bits } => bits,
@@ -593,6 +652,7 @@ impl<'a> Reader<'a> {
                 (Values::Dict(d), None) => string_key(collation, d.bytes(i), out),
                 (other, _) => panic!("a string key column came as {:?}", other.phys()),
             },
+            Kind::Id => unreachable!("numbers are for keys of a fixed width"),
             Kind::Wide128 => out.extend_from_slice(&wide128(self.chunk, i).to_le_bytes()),
             Kind::Wide256 => {
                 let w = wide256(self.chunk, i);

@@ -23,6 +23,7 @@ pub mod run;
 mod sort_keys;
 mod spill;
 pub mod stats;
+mod string_ids;
 mod tables;
 
 pub use context::{

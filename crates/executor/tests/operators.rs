@@ -240,7 +240,8 @@ fn aggregations() {
             let aggregates = aggregates(&input, &mut rng);
             let rollup = !set.is_empty() && rng.below(3) == 0;
             let output = groups.iter().map(|g| (g.ty, true)).chain(aggregates.iter().map(|a| (a.ty, true))).collect();
-            let op = PlanOp::Aggregate { input: Box::new(input), groups, aggregates, rollup };
+            let few = groups.iter().map(|_| rng.below(2) == 0).collect();
+            let op = PlanOp::Aggregate { input: Box::new(input), groups, few, aggregates, rollup };
             check(&world, &node(op, output), &format!("seed {seed} group by {set:?} rollup {rollup}"));
         }
         let input = scan(&world, 0);
@@ -480,6 +481,7 @@ fn kill_ends_a_cross_join() {
     let sorted = node(
         PlanOp::Aggregate {
             groups: vec![],
+            few: vec![],
             aggregates: vec![call(AggFunc::CountStar, vec![], false, SqlType::BIGINT)],
             rollup: false,
             input: Box::new(plan),

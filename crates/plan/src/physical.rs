@@ -337,6 +337,8 @@ pub enum PlanOp {
     Aggregate {
         input: Box<PlanNode>,
         groups: Vec<Expr>,
+        /// Which groups are strings of which few different ones are expected; shorter than `groups` if the last are not.
+        few: Vec<bool>,
         aggregates: Vec<AggCall>,
         /// WITH ROLLUP: also every prefix of the groups, the rest NULL.
         rollup: bool,

@@ -10,7 +10,7 @@
 //! its own calls and leaves the others NULL, which all aggregates pass over. So every step is an aggregation that is
 //! spread over threads and spills, which one group's set of values in memory could not.
 
-use super::operator::AggregateSink;
+use super::operator::{AggregateSink, Grouping};
 use super::spec::{ArgList, Spec, prepare_args};
 use crate::columns::null_vector;
 use crate::eval::{Program, eval_all};
@@ -136,11 +136,11 @@ impl Layout {
     }
 
     fn flat_column(&self, arg: usize) -> Expr {
-        Expr::column((self.keys.len() + arg) as u32, self.args[arg].ty, true)
+        Expr::column((self.keys.len() + arg) as u32, self.args[arg].ty, self.args[arg].nullable)
     }
 
     /// The aggregation that makes a set's rows distinct: over the flat columns, keys ++ set's keys, then the carried.
-    fn distinct_spec(&self, set: &DistinctSet, run: &Run<'_>) -> Result<Spec> {
+    fn distinct_spec(&self, set: &DistinctSet, few: &[bool], run: &Run<'_>, node: u32) -> Result<Spec> {
         let groups: Vec<Expr> =
             self.keys.iter().cloned().chain(set.keys.iter().map(|&a| self.flat_column(a))).collect();
         let calls: Vec<AggCall> = set
@@ -156,7 +156,7 @@ impl Layout {
                 nullable: true,
             })
             .collect();
-        Spec::new(&groups, &calls, &run.eval())
+        Spec::new(&groups, few, &calls, run, node)
     }
 
     /// The outer input made from a source: `from` the flat rows (`None`) or a set's.
@@ -183,12 +183,13 @@ pub fn run_flat<'a>(
     run: &Run<'a>,
     node: &'a PlanNode,
     input: &'a PlanNode,
-    (groups, calls, rollup): (&[Expr], &[AggCall], bool),
+    Grouping { groups, few, calls, rollup }: Grouping<'_>,
     down: &Down<'_>,
 ) -> Result<()> {
     let layout = Layout::new(groups, calls, rollup);
-    let outer_spec = Spec::new(&layout.keys, &layout.calls, &run.eval())?;
-    let set_specs: Vec<Spec> = layout.sets.iter().map(|s| layout.distinct_spec(s, run)).collect::<Result<_>>()?;
+    let outer_spec = Spec::new(&layout.keys, few, &layout.calls, run, node.id)?;
+    let set_spec = |s| layout.distinct_spec(s, few, run, node.id);
+    let set_specs: Vec<Spec> = layout.sets.iter().map(set_spec).collect::<Result<_>>()?;
     let mut inner = *run;
     if outer_spec.needs_order() {
         inner.dop = 1;

@@ -14,4 +14,4 @@ mod groups;
 mod operator;
 pub mod spec;
 
-pub use operator::{AggregateSink, run_aggregate, run_distinct};
+pub use operator::{AggregateSink, Grouping, run_aggregate, run_distinct};

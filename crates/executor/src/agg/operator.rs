@@ -84,18 +84,28 @@ impl Push for AggregateLocal<'_> {
     }
 }
 
+/// What an Aggregate node says.
+#[derive(Clone, Copy)]
+pub struct Grouping<'a> {
+    pub groups: &'a [Expr],
+    /// Which groups have few different values.
+    pub few: &'a [bool],
+    pub calls: &'a [AggCall],
+    pub rollup: bool,
+}
+
 /// Runs the node and pushes its rows down.
 pub fn run_aggregate<'a>(
     run: &Run<'a>,
     node: &'a PlanNode,
     input: &'a PlanNode,
-    (groups, calls, rollup): (&[Expr], &[AggCall], bool),
+    Grouping { groups, few, calls, rollup }: Grouping<'_>,
     down: &Down<'_>,
 ) -> Result<()> {
     if rollup || calls.iter().any(super::flat::needs_columns) {
-        return super::flat::run_flat(run, node, input, (groups, calls, rollup), down);
+        return super::flat::run_flat(run, node, input, Grouping { groups, few, calls, rollup }, down);
     }
-    let spec = Spec::new(groups, calls, &run.eval())?;
+    let spec = Spec::new(groups, few, calls, run, node.id)?;
     let mut inner = *run;
     if spec.needs_order() {
         inner.dop = 1;
@@ -111,7 +121,7 @@ pub fn run_distinct<'a>(run: &Run<'a>, node: &'a PlanNode, input: &'a PlanNode, 
         // Rows without columns are all alike.
         return crate::ops::simple::run_limit(run, node, input, Some(1), 0, down);
     }
-    let spec = Spec::new(&groups, &[], &run.eval())?;
+    let spec = Spec::new(&groups, &[], &[], run, node.id)?;
     run_grouped(run, node.id, &spec, down, &mut |sink| run_node(run, input, sink))
 }
 

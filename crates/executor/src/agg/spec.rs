@@ -2,8 +2,12 @@
 
 use crate::eval::Program;
 use crate::keys::KeyLayout;
-use expr::{AggCall, AggFunc, EvalContext, Expr, ExprKind};
-use types::{Collation, Result, SqlType, Value};
+use crate::memory::Reservation;
+use crate::run::Run;
+use crate::string_ids::StringIds;
+use expr::{AggCall, AggFunc, Expr, ExprKind};
+use std::sync::Arc;
+use types::{Collation, PhysType, Result, SqlType, Value};
 
 /// See the module head. Its calls are plain ones: DISTINCT and GROUPING() are taken apart before.
 pub struct Spec {
@@ -104,8 +108,20 @@ impl ArgList {
     }
 }
 
+/// For the groups that are strings of few values: who numbers them.
+fn numbered(groups: &[Expr], few: &[bool], run: &Run<'_>, node: u32) -> Vec<Option<Arc<StringIds>>> {
+    let ids = |(g, few): (&Expr, &bool)| {
+        let collation = g.ty.collation().filter(|_| *few && g.ty.phys() == PhysType::Str)?;
+        Some(StringIds::new(collation, Reservation::new(&run.memory_of(node))))
+    };
+    groups.iter().zip(few).map(ids).collect()
+}
+
 impl Spec {
-    pub fn new(groups: &[Expr], calls: &[AggCall], ctx: &EvalContext<'_>) -> Result<Spec> {
+    /// `few`: which of the groups, strings, have few different values; shorter than `groups` if the last have not.
+    /// `node`: the plan node that the strings' numbers are counted to.
+    pub fn new(groups: &[Expr], few: &[bool], calls: &[AggCall], run: &Run<'_>, node: u32) -> Result<Spec> {
+        let ctx = &run.eval();
         let mut args = ArgList::default();
         let calls: Vec<AggCall> = calls.iter().map(prepare_args).collect();
         let call_args = calls
@@ -118,7 +134,7 @@ impl Spec {
             group_programs: Program::all(groups, ctx)?,
             arg_programs: Program::all(&args.0, ctx)?,
             groups: groups.to_vec(),
-            layout: KeyLayout::new(&keys),
+            layout: KeyLayout::numbered(&keys, numbered(groups, few, run, node)),
             calls,
             call_args,
         })

@@ -51,7 +51,7 @@ pub fn run_set_op<'a>(
             nullable: false,
         })
         .collect();
-    let spec = Spec::new(&groups, &calls, &run.eval())?;
+    let spec = Spec::new(&groups, &[], &calls, run, node.id)?;
     let repeat = Repeat { kind, columns: n };
     let down = Down::stage(node.id, &repeat, down);
     let sink = AggregateSink::new(run, node.id, &spec);

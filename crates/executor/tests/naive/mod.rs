@@ -171,7 +171,7 @@ impl<'a> Naive<'a> {
                 }
                 Ok(out)
             }
-            PlanOp::Aggregate { input, groups, aggregates, rollup } => {
+            PlanOp::Aggregate { input, groups, aggregates, rollup, .. } => {
                 let (rows, types) = (self.rows(input)?, types(input));
                 let n = groups.len();
                 let levels: Vec<usize> = if *rollup { (0..=n).rev().collect() } else { vec![n] };

@@ -354,7 +354,7 @@ impl<'a> Printer<'a> {
                     self.node(&u.subplan, d + 1);
                 }
             }
-            PlanOp::Aggregate { input, groups, aggregates, rollup } => {
+            PlanOp::Aggregate { input, groups, aggregates, rollup, .. } => {
                 let names = Names::of(&input.output);
                 let calls: Vec<String> = aggregates.iter().map(|a| aggregate(a, &names)).collect();
                 let text = match (groups.is_empty(), rollup) {

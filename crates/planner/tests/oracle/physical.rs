@@ -336,7 +336,7 @@ impl Machine<'_> {
                 }
                 Ok(out)
             }
-            PlanOp::Aggregate { input, groups, aggregates, rollup } => {
+            PlanOp::Aggregate { input, groups, aggregates, rollup, .. } => {
                 assert!(!rollup);
                 let mut found: Vec<(Row, Vec<Row>)> = vec![];
                 for r in self.node(input)? {

@@ -451,6 +451,14 @@ fn distinct_of<'e>(es: impl IntoIterator<Item = &'e Expr>, input: &Estimate) -> 
     d
 }
 
+/// Up to so many different strings are worth a table of their own while rows are grouped.
+const FEW_STRINGS_MAX: f64 = 4096.0;
+
+/// Whether an expression's values are strings of which there are few.
+pub fn has_few_strings(e: &Expr, input: &Estimate) -> bool {
+    e.ty.is_string() && computed(e, input).distinct <= FEW_STRINGS_MAX
+}
+
 /// Groups of an aggregation. Columns of one table count together, as the table's statistics know them.
 pub fn group_count<'e>(groups: impl Iterator<Item = &'e Expr>, input: &Estimate) -> f64 {
     let mut of_tables: Vec<(&Base, Vec<ColumnId>)> = vec![];

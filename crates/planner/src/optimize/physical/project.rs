@@ -2,7 +2,7 @@
 //!
 //! A projection that only picks or renames columns is no node: its input's columns get other names.
 
-use super::super::cardinality::{Estimate, group_count};
+use super::super::cardinality::{Estimate, group_count, has_few_strings};
 use super::super::column_set::ColumnSet;
 use super::super::properties::{can_be_null, not_null};
 use super::super::tree::{as_column, collect_columns, exprs_columns};
@@ -225,7 +225,8 @@ impl Physical<'_, '_> {
         let facts = not_null(node).intersection(&layout.iter().collect());
         let e = self.est.node(node, std::slice::from_ref(&b.estimate));
         let cost = b.cost() + b.rows() * self.cx.settings.cost.group;
-        let op = PlanOp::Aggregate { input: Box::new(b.node), groups: made, aggregates: calls, rollup };
+        let few = groups.iter().map(|g| has_few_strings(&g.1, &b.estimate)).collect();
+        let op = PlanOp::Aggregate { input: Box::new(b.node), groups: made, few, aggregates: calls, rollup };
         Ok(self.node(op, layout, facts, e, cost))
     }
 
