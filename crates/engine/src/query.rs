@@ -113,6 +113,13 @@ impl Session {
             return Err(Error::not_supported("locking clauses in this statement"));
         }
         logical.warnings.iter().for_each(|w| self.warn(w.clone()));
+        let plan = self.optimize_quietly(logical)?;
+        plan.warnings.iter().for_each(|w| self.warn(w.clone()));
+        Ok(plan)
+    }
+
+    /// The same, the plan's warnings left in it.
+    pub(crate) fn optimize_quietly(&self, logical: LogicalQuery) -> Result<Plan> {
         let settings = self.optimizer_settings();
         let store = self.db().store();
         let plan = if self.is_traced() {

@@ -61,12 +61,13 @@ pub trait TableReader: Send + Sync {
         Err(Error::internal("a walk through an index without order"))
     }
 
-    /// Appends to `out` the candidates whose keys begin with each of `keys`, in their order, and to `ends` where those of
-    /// each key end.
+    /// Appends to `out` the candidates whose keys begin with each of `keys`, in their order, the first `most` of each, and
+    /// to `ends` where those of each key end.
     fn index_get_many(
         &self,
         _index: usize,
         _keys: &[Vec<u8>],
+        _most: usize,
         _out: &mut Candidates,
         _ends: &mut Vec<u32>,
     ) -> Result<()> {

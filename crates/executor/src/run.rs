@@ -20,7 +20,7 @@ use crate::pipeline::{Down, PassThrough};
 use expr::{EvalContext, Params};
 use plan::physical::{PlanNode, PlanOp};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use types::{Error, Result};
 
 /// What an operator sees of its surroundings while it runs.
@@ -46,6 +46,8 @@ pub enum EnvEntry<'a> {
     Cte(u32, &'a ops::cte::CteState<'a>),
     /// The rows a recursive CTE's last round made.
     Working(u32, &'a Working),
+    /// A walk may give up, and says so here.
+    Attempt(&'a AtomicBool),
     /// Filters learnt from a hash join's build side: (filter id, filter).
     Filters(&'a [(u32, Arc<SidewaysFilter>)]),
 }
@@ -80,6 +82,14 @@ impl<'a> Run<'a> {
         match self.ctx.node_stats.and_then(|set| set.get(node)) {
             Some(s) => s.memory(&self.ctx.memory),
             None => self.ctx.memory.clone(),
+        }
+    }
+
+    /// Where a walk says that it gives up; `None`: nobody goes on without it.
+    pub fn attempt(&self) -> Option<&'a AtomicBool> {
+        match self.env {
+            Some(Env { entry: EnvEntry::Attempt(gave_up), .. }) => Some(gave_up),
+            _ => None,
         }
     }
 
@@ -133,6 +143,7 @@ pub fn run_node<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Resul
             ops::sort::run_sort(run, node, input, keys, *limit, *offset, down)
         }
         PlanOp::Limit { input, limit, offset } => ops::simple::run_limit(run, node, input, *limit, *offset, down),
+        PlanOp::Attempt { first, otherwise } => ops::attempt::run_attempt(run, node, first, otherwise, down),
         PlanOp::Window { .. } => ops::window::run_window(run, node, down),
         PlanOp::SetOp { kind, inputs } => ops::set_op::run_set_op(run, node, *kind, inputs, down),
         PlanOp::With { ctes, input } => ops::cte::run_with(run, node, ctes, input, down),

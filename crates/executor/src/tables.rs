@@ -251,8 +251,15 @@ impl TableReader for StoreReader<'_> {
         Ok(Box::new(StoreCursor(cursor)))
     }
 
-    fn index_get_many(&self, index: usize, keys: &[Vec<u8>], out: &mut Candidates, ends: &mut Vec<u32>) -> Result<()> {
-        if self.table.index_get_many(index, keys, out, ends) { Ok(()) } else { Err(no_order()) }
+    fn index_get_many(
+        &self,
+        index: usize,
+        keys: &[Vec<u8>],
+        most: usize,
+        out: &mut Candidates,
+        ends: &mut Vec<u32>,
+    ) -> Result<()> {
+        if self.table.index_get_many(index, keys, most, out, ends) { Ok(()) } else { Err(no_order()) }
     }
 
     fn index_estimate(&self, index: usize, span: &KeySpan) -> u64 {

@@ -70,6 +70,66 @@ pub struct EntryUse {
     pub multi_range: Option<u32>,
     /// Loose scan: of the rows that agree in so many leading parts only the first that passes.
     pub loose: Option<usize>,
+    /// Entries after which the walk ends and says so: [`crate::PlanOp::Attempt`] goes on without it.
+    pub give_up: Option<u64>,
+    /// Index merge: further indexes, whose row ids are united or intersected with those of the stretches.
+    pub merge: Option<Box<Merge>>,
+}
+
+/// Index merge: row ids come out of several indexes of a table. They may be more than those that are wanted, never less:
+/// the node's filters hold all conditions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Merge {
+    pub kind: MergeKind,
+    /// Positions in `TableDef::indexes`, and the stretches of each. The first index is the node's own.
+    pub others: Vec<(usize, Vec<IndexRange>)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeKind {
+    /// OR, each index yielding its row ids in order: one whole key of each.
+    Union,
+    /// OR, in general.
+    SortUnion,
+    /// AND.
+    Intersect,
+}
+
+impl MergeKind {
+    /// As EXPLAIN's table says it.
+    pub fn name(self) -> &'static str {
+        match self {
+            MergeKind::Union => "union",
+            MergeKind::SortUnion => "sort_union",
+            MergeKind::Intersect => "intersect",
+        }
+    }
+
+    /// As FORMAT=TREE says it.
+    pub fn operator(self) -> &'static str {
+        match self {
+            MergeKind::Union => "Deduplicate rows sorted by row ID",
+            MergeKind::SortUnion => "Sort-deduplicate by row ID",
+            MergeKind::Intersect => "Intersect rows sorted by row ID",
+        }
+    }
+}
+
+impl Merge {
+    /// All indexes with their stretches, those of the node itself first.
+    pub fn all<'a>(
+        &'a self,
+        index: usize,
+        ranges: &'a [IndexRange],
+    ) -> impl Iterator<Item = (usize, &'a [IndexRange])> {
+        std::iter::once((index, ranges)).chain(self.others.iter().map(|o| (o.0, &o.1[..])))
+    }
+
+    /// `union(a,b)`
+    pub fn words(&self, table: &TableDef, first: usize) -> String {
+        let names: Vec<&str> = self.all(first, &[]).map(|(i, _)| &*table.indexes[i].name).collect();
+        format!("{}({})", self.kind.name(), names.join(","))
+    }
 }
 
 impl EntryUse {

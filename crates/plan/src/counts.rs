@@ -45,7 +45,7 @@ impl PlanCounts {
         match &n.op {
             PlanOp::Scan { .. } => self.scan(first),
             PlanOp::KeyLookup { keys, .. } if keys.len() > 1 => self.range(first),
-            PlanOp::IndexScan { entries, .. } if entries.jumps() => self.range(first),
+            PlanOp::IndexScan { entries, .. } if entries.jumps() || entries.merge.is_some() => self.range(first),
             PlanOp::IndexScan { ranges, .. } => match access(ranges) {
                 Access::Whole => self.scan(first),
                 Access::Lookup => self.found(first, First::Keys),
@@ -62,6 +62,8 @@ impl PlanCounts {
                 self.node(input, first);
                 if *first == First::Range { self.sort_range += 1 } else { self.sort_scan += 1 }
             }
+            PlanOp::Aggregate { .. } if n.notes.optimized_away => self.found(first, First::Keys),
+            PlanOp::Attempt { first: walk, .. } => self.node(walk, first),
             PlanOp::Aggregate { input, groups, .. } => {
                 self.created_tmp_tables += u32::from(!groups.is_empty());
                 self.apart(input, first);

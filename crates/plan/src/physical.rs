@@ -5,7 +5,7 @@ use crate::logical::QueryBlock;
 use catalog::TableDef;
 use expr::{AggCall, Expr, ParamId, WindowCall};
 use std::sync::Arc;
-use types::SqlType;
+use types::{SqlType, Warning};
 
 /// A whole statement's plan.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct Plan {
     pub estimated_rows_read: f64,
     /// The statement's query blocks, for EXPLAIN.
     pub blocks: Vec<QueryBlock>,
+    /// What the session is to be told of the planning.
+    pub warnings: Vec<Warning>,
 }
 
 #[derive(Clone, Debug)]
@@ -71,6 +73,8 @@ pub struct AccessNotes {
     pub examined: f64,
     /// Of a join that stands for a subquery: the strategy that it carries out.
     pub strategy: Option<Strategy>,
+    /// Of an aggregation: its input is the rows at the ends of indexes, one each, found by a descent.
+    pub optimized_away: bool,
 }
 
 /// How a subquery is run (MySQL manual, 10.2.2).
@@ -360,6 +364,12 @@ pub enum PlanOp {
         offset: u64,
     },
     /// Output: input columns ++ one column a call.
+    /// The first rows in an order, by a walk that may give up ([`EntryUse::give_up`]) before it has found them; then its
+    /// rows are thrown away, and `otherwise`, which answers the same, is run.
+    Attempt {
+        first: Box<PlanNode>,
+        otherwise: Box<PlanNode>,
+    },
     Window {
         input: Box<PlanNode>,
         partition_by: Vec<Expr>,
@@ -441,6 +451,7 @@ impl PlanNode {
             | PlanOp::Limit { input, .. }
             | PlanOp::Window { input, .. }
             | PlanOp::SingleRow { input } => vec![input],
+            PlanOp::Attempt { first, otherwise } => vec![first, otherwise],
             PlanOp::HashJoin { probe, build, .. } | PlanOp::NestedLoopJoin { probe, build, .. } => vec![build, probe],
             PlanOp::Apply { input, subplan, unknown, .. } => {
                 [&**input, &**subplan].into_iter().chain(unknown.iter().map(|u| &*u.subplan)).collect()

@@ -123,21 +123,28 @@ impl Table {
         self.make_live(&set, index, ordered);
         match ordered.tree() {
             Some(tree) if !ordered.leaves_out_runs => tree.get(key, out),
-            _ => return self.index_get_many(index, &[key.to_vec()], out, &mut Vec::new()),
+            _ => return self.index_get_many(index, &[key.to_vec()], usize::MAX, out, &mut Vec::new()),
         }
         true
     }
 
     /// Looks up many keys at once: appends to `out` the candidates whose keys start with each of `keys`, in order of
-    /// `keys`, and to `ends` where those of each key end. False: the index has no ordered form.
-    pub fn index_get_many(&self, index: usize, keys: &[Vec<u8>], out: &mut Candidates, ends: &mut Vec<u32>) -> bool {
+    /// `keys`, the first `most` of each, and to `ends` where those of each key end. False: the index has no ordered form.
+    pub fn index_get_many(
+        &self,
+        index: usize,
+        keys: &[Vec<u8>],
+        most: usize,
+        out: &mut Candidates,
+        ends: &mut Vec<u32>,
+    ) -> bool {
         let set = self.indexes();
         let Some(Some(ordered)) = set.ordered.get(index) else { return false };
         self.make_live(&set, index, ordered);
         if !ordered.leaves_out_runs
             && let Some(tree) = ordered.tree()
         {
-            tree.get_many(keys.len(), |i| &keys[i], out, ends);
+            tree.get_many(keys.len(), |i| &keys[i], most, out, ends);
             return true;
         }
         let unique = set.unique.get(index).filter(|_| ordered.leaves_out_runs);
@@ -148,13 +155,17 @@ impl Table {
             if let Some(interval) = KeyRange::prefix(key.clone()).interval() {
                 // Runs before the tree: see `index::cursor`.
                 if let Some(unique) = unique {
-                    let all = usize::MAX;
-                    unique.walk_runs(&ordered.encoder, self.rows(), &interval, None, false, all, &mut from_runs);
+                    unique.walk_runs(&ordered.encoder, self.rows(), &interval, None, false, most, &mut from_runs);
                 }
                 if let Some(tree) = ordered.tree() {
-                    tree.forward((&interval.start, 0), interval.end.as_deref(), TREE_ENTRIES_MAX, &mut from_tree);
+                    tree.forward(
+                        (&interval.start, 0),
+                        interval.end.as_deref(),
+                        most.min(TREE_ENTRIES_MAX),
+                        &mut from_tree,
+                    );
                 }
-                merge(&from_runs, &from_tree, false, usize::MAX, out);
+                merge(&from_runs, &from_tree, false, out.len().saturating_add(most), out);
             }
             ends.push(out.len() as u32);
         }

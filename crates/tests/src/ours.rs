@@ -52,7 +52,8 @@ pub struct Config {
     pub switch: &'static str,
 }
 
-/// The usual way, leaves of 8 rows on one thread, 1 MiB of memory, and two ways to run subqueries that are seldom chosen.
+/// The usual way, leaves of 8 rows on one thread, 1 MiB of memory, two ways to run subqueries that are seldom chosen,
+/// and accesses that are chosen where others are forbidden.
 pub fn configs() -> Vec<Config> {
     let usual = Config { name: "default", workers: 1, leaf_rows: None, query_memory_bytes: None, switch: "" };
     vec![
@@ -70,6 +71,13 @@ pub fn configs() -> Vec<Config> {
                      condition_pushdown_from_having=off,split_materialized=off",
             ..usual
         },
+        Config {
+            name: "plain accesses",
+            switch: "index_merge=off,index_condition_pushdown=off,mrr=off,batched_key_access=off,skip_scan=off,\
+                     prefer_ordering_index=off,use_index_extensions=off",
+            ..usual
+        },
+        Config { name: "sorted unions", switch: "index_merge_union=off,index_merge_intersection=off", ..usual },
     ]
 }
 

@@ -1,6 +1,7 @@
 //! The SQL golden files, under every configuration, and against MariaDB where it agrees by definition.
 //!
 //! NEXTLEAF_GOLDEN=complete rewrites the rows of the files from MariaDB's answers (our own for cases marked `ours`).
+//! NEXTLEAF_GOLDEN_FILES=name: only files whose paths contain the name.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,10 @@ fn files() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(dir).expect("sql/ is readable").map(|e| e.expect("an entry").path()).collect();
     files.sort();
+    // Some files alone, while they are written.
+    if let Ok(part) = std::env::var("NEXTLEAF_GOLDEN_FILES") {
+        files.retain(|f| f.to_string_lossy().contains(&part));
+    }
     files
 }
 
@@ -40,7 +45,7 @@ fn golden_files_hold_under_every_configuration() {
             }
         }
     }
-    assert!(count > 500, "only {count} cases ran");
+    assert!(count > 500 || std::env::var("NEXTLEAF_GOLDEN_FILES").is_ok(), "only {count} cases ran");
     assert!(faults.is_empty(), "{} of {count} cases:\n{}", faults.len(), faults.join("\n\n"));
 }
 

@@ -274,7 +274,7 @@ fn any_index_finds_what_a_scan_finds() {
     }
     let queries = number("NEXTLEAF_DIFF_QUERIES", 1200);
     let first = number("NEXTLEAF_DIFF_SEED", 1);
-    let (mut faults, mut found, mut disputed) = (Vec::new(), 0, 0);
+    let (mut faults, mut found, mut merged, mut disputed) = (Vec::new(), 0, 0, 0);
     for seed in first..first + queries.div_ceil(QUERIES_A_TABLE) {
         let mut rng = Rng::with_seed(seed);
         let config = &configs()[(seed % 3) as usize];
@@ -322,8 +322,14 @@ fn any_index_finds_what_a_scan_finds() {
             let by_index = rows(ours.run(&sql.replace("{}", &format!("FORCE INDEX ({})", index.name))), ordered);
             let by_scan = rows(ours.run(&sql.replace("{}", &format!("IGNORE INDEX ({})", all.join(", ")))), ordered);
             let chosen = rows(ours.run(&plain), ordered);
+            let hinted = plain.replacen("SELECT", "SELECT /*+ INDEX_MERGE(t) */", 1);
+            let by_merge = rows(ours.run(&hinted), ordered);
+            let plan = ours.run(&format!("EXPLAIN {hinted}")).unwrap_or_default();
+            merged += plan.iter().flatten().any(|c| c.as_deref() == Some("index_merge")) as u64;
             found += by_scan.as_ref().is_ok_and(|r| !r.is_empty()) as u64;
-            let fault = if by_index != by_scan {
+            let fault = if by_merge != by_scan {
+                Some(format!("by a merge {by_merge:?}\n  by scan {by_scan:?}"))
+            } else if by_index != by_scan {
                 Some(format!("by {} {by_index:?}\n  by scan {by_scan:?}", index.name))
             } else if chosen != by_scan {
                 Some(format!("as chosen {chosen:?}\n  by scan {by_scan:?}"))
@@ -345,8 +351,9 @@ fn any_index_finds_what_a_scan_finds() {
             }
         }
     }
-    eprintln!("{found} of {queries} queries found rows; {disputed} disputed");
+    eprintln!("{found} of {queries} queries found rows, {merged} could merge indexes; {disputed} disputed");
     assert!(found * 3 > queries, "only {found} of {queries} queries found rows");
+    assert!(merged * 20 > queries, "only {merged} of {queries} queries could merge indexes");
     for f in faults.iter().take(12) {
         eprintln!("{f}\n");
     }

@@ -164,8 +164,12 @@ impl Session {
             return Ok(None);
         }
         let shape = Arc::new(ResultShape::new(meta::columns(&logical)));
-        let mut plan = self.optimize(logical)?;
-        let valued = self.optimize(self.untyped_binder(&info).with_params(params).bind_query(query)?)?;
+        let mut plan = self.optimize_quietly(logical)?;
+        let valued = self.optimize_quietly(self.untyped_binder(&info).with_params(params).bind_query(query)?)?;
+        if !plan.warnings.is_empty() || !valued.warnings.is_empty() {
+            // Each execution is to be warned of.
+            return Ok(None);
+        }
         if valued.estimated_rows_read > ROWS_READ_MAX || !same_shape(&plan, &valued) {
             return Ok(None);
         }

@@ -42,6 +42,7 @@ const ENGINE_COSTS: &[(&str, f64, &[&str])] = &[
             "index_entry",
             "multi_range_row",
             "leaf_visit",
+            "merge_row_id",
             "random_row",
             "fetch_column",
             "cache_miss",

@@ -46,6 +46,13 @@ pub enum Jump {
     End,
 }
 
+/// What became of a batch of entries.
+pub struct Tested {
+    pub jump: Jump,
+    /// Entries at its end that failed by their bytes.
+    pub failed: usize,
+}
+
 impl EntryFilter {
     /// `None`: the plan tests nothing of entries.
     pub fn new(
@@ -79,7 +86,7 @@ impl EntryFilter {
     }
 
     /// Keeps the candidates that pass, and says where their walk should go on.
-    pub fn apply(&self, run: &Run<'_>, candidates: &mut Candidates, reverse: bool) -> Result<Jump> {
+    pub fn apply(&self, run: &Run<'_>, candidates: &mut Candidates, reverse: bool) -> Result<Tested> {
         self.run(run, candidates, reverse, &mut |_| {})
     }
 
@@ -90,7 +97,7 @@ impl EntryFilter {
         candidates: &mut Candidates,
         reverse: bool,
         passed: &mut dyn FnMut(usize),
-    ) -> Result<Jump> {
+    ) -> Result<Tested> {
         let n = candidates.len();
         run.ctx.counters.handler_icp_attempts.fetch_add(n as u64, Relaxed);
         // Entries at the end that failed by their bytes.
@@ -129,7 +136,7 @@ impl EntryFilter {
         }
         places.iter().for_each(|&i| passed(i as usize));
         run.ctx.counters.handler_icp_match.fetch_add(candidates.len() as u64, Relaxed);
-        Ok(jump)
+        Ok(Tested { jump, failed })
     }
 
     /// The same, with a value beside each candidate.

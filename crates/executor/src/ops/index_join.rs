@@ -9,11 +9,14 @@
 //! - *Rescued* ([`rescue`]): once far more input rows have come than the plan reckoned with, the table is read whole into
 //!   a hash table, once, and the rest of the input probes that.
 //!
+//! A semijoin or antijoin reads of each key only as many rows as it takes to find a match ([`first_match`]).
+//!
 //! ```text
 //!   input batch ─▶ keys ─▶ (position, row id) pairs ─▶ table columns beside input columns ─▶ conditions ─▶ output
 //! ```
 
 mod batched;
+mod first_match;
 mod rescue;
 
 use crate::columns::null_vector;
@@ -241,7 +244,7 @@ impl JoinLocal<'_> {
             let mut found = std::mem::take(&mut self.candidates);
             found.clear();
             ends.clear();
-            s.reader.index_get_many(s.index, &keys[done..next], &mut found, &mut ends)?;
+            s.reader.index_get_many(s.index, &keys[done..next], usize::MAX, &mut found, &mut ends)?;
             s.run.ctx.counters.handler_read_next.fetch_add(found.len() as u64, Relaxed);
             // Keys with many entries go a few at a time.
             size = if found.len() > 8 * BATCH_ROWS_MAX { (size / 4).max(1) } else { KEYS_AT_ONCE };
@@ -316,8 +319,10 @@ impl JoinLocal<'_> {
             let found = self.stage.reader.lookup(self.stage.index, &keys)?;
             let rows: Vec<(u16, u64)> = at.into_iter().zip(found).filter_map(|(i, id)| Some((i, id?))).collect();
             self.join_rows(&batch, &rows, &mut matched)?
-        } else {
+        } else if self.stage.outputs_pairs() {
             self.join_keys(&batch, keys, &at, &mut matched)?
+        } else {
+            self.first_matches(&batch, keys, &at, &mut matched)?
         };
         if flow == Flow::Done {
             return Ok(Flow::Done);

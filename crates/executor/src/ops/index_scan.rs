@@ -10,19 +10,22 @@
 //! leaves are, unless the rows are wanted in order.
 //!
 //! Where rows are only counted, they need not be looked at as long as their leaves have no versions; nor where all columns
-//! are parts of the key that can be read back from it (a *covering* index). Entries may be tested before their rows are read
+//! are parts of the key that can be read back from it (a *covering* index). Several indexes may be merged
+//! ([`super::index_merge`]). Entries may be tested before their rows are read
 //! ([`super::entry_filter`]), and rows read in an order that suits the leaves ([`super::multi_range`]).
 
 use crate::context::{Candidates, IndexCursor, IndexEncoder, KeySpan, TableReader};
 use crate::eval::Filter;
+use crate::memory::Reservation;
 use crate::ops::entry_filter::{EntryFilter, Jump, bounds, decoded};
+use crate::ops::index_merge::run_index_merge;
 use crate::ops::loose_scan::LooseSource;
-use crate::ops::multi_range::Fill;
+use crate::ops::multi_range::{Fill, bytes_of};
 use crate::ops::scan::{Reading, scan_leaves};
 use crate::pipeline::{Down, Pull, Source, run_pipeline};
 use crate::run::Run;
 use plan::physical::{PlanNode, PlanOp};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use types::{Error, Result};
 use vector::{BATCH_ROWS_MAX, Batch, Chunk, Values, Vector};
@@ -48,6 +51,8 @@ const KEYS_AT_ONCE: usize = 128;
 const FIRST_TESTED: usize = 64;
 /// Candidates that are read behind a jump.
 const AFTER_JUMP: usize = 16;
+/// Entries at the end of a batch that failed: there will be more.
+const FAILED_SOME: usize = 4;
 /// Rows that each of several leaves should hold to be scanned for them.
 const ROWS_PER_LEAF_MIN: u64 = 32;
 
@@ -58,6 +63,16 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
     let PlanOp::IndexScan { project, with_row_id, expected_rows, entries: used, .. } = &node.op else {
         return Err(Error::internal("not an IndexScan node"));
     };
+    if let Some(merge) = &used.merge {
+        let reader = run.ctx.tables.open(table)?;
+        if run_index_merge(run, node, &*reader, merge, down)? {
+            return Ok(());
+        }
+        let with_row_id = *with_row_id;
+        let (sideways, leaves, order, by_index) = (&[][..], None, None, None);
+        let what = Reading { table, columns, project, sideways, with_row_id, leaves, order, by_index };
+        return scan_leaves(run, node.id, reader, what, filters.iter(), down);
+    }
     let bounds = bounds(run, table, &table.indexes[*index], ranges)?;
     if bounds.is_empty() {
         return Ok(());
@@ -109,9 +124,7 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
     let entries = if spans.len() == 1 && *ordered && expected_rows.is_some() {
         0
     } else {
-        let step = spans.len().div_ceil(DIVES_MAX).max(1);
-        let asked = spans.iter().step_by(step).map(|s| reader.index_estimate(*index, s));
-        asked.fold(0, u64::saturating_add).saturating_mul(step as u64)
+        entries_within(&*reader, *index, &spans)
     };
     let mut scanned = Vec::new();
     if let Some(found) = reader.index_leaves(*index, &spans)
@@ -125,9 +138,8 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         scanned = found.leaves;
         scanned.sort_unstable();
     } else {
-        let table_rows = (reader.leaf_count() * BATCH_ROWS_MAX) as u64;
         let by_entries = used.covering || used.skip_scan || !used.tests.is_empty() || used.multi_range.is_some();
-        if !ordered && !by_entries && entries > SHORT && entries > table_rows / SCAN_SHARE {
+        if !ordered && !by_entries && is_wide(&*reader, entries) {
             return by_leaves(None, None);
         }
     }
@@ -157,6 +169,7 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
     if multi_range.is_some() {
         run.ctx.counters.handler_mrr_init.fetch_add(1, Relaxed);
     }
+    let multi_range = multi_range.map_or(0, |n| (n as usize).max(BATCH_ROWS_MAX));
     let walk = Walk {
         spans: spans.into_iter(),
         cursor: None,
@@ -168,10 +181,16 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         fill: None,
         fill_done: 0,
         fills: 0,
+        fill_rows: match expected_rows {
+            Some(n) => (*n as usize).saturating_mul(2).clamp(BATCH_ROWS_MAX, multi_range.max(BATCH_ROWS_MAX)),
+            None => multi_range,
+        },
+        seen: 0,
     };
     let counts = walk.keys.is_empty() && filters.is_empty() && project.is_empty() && !*with_row_id;
     let source = IndexScanSource {
         run: *run,
+        node: node.id,
         reader: &*reader,
         index: *index,
         reverse: *reverse,
@@ -182,12 +201,26 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         filter: Filter::new(filters, &run.eval())?,
         tests,
         covering,
-        multi_range: multi_range.map_or(0, |n| (n as usize).max(BATCH_ROWS_MAX)),
+        multi_range,
         workers: if *ordered { 1 } else { (entries / ROWS_PER_WORKER).max(1) as usize },
         scanned,
+        gives_up: used.give_up.zip(run.attempt()),
         walk: Mutex::new(walk),
     };
     run_pipeline(run, node.id, &source, down)
+}
+
+/// About how many entries the stretches hold.
+pub(super) fn entries_within(reader: &dyn TableReader, index: usize, spans: &[KeySpan]) -> u64 {
+    let step = spans.len().div_ceil(DIVES_MAX).max(1);
+    let asked = spans.iter().step_by(step).map(|s| reader.index_estimate(index, s));
+    asked.fold(0, u64::saturating_add).saturating_mul(step as u64)
+}
+
+/// Whether walking over so many entries is slower than a scan.
+pub(super) fn is_wide(reader: &dyn TableReader, entries: u64) -> bool {
+    let table_rows = (reader.leaf_count() * BATCH_ROWS_MAX) as u64;
+    entries > SHORT && entries > table_rows / SCAN_SHARE
 }
 
 /// The parts that hold the columns, if each can be read back from keys.
@@ -210,7 +243,7 @@ fn entries_walked<'a>(run: &Run<'a>, reverse: bool) -> &'a AtomicU64 {
 }
 
 /// The stretches in order, none empty, those that overlap or touch made one.
-fn merged(mut spans: Vec<KeySpan>) -> Vec<KeySpan> {
+pub(super) fn merged(mut spans: Vec<KeySpan>) -> Vec<KeySpan> {
     spans.retain(|s| s.low < s.high);
     if spans.len() > 1 {
         spans.sort_by(|a, b| a.low.cmp(&b.low));
@@ -245,6 +278,10 @@ struct Walk<'a> {
     fill: Option<Arc<Fill>>,
     fill_done: usize,
     fills: u64,
+    /// Row ids that the next buffer takes.
+    fill_rows: usize,
+    /// Entries so far.
+    seen: u64,
 }
 
 impl Walk<'_> {
@@ -257,7 +294,8 @@ impl Walk<'_> {
             let next = (self.keys_done + self.size.min(KEYS_AT_ONCE)).min(self.keys.len());
             self.found.clear();
             self.found_done = 0;
-            reader.index_get_many(index, &self.keys[self.keys_done..next], &mut self.found, &mut Vec::new())?;
+            let keys = &self.keys[self.keys_done..next];
+            reader.index_get_many(index, keys, usize::MAX, &mut self.found, &mut Vec::new())?;
             self.keys_done = next;
             self.size = (self.size * 4).min(BATCH_ROWS_MAX);
         }
@@ -271,6 +309,7 @@ impl Walk<'_> {
 
 struct IndexScanSource<'a> {
     run: Run<'a>,
+    node: u32,
     reader: &'a dyn TableReader,
     index: usize,
     reverse: bool,
@@ -287,6 +326,8 @@ struct IndexScanSource<'a> {
     workers: usize,
     /// Leaves whose rows are not wanted again, ascending.
     scanned: Vec<usize>,
+    /// After so many entries the walk ends, and says so there.
+    gives_up: Option<(u64, &'a AtomicBool)>,
     walk: Mutex<Walk<'a>>,
 }
 
@@ -311,11 +352,21 @@ impl<'a> IndexScanSource<'a> {
             self.run.ctx.check_killed()?;
         }
         loop {
+            if let Some((most, gave_up)) = self.gives_up
+                && walk.seen > most
+            {
+                gave_up.store(true, Relaxed);
+                return Ok(false);
+            }
             if let Some(cursor) = &mut walk.cursor {
                 if cursor.next(out, walk.size)? {
+                    walk.seen += out.len() as u64;
                     walk.size = (walk.size * 4).min(BATCH_ROWS_MAX);
                     let Some(tests) = &self.tests else { return Ok(true) };
-                    match tests.apply(&self.run, out, self.reverse)? {
+                    let tested = tests.apply(&self.run, out, self.reverse)?;
+                    match tested.jump {
+                        // The next ones fail, too, more often than not, and then tell where to go on.
+                        Jump::No if tested.failed >= FAILED_SOME => walk.size = AFTER_JUMP,
                         Jump::No => {}
                         Jump::To(key) => {
                             cursor.skip_to(&key);
@@ -359,7 +410,15 @@ impl<'a> IndexScanSource<'a> {
             walk.fill = None;
             let moment = self.reader.settled(self.index);
             let (mut all, mut some) = (Candidates::default(), Candidates::default());
-            while all.len() < self.multi_range && self.take_from(walk, &mut some)? {
+            let mut memory = Reservation::new(&self.run.memory_of(self.node));
+            let granted = |all: &Candidates, memory: &mut Reservation| {
+                all.len() < BATCH_ROWS_MAX || memory.try_resize_sparing(bytes_of(all), 1)
+            };
+            while all.len() < walk.fill_rows && granted(&all, &mut memory) {
+                walk.size = walk.size.min(walk.fill_rows - all.len());
+                if !self.take_from(walk, &mut some)? {
+                    break;
+                }
                 if !self.scanned.is_empty() {
                     self.leave_out_scanned(&mut some);
                 }
@@ -375,7 +434,9 @@ impl<'a> IndexScanSource<'a> {
             }
             walk.fills += 1;
             walk.fill_done = 0;
-            walk.fill = Some(Arc::new(Fill::new(all, moment)));
+            walk.fill_rows = (walk.fill_rows * 4).min(self.multi_range);
+            memory.force(bytes_of(&all));
+            walk.fill = Some(Arc::new(Fill::new(all, moment, memory)));
         }
     }
 

@@ -150,7 +150,7 @@ impl Pull for LoosePull<'_, '_> {
             walked.fetch_add(self.candidates.len() as u64, Relaxed);
             let last = self.candidates.key(self.candidates.len() - 1).to_vec();
             let tested = match &s.tests {
-                Some(tests) => tests.apply(&s.run, &mut self.candidates, s.reverse)?,
+                Some(tests) => tests.apply(&s.run, &mut self.candidates, s.reverse)?.jump,
                 None => Jump::No,
             };
             if let Some(done) = self.done.take() {

@@ -1,10 +1,12 @@
 //! Operators, one a file.
 
 pub mod apply;
+pub mod attempt;
 pub mod collect;
 pub mod cte;
 pub mod entry_filter;
 pub mod index_join;
+pub mod index_merge;
 pub mod index_scan;
 pub mod join;
 pub mod lookup;

@@ -4,10 +4,12 @@
 //!   entries by key     ─ collect ─▶  (row id, entry)  ─ sort ─▶  leaf 3: 7 rows │ leaf 4: 2 rows │ leaf 9: ...
 //! ```
 //! A leaf is latched once for all its rows, and rows of one leaf are copied together. Where the leaf has no versions its
-//! entries need not be compared with the rows' keys. One buffer is filled at a time, by whichever thread finds the last
+//! entries need not be compared with the rows' keys. Memory that is refused makes a buffer smaller, but not below a batch.
+//! Where the reader will stop after some rows the first buffers are small. One buffer is filled at a time, by whichever thread finds the last
 //! one empty; all threads read from it.
 
 use crate::context::{Candidates, TableReader};
+use crate::memory::Reservation;
 use types::Result;
 use vector::{BATCH_ROWS_MAX, Batch, Chunk, Values, Vector};
 
@@ -18,13 +20,20 @@ pub struct Fill {
     order: Vec<(u64, u32)>,
     /// See [`TableReader::settled`].
     moment: Option<u64>,
+    _memory: Reservation,
+}
+
+/// What a buffer of these takes.
+pub fn bytes_of(candidates: &Candidates) -> usize {
+    candidates.bytes() + candidates.len() * size_of::<(u64, u32)>()
 }
 
 impl Fill {
-    pub fn new(candidates: Candidates, moment: Option<u64>) -> Fill {
+    /// `memory`: what it takes.
+    pub fn new(candidates: Candidates, moment: Option<u64>, memory: Reservation) -> Fill {
         let mut order: Vec<(u64, u32)> = candidates.row_ids().iter().copied().zip(0..).collect();
         order.sort_unstable();
-        Fill { candidates, order, moment }
+        Fill { candidates, order, moment, _memory: memory }
     }
 
     pub fn rows(&self) -> usize {

@@ -211,6 +211,7 @@ impl World {
             serial: false,
             estimated_rows_read: 1e9,
             blocks: vec![],
+            warnings: vec![],
         };
         let types: Vec<SqlType> = root.output.iter().map(|c| c.ty).collect();
         let mut rows = Vec::new();

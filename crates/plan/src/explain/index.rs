@@ -50,6 +50,10 @@ pub(super) fn scan_words(
         (None, Some(_)) => format!("{back}, by multi-range read"),
         (None, None) => back.to_string(),
     };
+    let back = match entries.give_up {
+        Some(n) => format!("{back}, giving up after {n} entries"),
+        None => back,
+    };
     match access(ranges) {
         Access::Whole => format!("{covering}{capital}{what} on {alias} using {}{back}", index.name),
         Access::Lookup => {
@@ -60,16 +64,33 @@ pub(super) fn scan_words(
             )
         }
         Access::Range => {
-            let shown = if ranges.len() > RANGES_SHOWN_MAX { RANGES_SHOWN_MAX - 1 } else { ranges.len() };
-            let mut words: Vec<String> =
-                ranges[..shown].iter().map(|r| format!("({})", range_words(table, index, r, text))).collect();
-            if ranges.len() > shown {
-                words.push(format!("({} more)", ranges.len() - shown));
-            }
             let what = if entries.loose.is_some() { what } else { "ndex range scan" };
-            format!("{covering}{capital}{what} on {alias} using {} over {}{back}", index.name, words.join(" OR "))
+            let over = over(table, index, ranges, text);
+            format!("{covering}{capital}{what} on {alias} using {} over {over}{back}", index.name)
         }
     }
+}
+
+/// The line of one index among several that are merged.
+pub(super) fn range_scan_words(
+    table: &TableDef,
+    alias: &str,
+    index: &IndexDef,
+    ranges: &[IndexRange],
+    text: &dyn Fn(&Expr) -> String,
+) -> String {
+    format!("Index range scan on {alias} using {} over {}", index.name, over(table, index, ranges, text))
+}
+
+/// `(a = 1) OR (5 < a)`
+fn over(table: &TableDef, index: &IndexDef, ranges: &[IndexRange], text: &dyn Fn(&Expr) -> String) -> String {
+    let shown = if ranges.len() > RANGES_SHOWN_MAX { RANGES_SHOWN_MAX - 1 } else { ranges.len() };
+    let mut words: Vec<String> =
+        ranges[..shown].iter().map(|r| format!("({})", range_words(table, index, r, text))).collect();
+    if ranges.len() > shown {
+        words.push(format!("({} more)", ranges.len() - shown));
+    }
+    words.join(" OR ")
 }
 
 /// What is tested on the entries of an index before rows are read: `(b = 3) and ((c % 2) = 0)`.

@@ -165,7 +165,7 @@ impl Printer<'_> {
         o.text("access_type", a.access_type);
         o.texts("possible_keys", &a.possible_keys);
         if let Some(k) = &a.key {
-            o.text("key", k.clone());
+            o.text("key", a.merged.as_ref().unwrap_or(k).clone());
             o.texts("used_key_parts", &a.key_parts);
         }
         if let Some(l) = &a.key_len {

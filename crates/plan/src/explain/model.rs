@@ -87,6 +87,8 @@ pub(super) struct Access {
     pub conditions: Vec<String>,
     pub using_where: bool,
     pub using_index: bool,
+    /// `union(a,b)`: how the row ids of several indexes are merged.
+    pub merged: Option<String>,
     /// More words that say how the rows are found.
     pub how: Vec<String>,
     pub backward: bool,

@@ -134,6 +134,7 @@ pub(super) fn access_words(a: &Access) -> Vec<String> {
     if a.index_condition.is_some() {
         words.push("Using index condition".into());
     }
+    words.extend(a.merged.iter().map(|m| format!("Using {m}")));
     if a.using_where {
         words.push("Using where".into());
     }

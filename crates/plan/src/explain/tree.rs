@@ -219,8 +219,18 @@ impl<'a> Printer<'a> {
                 let names = Names::owned(
                     columns.iter().map(|c| format!("{alias}.{}", table.columns[*c].shown_name())).collect(),
                 );
-                let index = &table.indexes[*index];
                 let text = |e: &Expr| self.expr(e, &names);
+                if let Some(merge) = &entries.merge {
+                    let merged = merge.all(*index, ranges);
+                    let below: Vec<String> = merged
+                        .map(|(i, r)| super::index::range_scan_words(table, alias, &table.indexes[i], r, &text))
+                        .collect();
+                    self.line(depth, &format!("Filter: {}", self.conjunction(filters, &names)), Some(n));
+                    self.line(d, merge.kind.operator(), None);
+                    below.iter().for_each(|l| self.line(d + 1, l, None));
+                    return;
+                }
+                let index = &table.indexes[*index];
                 let scan = super::index::scan_words(table, alias, index, ranges, *reverse, entries, &text);
                 if filters.is_empty() {
                     self.line(depth, &scan, Some(n));
@@ -385,6 +395,11 @@ impl<'a> Printer<'a> {
                 }
                 let below = if limit.is_some() || *offset > 0 { d + 1 } else { d };
                 self.node(input, below);
+            }
+            PlanOp::Attempt { first, otherwise } => {
+                self.line(depth, "First rows by an index, or else by sorting", Some(n));
+                self.node(first, d);
+                self.node(otherwise, d);
             }
             PlanOp::Limit { input, limit, offset } => {
                 self.line(depth, &limit_words(*limit, *offset), Some(n));

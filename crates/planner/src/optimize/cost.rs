@@ -41,6 +41,8 @@ pub struct CostParams {
     /// Reading a row of a sorted batch of row ids, and the first row of a leaf more than the others.
     pub multi_range_row: f64,
     pub leaf_visit: f64,
+    /// Sorting a row id among those of an index merge.
+    pub merge_row_id: f64,
     /// Reading a row that an index names, somewhere in memory.
     pub random_row: f64,
     /// Setting an operator of a dependent subquery up, for each run.
@@ -72,6 +74,7 @@ impl Default for CostParams {
             index_entry: 12.0,
             multi_range_row: 25.0,
             leaf_visit: 60.0,
+            merge_row_id: 6.0,
             random_row: 150.0,
             subquery_run: 4000.0,
             fetch_column: 3.0,
@@ -103,6 +106,7 @@ impl CostParams {
             index_entry,
             multi_range_row,
             leaf_visit,
+            merge_row_id,
             random_row,
             subquery_run,
             fetch_column,
@@ -127,6 +131,7 @@ impl CostParams {
             ("index_entry", index_entry),
             ("multi_range_row", multi_range_row),
             ("leaf_visit", leaf_visit),
+            ("merge_row_id", merge_row_id),
             ("random_row", random_row),
             ("subquery_run", subquery_run),
             ("fetch_column", fetch_column),

@@ -80,7 +80,8 @@ impl Lookups {
                 rows *= part_share(n, whole.column(*c).distinct);
                 parts.push((*c, fixed.contains(*c)));
                 let is_whole = index.is_unique() && n + 1 == index.parts.len();
-                matches.push(if is_whole { 1.0 } else { rows.max(1.0) });
+                let seeks = settings.limits.max_seeks_for_key as f64;
+                matches.push(if is_whole { 1.0 } else { rows.max(1.0).min(seeks) });
             }
             let ordered = stats.index_form(table.id, i).ordered;
             let parts_min = if ordered { 1 } else { index.parts.len() };

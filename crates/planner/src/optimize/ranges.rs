@@ -37,15 +37,44 @@ pub struct Found {
     pub fixed_parts: usize,
 }
 
-/// The stretches of `index` that can hold rows for which all `conjuncts` are TRUE; `None` if nothing bounds it.
-pub fn find(table: &TableDef, index: &IndexDef, columns: &[(ColumnId, usize)], conjuncts: &[Expr]) -> Option<Found> {
+/// The memory that a search may take, in bytes.
+#[derive(Debug)]
+pub struct Memory {
+    left: u64,
+    /// It was not enough: nothing was found.
+    pub is_exceeded: bool,
+}
+
+impl Memory {
+    /// 0: any.
+    pub fn of(bytes_max: u64) -> Memory {
+        Memory { left: if bytes_max == 0 { u64::MAX } else { bytes_max }, is_exceeded: false }
+    }
+
+    fn take(&mut self, bytes: usize) -> Option<()> {
+        let left = self.left.checked_sub(bytes as u64);
+        self.is_exceeded |= left.is_none();
+        self.left = left?;
+        Some(())
+    }
+}
+
+/// The stretches of `index` that can hold rows for which all `conjuncts` are TRUE; `None` if nothing bounds it, or the
+/// memory is exceeded.
+pub fn find(
+    table: &TableDef,
+    index: &IndexDef,
+    columns: &[(ColumnId, usize)],
+    conjuncts: &[Expr],
+    memory: &mut Memory,
+) -> Option<Found> {
     let first = columns.iter().find(|c| c.1 == index.parts[0].column_idx)?.0;
     if !conjuncts.iter().any(|c| mentions(c, first)) {
         return None;
     }
-    let mut search = Search { table, index, columns, work: 0 };
+    let mut search = Search { table, index, columns, work: 0, memory };
     let all: Vec<&Expr> = conjuncts.iter().collect();
-    let tails = search.tails(0, &all)?;
+    let tails = search.tails(0, &all).filter(|_| !search.memory.is_exceeded)?;
     let answered = conjuncts.iter().map(|c| tails.answered.iter().any(|a| std::ptr::eq(*a, c))).collect();
     let fixed_parts = match tails.ranges.as_slice() {
         [] => index.parts.len(),
@@ -66,7 +95,7 @@ pub fn find_part(
     columns: &[(ColumnId, usize)],
     conjuncts: &[Expr],
 ) -> Option<Found> {
-    find(table, &PartTest::index_of_part(index, part), columns, conjuncts)
+    find(table, &PartTest::index_of_part(index, part), columns, conjuncts, &mut Memory::of(0))
 }
 
 pub(super) fn mentions(e: &Expr, c: ColumnId) -> bool {
@@ -86,6 +115,7 @@ struct Search<'a> {
     index: &'a IndexDef,
     columns: &'a [(ColumnId, usize)],
     work: usize,
+    memory: &'a mut Memory,
 }
 
 /// What one conjunct says of one column.
@@ -99,6 +129,16 @@ enum Constraint {
 struct Simple {
     constraint: Constraint,
     exact: bool,
+}
+
+impl Simple {
+    fn bytes(&self) -> usize {
+        let values = match &self.constraint {
+            Constraint::Points(values) => values.len() * size_of::<KeyValue>(),
+            _ => 0,
+        };
+        size_of::<Simple>() + values
+    }
 }
 
 impl Search<'_> {
@@ -116,6 +156,7 @@ impl Search<'_> {
             .iter()
             .filter_map(|c| simple(c, column, &ty).map(|s| (*c, Simple { exact: s.exact && !is_prefix, ..s })))
             .collect();
+        self.memory.take(simple.iter().map(|(_, s)| s.bytes()).sum())?;
         // A value, or as few values as possible.
         let points = simple
             .iter()
@@ -154,6 +195,9 @@ impl Search<'_> {
         if exact {
             answered.push(e);
         }
+        let parts = next.ranges.first().map_or(0, |r| r.equal.len()) + 1;
+        let each = size_of::<IndexRange>() + parts * size_of::<KeyValue>();
+        self.memory.take(values.len() * next.ranges.len() * each)?;
         let mut ranges = Vec::with_capacity(values.len() * next.ranges.len());
         for v in values {
             for tail in &next.ranges {
@@ -293,7 +337,7 @@ fn simple(e: &Expr, column: ColumnId, ty: &SqlType) -> Option<Simple> {
             };
             Some(Simple { constraint, exact })
         }
-        ExprKind::InList { expr, list, negated: false } if of_column(expr, column) => {
+        ExprKind::InList { expr, list, negated: false } if of_column(expr, column) && list.len() <= RANGES_MAX => {
             let mut exact = true;
             let mut values = Vec::with_capacity(list.len());
             for v in list {

@@ -101,6 +101,11 @@ impl Candidates {
         &self.keys[start..self.ends[i] as usize]
     }
 
+    /// What they take.
+    pub fn bytes(&self) -> usize {
+        self.row_ids.capacity() * size_of::<u64>() + self.keys.capacity() + self.ends.capacity() * size_of::<u32>()
+    }
+
     /// Keeps those for which `wanted` says so; it gets their positions.
     pub fn keep(&mut self, mut wanted: impl FnMut(usize, &[u8]) -> bool) {
         let (mut kept, mut bytes, mut start) = (0, 0, 0);

@@ -17,6 +17,7 @@
 //!
 //! Source: the Batched Key Access and Disk-Sweep Multi-Range Read sections of MySQL's manual (10.2.1.12, 10.2.1.11).
 
+use super::first_match::{FIRST_ENTRIES, KeyWalk};
 use super::{JoinLocal, JoinStage, KEYS_AT_ONCE};
 use crate::columns::{ColumnAppender, gather32, null_vector, phys_width};
 use crate::context::Candidates;
@@ -234,7 +235,8 @@ impl JoinLocal<'_> {
         stage.run.ctx.counters.handler_read_key.fetch_add(distinct.len() as u64, Relaxed);
         let mut found = std::mem::take(&mut self.candidates);
         let (mut owners, mut ends) = (Vec::<u32>::new(), Vec::new());
-        let (mut done, mut size, mut refills) = (0, KEYS_AT_ONCE, 0);
+        let most = if stage.outputs_pairs() { usize::MAX } else { FIRST_ENTRIES };
+        let (mut done, mut size, mut refills, mut open) = (0, KEYS_AT_ONCE, 0, Vec::new());
         found.clear();
         let mut flow = Flow::More;
         while done < distinct.len() && flow == Flow::More {
@@ -242,10 +244,13 @@ impl JoinLocal<'_> {
             let next = (done + size).min(distinct.len());
             let before = found.len();
             ends.clear();
-            stage.reader.index_get_many(stage.index, &distinct[done..next], &mut found, &mut ends)?;
+            stage.reader.index_get_many(stage.index, &distinct[done..next], most, &mut found, &mut ends)?;
             // Keys with many entries go a few at a time.
             size = if found.len() - before > 8 * BATCH_ROWS_MAX { (size / 4).max(1) } else { KEYS_AT_ONCE };
             for (k, end) in (done as u32..).zip(&ends) {
+                if *end as usize - owners.len() == most {
+                    open.push(k);
+                }
                 owners.resize(*end as usize, k);
             }
             done = next;
@@ -260,6 +265,29 @@ impl JoinLocal<'_> {
                 found.clear();
                 owners.clear();
             }
+        }
+        self.candidates = found;
+        for k in open {
+            if flow == Flow::More {
+                flow = self.rest_of_group(&distinct[k as usize], k, &groups, filled)?;
+            }
+        }
+        Ok(flow)
+    }
+
+    /// Reads on under a key until all input rows that have it have a match.
+    fn rest_of_group(&mut self, key: &[u8], k: u32, groups: &Groups, filled: &mut Filled) -> Result<Flow> {
+        let stage = self.stage;
+        let mut walk = KeyWalk::new(stage, key)?;
+        let mut found = std::mem::take(&mut self.candidates);
+        let mut flow = Flow::More;
+        let open = |filled: &Filled| groups.of(k).iter().any(|&row| !filled.matched.get(row as usize));
+        while flow == Flow::More && open(filled) && walk.next(stage, &mut found)? {
+            let mut owners = vec![k; found.len()];
+            if let Some(tests) = &stage.tests {
+                tests.apply_beside(&stage.run, &mut found, &mut owners)?;
+            }
+            flow = self.read_in_order(&found, &owners, groups, filled)?;
         }
         self.candidates = found;
         Ok(flow)

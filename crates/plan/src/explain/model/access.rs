@@ -2,7 +2,7 @@
 
 use super::Access;
 use super::walk::Walker;
-use crate::access::EntryUse;
+use crate::access::{EntryUse, IndexRange, Merge};
 use crate::explain::expression::Names;
 use crate::explain::index::{self, Access as Stretches};
 use crate::{PlanNode, PlanOp};
@@ -68,6 +68,9 @@ impl<'p> Walker<'p> {
                         a.using_where = true;
                         a.conditions = self.words.table_conditions(answered, table, alias, columns);
                     }
+                }
+                if let Some(merge) = &entries.merge {
+                    by_merge(&mut a, table, merge, *index, ranges);
                 }
                 a.backward = *reverse;
                 self.entries(&mut a, table, alias, *index, entries, columns);
@@ -170,6 +173,26 @@ fn by_index(a: &mut Access, table: &TableDef, index: usize, parts: usize) {
     a.key = Some(name);
     a.key_parts = x.parts.iter().take(parts).map(|p| table.columns[p.column_idx].shown_name().into_owned()).collect();
     a.key_len = Some(index::key_len(table, x, parts).to_string());
+}
+
+/// Several indexes: their names and lengths side by side.
+fn by_merge(a: &mut Access, table: &TableDef, merge: &Merge, index: usize, ranges: &[IndexRange]) {
+    a.access_type = "index_merge";
+    a.using_where = true;
+    let (mut keys, mut lengths) = (vec![], vec![]);
+    a.key_parts.clear();
+    for (i, ranges) in merge.all(index, ranges) {
+        let parts = ranges.iter().map(|r| r.parts()).max().unwrap_or(0);
+        by_index(a, table, i, parts);
+        keys.extend(a.key.take());
+        lengths.extend(a.key_len.take());
+    }
+    a.key = Some(keys.join(","));
+    a.key_len = Some(lengths.join(","));
+    a.key_parts.clear();
+    a.reference.clear();
+    a.conditions.clear();
+    a.merged = Some(merge.words(table, index));
 }
 
 /// Per cent of the rows that are left.

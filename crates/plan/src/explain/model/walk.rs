@@ -7,6 +7,9 @@ use crate::logical::{BlockRole, BlockShape, SetOpKind};
 use crate::{JoinKind, Plan, PlanNode, PlanOp, Strategy};
 use std::collections::HashMap;
 
+/// MySQL's words for MIN and MAX that the ends of indexes answer.
+const OPTIMIZED_AWAY: &str = "Select tables optimized away";
+
 pub(super) struct Walker<'p> {
     pub plan: &'p Plan,
     pub views: Vec<View>,
@@ -277,6 +280,7 @@ impl<'p> Walker<'p> {
                 }
                 self.step(n, input, at, Owned::Ordered, Some(Step::Sort));
             }
+            PlanOp::Attempt { first, .. } => self.walk(first, at),
             PlanOp::Limit { input, .. } => self.step(n, input, at, Owned::Limited, None),
             PlanOp::Distinct { input } => {
                 let union = match &input.op {
@@ -290,6 +294,13 @@ impl<'p> Walker<'p> {
                     None => self.step(n, input, at, Owned::Distinct, Some(Step::Distinct)),
                 }
             }
+            PlanOp::Aggregate { .. } if n.notes.optimized_away => match self.begins(n, at.view, Owned::Grouped) {
+                Some(block) => self.enter(block, n, at, n.notes.block == 0),
+                None if self.views[at.view].tables.is_empty() => self.views[at.view].message = Some(OPTIMIZED_AWAY),
+                None => {
+                    self.push(Access { remarks: vec![OPTIMIZED_AWAY.to_string()], ..Access::default() }, at);
+                }
+            },
             PlanOp::Aggregate { input, groups, .. } => {
                 let step = Step::Group { temporary: true };
                 self.step(n, input, at, Owned::Grouped, (!groups.is_empty()).then_some(step));

@@ -18,14 +18,14 @@ const LOOKUP_KEYS_MAX: usize = 1024;
 pub(super) struct Reading {
     /// Table columns read, by position in the definition, and their ids.
     pub numbers: Vec<usize>,
-    layout: Vec<ColumnId>,
+    pub layout: Vec<ColumnId>,
     /// Which of them are output.
-    project: Vec<usize>,
-    out: Vec<ColumnId>,
-    with_row_id: bool,
+    pub project: Vec<usize>,
+    pub out: Vec<ColumnId>,
+    pub with_row_id: bool,
     /// Columns never NULL: in the table, and in rows that pass the predicates.
     pub facts: ColumnSet,
-    passed: ColumnSet,
+    pub passed: ColumnSet,
 }
 
 impl Physical<'_, '_> {
@@ -118,10 +118,17 @@ impl Physical<'_, '_> {
             paths = self.covering_paths(&site, &r.numbers);
         }
         let best = paths
-            .into_iter()
-            .filter(|p| p.entries <= whole.rows * WIDEST_SHARE || p.form.clustered || forced)
-            .map(|p| (self.path_cost(&site, &p, &r.numbers, 1.0, false), p))
+            .iter()
+            .enumerate()
+            .filter(|(_, p)| p.entries <= whole.rows * WIDEST_SHARE || p.form.clustered || forced)
+            .map(|(i, p)| (self.path_cost(&site, p, &r.numbers, 1.0, false), i))
             .min_by(|a, b| a.0.0.total_cmp(&b.0.0));
+        let single = best.as_ref().map_or(f64::INFINITY, |b| b.0.0);
+        let budget = if forced { single } else { single.min(scan_cost.max(SMALL_SCAN_NS)) };
+        if let Some(merge) = self.merge_path(&site, &paths, r.numbers.len(), budget) {
+            return self.index_merge(get, &site, r, merge);
+        }
+        let best = best.map(|(cost, i)| (cost, paths.swap_remove(i)));
         if let Some(((cost, sorted), path)) = best
             && (cost < scan_cost.max(SMALL_SCAN_NS) && !(path.skip_scan && cost > scan_cost) || forced)
         {
@@ -253,7 +260,7 @@ impl Physical<'_, '_> {
 }
 
 /// A scan this short is not worth more: tables grow while their plans are kept, and then the index is the safe choice.
-const SMALL_SCAN_NS: f64 = 1000.0;
+pub(super) const SMALL_SCAN_NS: f64 = 1000.0;
 /// An index that leaves more of the table than this is no help, whatever the figures say.
 const WIDEST_SHARE: f64 = 0.5;
 /// How many times more entries than on average an ordered reader must expect to read.

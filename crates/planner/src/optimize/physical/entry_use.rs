@@ -183,6 +183,11 @@ impl Physical<'_, '_> {
         cost.multi_range_row + cost.leaf_visit * (leaves / at_once.max(1.0)).min(1.0)
     }
 
+    /// Rows that a key is taken to have at most, whatever the statistics say.
+    pub(super) fn seeks_max(&self) -> f64 {
+        self.cx.settings.limits.max_seeks_for_key as f64
+    }
+
     fn buffered_rows(&self) -> u32 {
         (self.cx.settings.limits.read_rnd_buffer_size / 8).clamp(1024, 1 << 18) as u32
     }
@@ -198,15 +203,19 @@ impl Physical<'_, '_> {
     ) -> (f64, bool) {
         let cost = &self.cx.settings.cost;
         let n = columns.len() as f64;
-        let rows = path.entries * share;
+        // max_seeks_for_key is about keys, not about ranges.
+        let of_keys = path.ranges.iter().all(|r| r.last.is_none() && !r.equal.is_empty());
+        let seeks = if of_keys { self.seeks_max() * path.ranges.len() as f64 } else { f64::INFINITY };
+        let rows = (path.entries * share).min(seeks);
+        let walked = (path.walked * share).min(seeks);
         let left = path.answered.iter().zip(&path.pushed.answered).filter(|(a, b)| !**a && !**b).count();
         let tested = rows * left as f64 * cost.predicate;
         if path.form.clustered && (!in_order || path.form.ordered) {
             return (cost.index_scan(path.ranges.len() as f64, rows, n, true) + tested, false);
         }
         let start = cost.index_open + (path.ranges.len() as f64).max(1.0) * cost.index_descent;
-        let walk = start + path.jumps * share * cost.index_descent + path.walked * share * cost.index_entry;
-        let tests = path.walked * share * path.pushed.tests.len() as f64 * cost.predicate;
+        let walk = start + path.jumps * share * cost.index_descent + walked * cost.index_entry;
+        let tests = walked * path.pushed.tests.len() as f64 * cost.predicate;
         let base = walk + tests + tested;
         if self.covers(site, path, columns) {
             return (base + rows * n * cost.predicate, false);

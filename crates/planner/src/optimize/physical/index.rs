@@ -45,6 +45,8 @@ pub(super) struct IndexPath {
     pub answered: Vec<bool>,
     /// Leading parts with one value throughout.
     pub fixed_parts: usize,
+    /// Entries within the ranges.
+    pub held: f64,
     /// Entries walked over; of them those whose rows are read.
     pub walked: f64,
     pub entries: f64,
@@ -106,7 +108,13 @@ impl Physical<'_, '_> {
         if !form.ordered && !form.clustered {
             return None;
         }
-        let found = ranges::find(site.table, index, site.columns, site.predicates)?;
+        let bytes_max = self.cx.settings.limits.range_optimizer_max_mem_size;
+        let mut memory = ranges::Memory::of(bytes_max);
+        let found = ranges::find(site.table, index, site.columns, site.predicates, &mut memory);
+        if memory.is_exceeded {
+            self.ranges_exceeded.set(true);
+        }
+        let found = found?;
         let entries = self.entries(site, i, index, &found.ranges);
         let of = |answered: bool| {
             let all = site.predicates.iter().zip(&found.answered).filter(|(_, a)| **a == answered);
@@ -118,6 +126,7 @@ impl Physical<'_, '_> {
             ranges: found.ranges,
             answered: found.answered,
             fixed_parts: found.fixed_parts,
+            held: entries,
             walked: entries,
             entries,
             pushed: Pushed::none(site),
@@ -138,6 +147,7 @@ impl Physical<'_, '_> {
             ranges: vec![IndexRange::default()],
             answered: vec![false; site.predicates.len()],
             fixed_parts: 0,
+            held: site.whole.rows,
             walked: site.whole.rows,
             entries: site.whole.rows,
             pushed: Pushed::none(site),

@@ -6,7 +6,7 @@
 use super::entry_use::Pushed;
 use super::index::Site;
 use super::{Built, Physical};
-use crate::optimize::cardinality::{Estimate, join_equality};
+use crate::optimize::cardinality::{Estimate, conjunction, join_equality};
 use crate::optimize::column_set::ColumnSet;
 use crate::optimize::lookup_cost::MARGIN;
 use crate::optimize::properties::{not_null, null_rejected};
@@ -20,6 +20,11 @@ use types::Result;
 /// A join by index does not turn into a hash join before so many rows.
 const RESCUE_ROWS_MIN: f64 = 1024.0;
 
+/// Rows that are read of a key for its first match, were every row one; and the share of rows for which a condition of the
+/// join that the key does not answer holds.
+const FIRST_MATCH_ROWS: f64 = 2.0;
+const RESIDUAL_SHARE: f64 = 0.33;
+
 /// An index by which one side can be joined.
 pub(super) struct IndexJoinPath {
     index: usize,
@@ -27,7 +32,8 @@ pub(super) struct IndexJoinPath {
     key: Vec<KeyValue>,
     pub cost: f64,
     pub forced: bool,
-    /// Rows that one lookup finds.
+    /// Rows that one lookup finds, and those of them that are read.
+    found: f64,
     each: f64,
     pushed: Pushed,
 }
@@ -42,7 +48,7 @@ pub(super) fn table_of(node: &Logical) -> Option<(&Logical, &[Expr])> {
 }
 
 impl Physical<'_, '_> {
-    /// The best index of `inner` to join by, if it beats `hash_cost`.
+    /// The best index of `inner` to join by, if it beats `hash_cost`. `stops`: of each outer row at its first match.
     pub(super) fn index_join_path(
         &self,
         outer: &Built,
@@ -50,6 +56,7 @@ impl Physical<'_, '_> {
         inner: &Logical,
         on: &[Expr],
         hash_cost: f64,
+        stops: bool,
     ) -> Option<IndexJoinPath> {
         let (get, predicates) = table_of(inner)?;
         let Logical::Get { table, columns, hints, tuning, .. } = get else { return None };
@@ -101,11 +108,19 @@ impl Physical<'_, '_> {
             };
             let params = &self.cx.settings.cost;
             let tests = if pushed.share < 1.0 { outer.rows() * each * params.index_entry } else { 0.0 };
-            let each = each * pushed.share;
-            let cost = outer.cost() + tests + params.index_join(outer.rows(), outer.rows() * each, read);
+            let found = each * pushed.share;
+            let mut each = found;
+            if stops {
+                let joined = key.iter().filter(|k| !k.expr.is_constant()).count();
+                let rest = RESIDUAL_SHARE.powi(on.len().saturating_sub(joined) as i32);
+                let passing = conjunction(predicates, &whole) * rest;
+                each = each.min(FIRST_MATCH_ROWS / passing.clamp(1e-6, 1.0));
+            }
+            let cost =
+                outer.cost() + tests + params.index_join(outer.rows(), outer.rows() * each.min(self.seeks_max()), read);
             if best.as_ref().is_none_or(|b| cost < b.cost) {
                 let forced = site.forced(IndexHintScope::Join);
-                best = Some(IndexJoinPath { index: i, key, cost, forced, each, pushed });
+                best = Some(IndexJoinPath { index: i, key, cost, forced, found, each, pushed });
             }
         }
         best.filter(|b| b.forced || b.cost * MARGIN < hash_cost)
@@ -237,7 +252,7 @@ impl Physical<'_, '_> {
             rescue,
         };
         let made = self.node(op, layout, out_facts, estimate, path.cost);
-        Ok(Some(self.noted(made, get, path.each)))
+        Ok(Some(self.noted(made, get, path.found)))
     }
 }
 

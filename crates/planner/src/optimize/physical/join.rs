@@ -195,9 +195,10 @@ impl Physical<'_, '_> {
             }
             _ => (false, usual, None),
         };
-        let by_right = by_index.then(|| self.index_join_path(&l, &lo, right, on, index_budget)).flatten();
+        let stops = matches!(kind, LogicalJoinKind::Semi | LogicalJoinKind::Anti);
+        let by_right = by_index.then(|| self.index_join_path(&l, &lo, right, on, index_budget, stops)).flatten();
         let by_left = (kind == LogicalJoinKind::Inner && !*straight)
-            .then(|| self.index_join_path(&r, &ro, left, on, usual))
+            .then(|| self.index_join_path(&r, &ro, left, on, usual, false))
             .flatten();
         let left_first = match (&by_right, &by_left) {
             (Some(a), Some(b)) => (a.forced, -a.cost) >= (b.forced, -b.cost),

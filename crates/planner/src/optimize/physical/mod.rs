@@ -12,6 +12,7 @@ mod index_join;
 mod join;
 mod late;
 mod loose;
+mod merge;
 mod notes;
 mod order;
 mod project;
@@ -26,7 +27,7 @@ use super::tree::{collect_columns, outputs};
 use expr::{ColumnId, Expr, ExprKind, WindowCall};
 use plan::logical::{Logical, LogicalQuery, SetOpKind as LogicalSetOp};
 use plan::{AccessNotes, CteDef, InitKind, InitPlan, OutputColumn, Plan, PlanNode, PlanOp, SetOpKind, SortKey};
-use types::{Error, Result};
+use types::{Error, Result, Warning, WarningLevel};
 
 /// A position that no column id names.
 const UNNAMED: ColumnId = ColumnId::MAX;
@@ -65,6 +66,8 @@ pub(super) struct Physical<'c, 'a> {
     next_id: u32,
     next_filter: u32,
     rows_read: f64,
+    /// Ranges were given up for want of memory.
+    ranges_exceeded: std::cell::Cell<bool>,
     /// Dependent runs within which one is being planned.
     nesting: u32,
     /// Output columns of each CTE in scope: how its scans look.
@@ -86,6 +89,7 @@ pub fn plan(root: &Logical, query: &LogicalQuery, cx: &mut Context) -> Result<Pl
         next_id: 0,
         next_filter: 0,
         rows_read: 0.0,
+        ranges_exceeded: Default::default(),
         nesting: 0,
         ctes: Default::default(),
         searched,
@@ -110,6 +114,7 @@ pub fn plan(root: &Logical, query: &LogicalQuery, cx: &mut Context) -> Result<Pl
         serial: query.serial,
         estimated_rows_read: p.rows_read,
         blocks: p.cx.columns.blocks.take(),
+        warnings: if p.ranges_exceeded.get() { vec![ranges_exceeded(p.cx.settings)] } else { vec![] },
     };
     if p.cx.settings.sideways_filters {
         sideways::add(&mut plan.root, &mut p.next_filter);
@@ -119,6 +124,13 @@ pub fn plan(root: &Logical, query: &LogicalQuery, cx: &mut Context) -> Result<Pl
     }
     plan.param_count = p.cx.next_param;
     Ok(plan)
+}
+
+fn ranges_exceeded(settings: &super::OptimizerSettings) -> Warning {
+    let what = "Range optimization was not done for this query.";
+    let bytes_max = settings.limits.range_optimizer_max_mem_size;
+    let e = Error::capacity_exceeded(bytes_max, "range_optimizer_max_mem_size", what);
+    Warning { level: WarningLevel::Warning, code: e.code(), message: e.message().to_string() }
 }
 
 impl Physical<'_, '_> {
@@ -245,7 +257,10 @@ impl Physical<'_, '_> {
                 if let Logical::Sort { input: below, keys } = &**input {
                     return self.sort(input, below, keys, *limit, *offset, needed);
                 }
-                let b = self.convert(input, needed)?;
+                let mut b = self.convert(input, needed)?;
+                if let Some(l) = limit {
+                    order::expect_rows(&mut b.node, l.saturating_add(*offset));
+                }
                 let e = self.est.node(node, std::slice::from_ref(&b.estimate));
                 let (layout, facts, cost) = (b.layout.clone(), b.not_null.clone(), b.cost());
                 let op = PlanOp::Limit { input: Box::new(b.node), limit: *limit, offset: *offset };

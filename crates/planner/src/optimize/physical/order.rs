@@ -2,12 +2,20 @@
 
 use super::super::column_set::ColumnSet;
 use super::super::tree::{as_column, collect_columns, exprs_columns, is_not_null, output_set};
+use super::access::SMALL_SCAN_NS;
 use super::late::Late;
-use super::{Built, Physical};
+use super::{Built, Physical, UNNAMED};
 use expr::{AggCall, AggFunc, ColumnId, Expr};
 use plan::logical::{Logical, LogicalJoinKind};
-use plan::{PlanOp, SetOpKind, SortKey};
-use types::Result;
+use plan::{PlanNode, PlanOp, SetOpKind, SortKey};
+use types::{Result, Value};
+
+/// Rows of a LIMIT up to which a walk for them may be given up: so many are kept meanwhile.
+const ATTEMPT_ROWS_MAX: u64 = 8192;
+/// Ends of indexes that are looked for.
+const ENDS_MAX: usize = 8;
+/// Entries that a walk may have in any case.
+const ATTEMPT_ENTRIES_MIN: u64 = 256;
 
 impl Physical<'_, '_> {
     pub(super) fn sort(
@@ -31,10 +39,36 @@ impl Physical<'_, '_> {
             }
             let mut e = self.est.node(node, std::slice::from_ref(&found.estimate));
             e.rows = limit.map_or(e.rows, |l| (e.rows - offset as f64).max(0.0).min(l as f64));
+            let attempted = self.bound_walk(found, &b, limit.map(|l| l.saturating_add(offset)));
+            let (found, may_give_up) = attempted;
             let (layout, facts, cost) = (found.layout.clone(), found.not_null.clone(), found.cost());
             let op = PlanOp::Limit { input: Box::new(found.node), limit, offset };
-            return Ok(self.node(op, layout, facts, e, cost));
+            let first = self.node(op, layout, facts, e, cost);
+            if !may_give_up {
+                return Ok(first);
+            }
+            let read = self.rows_read;
+            let otherwise = self.by_sorting(node, b, input, keys, (limit, offset), needed, read_before)?;
+            self.rows_read = read;
+            return self.attempt(first, otherwise);
         }
+        self.by_sorting(node, b, input, keys, (limit, offset), needed, read_before)
+    }
+
+    /// Sorts the rows of `b`, wide columns left for those that are kept.
+    #[expect(clippy::too_many_arguments, reason = "a query's order and limit, and what they are of")]
+    fn by_sorting(
+        &mut self,
+        node: &Logical,
+        b: Built,
+        input: &Logical,
+        keys: &[(Expr, bool)],
+        (limit, offset): (Option<u64>, u64),
+        needed: &ColumnSet,
+        read_before: f64,
+    ) -> Result<Built> {
+        let mut below = needed.clone();
+        keys.iter().for_each(|k| collect_columns(&k.0, &mut below));
         let kept = limit.map(|l| l.saturating_add(offset));
         if let Some((narrow, late)) = self.without_late_columns(&b, input, keys, kept, needed) {
             self.rows_read = read_before;
@@ -44,6 +78,42 @@ impl Physical<'_, '_> {
             return self.with_late_columns(sorted, node, late);
         }
         self.sorted(node, b, keys, limit, offset)
+    }
+
+    /// Bounds a walk whose matches may lie at its far end by what sorting `b` costs.
+    fn bound_walk(&self, mut found: Built, b: &Built, kept: Option<u64>) -> (Built, bool) {
+        let Some(kept) = kept.filter(|k| *k <= ATTEMPT_ROWS_MAX && self.nesting == 0) else { return (found, false) };
+        let cost = &self.cx.settings.cost;
+        let budget = b.cost() + cost.top(b.rows(), kept as f64);
+        let Some(at) = index_scan_below(&mut found.node) else { return (found, false) };
+        let examined = at.notes.examined;
+        let PlanOp::IndexScan { table, index, columns, filters, entries, ordered: true, .. } = &mut at.op else {
+            return (found, false);
+        };
+        let passes_all = filters.is_empty() && !entries.has_conditions();
+        if passes_all || self.cx.stats.index_form(table.id, *index).clustered {
+            return (found, false);
+        }
+        let entry = cost.index_row + columns.len() as f64 * cost.fetch_column + filters.len() as f64 * cost.predicate;
+        if examined * entry <= 2.0 * budget {
+            // To its very end the walk costs no more.
+            return (found, false);
+        }
+        // Twice as many entries as LIMIT are no adventure.
+        let most = ((budget / entry) as u64).max(kept.saturating_mul(2)).max(ATTEMPT_ENTRIES_MIN);
+        entries.give_up = Some(most);
+        (found, true)
+    }
+
+    fn attempt(&mut self, first: Built, otherwise: Built) -> Result<Built> {
+        let both = |c: &ColumnId| *c != UNNAMED && otherwise.position(*c).is_some();
+        let columns: Vec<ColumnId> = first.layout.iter().copied().filter(both).collect();
+        let first = self.rearranged(first, &columns)?;
+        let otherwise = self.rearranged(otherwise, &columns)?;
+        let facts = first.not_null.intersection(&otherwise.not_null);
+        let (e, cost) = (first.estimate.clone(), first.cost());
+        let op = PlanOp::Attempt { first: Box::new(first.node), otherwise: Box::new(otherwise.node) };
+        Ok(self.node(op, columns, facts, e, cost))
     }
 
     pub(super) fn sorted(
@@ -94,7 +164,9 @@ impl Physical<'_, '_> {
         };
         let budget = b.cost() + sorting;
         let read = std::mem::replace(&mut self.rows_read, read_before);
-        let found = self.ordered(input, needed, keys, kept, budget)?;
+        // Without the flag a LIMIT makes no index more attractive than it is for all rows.
+        let expected = kept.filter(|_| self.cx.settings.switch.prefer_ordering_index);
+        let found = self.ordered(input, needed, keys, expected, budget)?;
         match &found {
             // What is read before the reader stops.
             Some(f) => {
@@ -178,7 +250,7 @@ impl Physical<'_, '_> {
             };
             let share = (outer_kept as f64 / b.rows().max(1.0)).min(1.0);
             let first = b.cost();
-            match self.index_join_path(&b, &columns, inner, on, f64::INFINITY) {
+            match self.index_join_path(&b, &columns, inner, on, f64::INFINITY, false) {
                 Some(path) if first + (path.cost - first) * share < budget => {
                     let cost = first + (path.cost - first) * share;
                     let made = self.index_join(node, *kind, b, inner, on, needed, estimate, path, true)?;
@@ -193,14 +265,15 @@ impl Physical<'_, '_> {
         Ok(None)
     }
 
-    /// MIN and MAX of one column: the rows at the ends of an index, one each, in place of all rows of `b`.
+    /// MIN and MAX: the rows at the ends of indexes, one each, in place of all rows of `b`. Answers whether each is found
+    /// by a descent alone.
     pub(super) fn index_ends(
         &mut self,
         b: &Built,
         input: &Logical,
         wanted: &[&(ColumnId, AggCall)],
         read_before: f64,
-    ) -> Result<Option<Built>> {
+    ) -> Result<Option<(Built, bool)>> {
         let (get, predicates): (&Logical, &[Expr]) = match input {
             Logical::Filter { input, predicates } => (input, predicates),
             other => (other, &[]),
@@ -213,42 +286,91 @@ impl Physical<'_, '_> {
         let Some(mut ends) = wanted.iter().map(|w| end(&w.1)).collect::<Option<Vec<_>>>() else { return Ok(None) };
         ends.sort();
         ends.dedup();
-        if !matches!(get, Logical::Get { .. }) || ends.is_empty() || ends.iter().any(|e| e.0 != ends[0].0) {
+        if !matches!(get, Logical::Get { .. }) || ends.is_empty() || ends.len() > ENDS_MAX {
             return Ok(None);
         }
-        let column = ends[0].0;
-        let key = self.cx.columns.expr(column);
-        let mut predicates = predicates.to_vec();
-        if !b.not_null.contains(column) {
-            predicates.push(is_not_null(key.clone()));
-        }
-        let needed: ColumnSet = [column].into_iter().collect();
-        let mut budget = b.cost() + b.rows() * self.cx.settings.cost.group;
+        let scan = b.cost() + b.rows() * self.cx.settings.cost.group;
+        // Descents are the safe choice where rows are few now.
+        let mut budget = scan.max(SMALL_SCAN_NS * ends.len() as f64);
         let read = std::mem::replace(&mut self.rows_read, read_before);
-        let mut made = vec![];
-        for (_, last) in ends {
-            let keys = [(key.clone(), last)];
-            let Some(found) = self.access_in_order(get, &predicates, &needed, &keys, Some(1), budget)? else {
+        let (mut made, mut by_descent) = (vec![], true);
+        for (column, last) in &ends {
+            let key = self.cx.columns.expr(*column);
+            let mut predicates = predicates.to_vec();
+            if !b.not_null.contains(*column) {
+                predicates.push(is_not_null(key.clone()));
+            }
+            let needed: ColumnSet = [*column].into_iter().collect();
+            let Some(found) = self.access_in_order(get, &predicates, &needed, &[(key, *last)], Some(1), budget)? else {
                 self.rows_read = read;
                 return Ok(None);
             };
             budget -= found.cost();
-            let found = self.rearranged(found, &[column])?;
+            by_descent &= is_descent(&found.node.op);
+            let found = self.rearranged(found, &[*column])?;
             let mut e = found.estimate.clone();
             e.rows = e.rows.min(1.0);
             let (layout, facts, cost) = (found.layout.clone(), found.not_null.clone(), found.cost());
             let op = PlanOp::Limit { input: Box::new(found.node), limit: Some(1), offset: 0 };
             made.push(self.node(op, layout, facts, e, cost));
         }
-        self.rows_read = read_before + 2.0;
+        self.rows_read = read_before + made.len() as f64;
         if made.len() == 1 {
-            return Ok(made.pop());
+            return Ok(made.pop().map(|m| (m, by_descent)));
+        }
+        let mut columns: Vec<ColumnId> = ends.iter().map(|e| e.0).collect();
+        columns.dedup();
+        if columns.len() > 1 {
+            made = made.into_iter().map(|m| self.beside_nulls(m, &columns)).collect::<Result<_>>()?;
         }
         let (layout, facts, mut e) = (made[0].layout.clone(), made[0].not_null.clone(), made[0].estimate.clone());
         e.rows = made.iter().map(Built::rows).sum();
         let cost = made.iter().map(Built::cost).sum();
         let op = PlanOp::SetOp { kind: SetOpKind::UnionAll, inputs: made.into_iter().map(|m| m.node).collect() };
-        Ok(Some(self.node(op, layout, facts, e, cost)))
+        Ok(Some((self.node(op, layout, facts, e, cost), by_descent)))
+    }
+
+    /// The one column of `b` among `columns`, the others NULL: which MIN and MAX leave out.
+    fn beside_nulls(&mut self, b: Built, columns: &[ColumnId]) -> Result<Built> {
+        let mut exprs = vec![];
+        for c in columns {
+            let e = self.cx.columns.expr(*c);
+            exprs.push(match b.position(*c) {
+                Some(_) => self.resolve(&e, &b.layout, &b.not_null)?,
+                None => Expr::constant(Value::Null, e.ty),
+            });
+        }
+        let (e, cost) = (b.estimate.clone(), b.cost());
+        let op = PlanOp::Project { input: Box::new(b.node), exprs };
+        Ok(self.node(op, columns.to_vec(), ColumnSet::new(), e, cost))
+    }
+}
+
+/// Tells an access by index that its reader will stop after so many rows.
+pub(super) fn expect_rows(node: &mut PlanNode, rows: u64) {
+    if let Some(PlanNode { op: PlanOp::IndexScan { expected_rows, .. }, .. }) = index_scan_below(node) {
+        *expected_rows = Some(rows);
+    }
+}
+
+/// The access by index whose rows are those of the node.
+fn index_scan_below(node: &mut PlanNode) -> Option<&mut PlanNode> {
+    if matches!(node.op, PlanOp::IndexScan { .. }) {
+        return Some(node);
+    }
+    match &mut node.op {
+        PlanOp::Project { input, .. } => index_scan_below(input),
+        _ => None,
+    }
+}
+
+/// Does a walk find its first row under its first entry, but for versions?
+fn is_descent(op: &PlanOp) -> bool {
+    match op {
+        PlanOp::IndexScan { ranges, filters, entries, .. } => {
+            ranges.len() <= 1 && filters.is_empty() && !entries.has_conditions()
+        }
+        _ => false,
     }
 }
 

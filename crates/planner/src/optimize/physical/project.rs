@@ -201,10 +201,11 @@ impl Physical<'_, '_> {
         }
         let read_before = self.rows_read;
         let mut b = self.convert(input, &below)?;
+        let mut optimized_away = false;
         if groups.is_empty()
-            && let Some(ends) = self.index_ends(&b, input, &wanted, read_before)?
+            && let Some((ends, by_descent)) = self.index_ends(&b, input, &wanted, read_before)?
         {
-            b = ends;
+            (b, optimized_away) = (ends, by_descent);
         } else if let Some(w) = Wanted::of(groups, &wanted) {
             let budget = b.cost() + b.rows() * self.cx.settings.cost.group;
             if let Some(found) = self.loose(input, &w, &below, budget, read_before)? {
@@ -227,7 +228,9 @@ impl Physical<'_, '_> {
         let cost = b.cost() + b.rows() * self.cx.settings.cost.group;
         let few = groups.iter().map(|g| has_few_strings(&g.1, &b.estimate)).collect();
         let op = PlanOp::Aggregate { input: Box::new(b.node), groups: made, few, aggregates: calls, rollup };
-        Ok(self.node(op, layout, facts, e, cost))
+        let mut made = self.node(op, layout, facts, e, cost);
+        made.node.notes.optimized_away = optimized_away;
+        Ok(made)
     }
 
     /// A distinct node's estimate under the names of its input.

@@ -47,7 +47,9 @@ impl Physical<'_, '_> {
             true => f64::INFINITY,
             false => usual - r.rows() * self.cx.settings.cost.group,
         };
-        let Some(path) = self.index_join_path(&r, sides.ro, sides.left, sides.on, budget) else { return Ok(Err(r)) };
+        let Some(path) = self.index_join_path(&r, sides.ro, sides.left, sides.on, budget, false) else {
+            return Ok(Err(r));
+        };
         columns.sort_unstable();
         columns.dedup();
         let is_key = covered(&keys(sides.right), &columns.iter().copied().collect());

@@ -156,6 +156,7 @@ fn inputs_mut(node: &mut PlanNode) -> Vec<&mut PlanNode> {
         | PlanOp::Limit { input, .. }
         | PlanOp::Window { input, .. }
         | PlanOp::SingleRow { input } => vec![input],
+        PlanOp::Attempt { first, otherwise } => vec![first, otherwise],
         PlanOp::HashJoin { probe, build, .. } | PlanOp::NestedLoopJoin { probe, build, .. } => vec![probe, build],
         PlanOp::Apply { input, subplan, unknown, .. } => {
             [&mut **input, &mut **subplan].into_iter().chain(unknown.iter_mut().map(|u| &mut *u.subplan)).collect()

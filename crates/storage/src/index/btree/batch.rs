@@ -41,9 +41,16 @@ fn prefetch(node: &Node<'_>) {
 }
 
 impl Tree {
-    /// Appends the entries whose keys start with key `i` for each `i` below `n`, in order of `i`; appends to `ends` where
-    /// the entries of each end in `out`.
-    pub fn get_many<'k>(&self, n: usize, key: impl Fn(usize) -> &'k [u8], out: &mut Candidates, ends: &mut Vec<u32>) {
+    /// Appends the entries whose keys start with key `i` for each `i` below `n`, in order of `i`, the first `most` of each;
+    /// appends to `ends` where the entries of each end in `out`.
+    pub fn get_many<'k>(
+        &self,
+        n: usize,
+        key: impl Fn(usize) -> &'k [u8],
+        most: usize,
+        out: &mut Candidates,
+        ends: &mut Vec<u32>,
+    ) {
         let mut lanes: Vec<Lane<'_>> = Vec::with_capacity(LANES);
         let mut targets: Vec<Target<'k>> = Vec::with_capacity(LANES);
         for first in (0..n).step_by(LANES) {
@@ -64,8 +71,8 @@ impl Tree {
                 }
             }
             for (lane, target) in lanes.iter().zip(&targets) {
-                if lane.state != State::AtLeaf || !self.take(lane, target, out) {
-                    self.take_alone(target.key(), out);
+                if lane.state != State::AtLeaf || !self.take(lane, target, most, out) {
+                    self.take_alone(target.key(), most, out);
                 }
                 ends.push(out.len() as u32);
             }
@@ -80,8 +87,8 @@ impl Tree {
         while lane.state == State::Down {
             self.step(&mut lane, &target);
         }
-        if lane.state != State::AtLeaf || !self.take(&lane, &target, out) {
-            self.take_alone(key, out);
+        if lane.state != State::AtLeaf || !self.take(&lane, &target, usize::MAX, out) {
+            self.take_alone(key, usize::MAX, out);
         }
     }
 
@@ -116,9 +123,10 @@ impl Tree {
         }
     }
 
-    /// Takes the target's entries out of its leaf. False: they may go on in the next, or the leaf has changed.
+    /// Takes the target's entries out of its leaf, `most` at most. False: they may go on in the next, or the leaf has
+    /// changed.
     #[inline]
-    fn take(&self, lane: &Lane<'_>, target: &Target<'_>, out: &mut Candidates) -> bool {
+    fn take(&self, lane: &Lane<'_>, target: &Target<'_>, most: usize, out: &mut Candidates) -> bool {
         let mark = out.mark();
         let (count, _) = lane.node.meta();
         if count > self.leaf.cap {
@@ -127,6 +135,12 @@ impl Tree {
         let first = self.rank(&lane.node, &self.leaf, count, target, false);
         for i in first..count {
             let before = out.mark();
+            if before.0 - mark.0 == most {
+                if lane.node.check(lane.version) {
+                    return true;
+                }
+                break;
+            }
             self.push(&lane.node, &self.leaf, i, out);
             if !out.key(out.len() - 1).starts_with(target.key()) {
                 out.back_to(before);
@@ -140,8 +154,8 @@ impl Tree {
         false
     }
 
-    fn take_alone(&self, key: &[u8], out: &mut Candidates) {
+    fn take_alone(&self, key: &[u8], most: usize, out: &mut Candidates) {
         let end = crate::index::cursor::successor(key);
-        self.forward((key, 0), end.as_deref(), usize::MAX >> 1, out);
+        self.forward((key, 0), end.as_deref(), most.min(usize::MAX >> 1), out);
     }
 }

@@ -74,7 +74,7 @@ fn keys_that_stay_are_found() {
                 }
                 let wanted = [key(long, 40), key(long, 90)];
                 let (mut out, mut ends) = (Candidates::default(), Vec::new());
-                tree.get_many(2, |i| &wanted[i], &mut out, &mut ends);
+                tree.get_many(2, |i| &wanted[i], usize::MAX, &mut out, &mut ends);
                 assert_eq!(ends, [1, 2]);
                 threads.into_iter().for_each(|t| t.join().expect("no panic"));
                 tree.check();

@@ -90,9 +90,10 @@ fn run(kind: usize, built: BTreeSet<(usize, u64)>, ops: Vec<Op>, caps: (usize, u
             }
             Op::GetMany(wanted) => {
                 let (mut out, mut ends) = (Candidates::default(), Vec::new());
-                tree.get_many(wanted.len(), |i| &keys[wanted[i]], &mut out, &mut ends);
+                let most = if wanted.len().is_multiple_of(3) { 1 + wanted.len() / 3 } else { usize::MAX };
+                tree.get_many(wanted.len(), |i| &keys[wanted[i]], most, &mut out, &mut ends);
                 let expected: Vec<Vec<(usize, u64)>> =
-                    wanted.iter().map(|k| model.iter().copied().filter(|e| e.0 == *k).collect()).collect();
+                    wanted.iter().map(|k| model.iter().copied().filter(|e| e.0 == *k).take(most).collect()).collect();
                 same(&out, &expected.concat(), &keys);
                 let mut end = 0;
                 for (e, found) in ends.iter().zip(&expected) {
@@ -211,7 +212,7 @@ fn threads_change_and_read_one_tree() {
                         }
                         let wanted: Vec<Vec<u8>> = (0..KEYS).filter(|i| i % 10 == 9).map(key).collect();
                         let (mut out, mut ends) = (Candidates::default(), Vec::new());
-                        tree.get_many(wanted.len(), |i| &wanted[i], &mut out, &mut ends);
+                        tree.get_many(wanted.len(), |i| &wanted[i], usize::MAX, &mut out, &mut ends);
                         assert_eq!(out.len(), wanted.len());
                     }
                 });
