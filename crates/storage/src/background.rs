@@ -1,8 +1,9 @@
-//! The thread that looks after a durable store: it syncs the log once a second where commits do not, and makes
-//! checkpoints when the log has grown.
+//! The threads that look after a durable store. One syncs the log once a second where commits do not, and makes
+//! checkpoints when the log has grown; one writes the log for sessions that do not wait for it themselves.
 
-use crate::log::group::FlushMode;
+use crate::log::group::{FlushMode, Redo};
 use crate::store::Store;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -18,14 +19,26 @@ const RETRY_AFTER: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Background {
     stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
+    redo: Option<Arc<Redo>>,
 }
 
 impl Background {
     /// `report` gets a line whenever something fails.
     pub fn start(store: Store, report: impl Fn(String) + Send + 'static) -> std::io::Result<Background> {
         let (stop, stopped) = mpsc::channel();
-        let thread = thread::Builder::new().name("checkpoints".into()).spawn(move || {
+        let redo = store.durable().map(|durable| durable.redo().clone());
+        let mut threads = Vec::new();
+        if let Some(redo) = redo.clone() {
+            let manager = store.txns().clone();
+            let leader = redo.clone();
+            let lead = move || leader.lead_for_others(&manager);
+            // before it looks whether it is to go on
+            redo.begin_leading();
+            let spawned = thread::Builder::new().name("log writer".into()).spawn(lead);
+            threads.push(spawned.inspect_err(|_| redo.stop_leading())?);
+        }
+        let checkpoints = thread::Builder::new().name("checkpoints".into()).spawn(move || {
             let mut synced = Instant::now();
             let mut not_before = Instant::now();
             while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
@@ -51,14 +64,18 @@ impl Background {
                 }
             }
         })?;
-        Ok(Background { stop: Some(stop), thread: Some(thread) })
+        threads.push(checkpoints);
+        Ok(Background { stop: Some(stop), threads, redo })
     }
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
         drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
+        if let Some(redo) = &self.redo {
+            redo.stop_leading();
+        }
+        for thread in self.threads.drain(..) {
             // A panic there was reported by the panic hook.
             let _ = thread.join();
         }

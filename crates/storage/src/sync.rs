@@ -168,6 +168,23 @@ pub fn spin(long: bool) {
     imp::spin(long);
 }
 
+thread_local! {
+    static BEFORE_WAITS: std::cell::Cell<Option<fn()>> = const { std::cell::Cell::new(None) };
+}
+
+/// `tell` is called whenever this thread is about to wait for a lock, for the log or for another thread. It must be
+/// quick; a latch may be held.
+pub fn on_wait(tell: Option<fn()>) {
+    BEFORE_WAITS.set(tell);
+}
+
+/// To be called before anything that may take long: see [`on_wait`].
+pub(crate) fn waits() {
+    if let Some(tell) = BEFORE_WAITS.get() {
+        tell();
+    }
+}
+
 /// The one latch order, outermost first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
@@ -382,6 +399,7 @@ impl Condvar {
 
     /// Gives up the mutex until notified or until `timeout` has passed, whichever is first; may wake without cause.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: std::time::Duration) -> MutexGuard<'a, T> {
+        waits();
         let Guard { inner, _token } = guard;
         Guard { inner: imp::wait(&self.0, inner, timeout), _token }
     }
@@ -416,6 +434,7 @@ impl WaitWord {
     /// Sleeps unless it was signalled since it was `seen`; may wake without cause. No latch may be held.
     pub fn wait(&self, seen: u32) {
         assert_no_latch_held();
+        waits();
         self.0.wait(seen);
     }
 

@@ -552,6 +552,39 @@ impl TxnManager {
     /// the commit timestamp. Its rows are let go before. May sleep until the log is written. Errors: 1836, and nothing of
     /// it remains; 1180, and only a restart shows whether it was committed.
     pub fn commit(&self, txn: &Arc<Txn>) -> Result<u64> {
+        let Ordered { ts, place, touched } = self.commit_ordered(txn, false)?;
+        if let Some(redo) = self.redo.get() {
+            redo.see_through(self, place)?;
+        }
+        self.collect_behind(touched);
+        Ok(ts)
+    }
+
+    /// As [`TxnManager::commit`], but does not sleep where others commit too: it answers what to wait for before anybody
+    /// is told that the transaction is committed. `None`: it is durable.
+    pub fn commit_later(self: &Arc<Self>, txn: &Arc<Txn>) -> Result<Option<Unsettled>> {
+        let Ordered { place, touched, .. } = self.commit_ordered(txn, true)?;
+        let unsettled = match (place, self.redo.get()) {
+            (Place::Later(number), _) => Some(Unsettled { manager: self.clone(), number }),
+            (place, Some(redo)) => {
+                redo.see_through(self, place)?;
+                None
+            }
+            (_, None) => None,
+        };
+        self.collect_behind(touched);
+        Ok(unsettled)
+    }
+
+    /// A commit that changed so many leaves prunes a few more.
+    fn collect_behind(&self, touched: usize) {
+        if touched > 0 {
+            self.collect_garbage(touched + GARBAGE_LEAVES_PER_COMMIT);
+        }
+    }
+
+    /// Commits up to where the log's writing is to be waited for.
+    fn commit_ordered(&self, txn: &Arc<Txn>, later: bool) -> Result<Ordered> {
         assert!(txn.is_active(), "a transaction ends once");
         let log = {
             let mut log = txn.log.lock();
@@ -564,9 +597,9 @@ impl TxnManager {
             let ts = self.last_published();
             txn.commit_ts.store(ts, Ordering::Release);
             txn.end(&self.waits);
-            return self.see_what_it_saw(txn).map(|()| ts);
+            return self.see_what_it_saw(txn).map(|()| Ordered { ts, place: Place::Done, touched: 0 });
         }
-        let (ts, place) = match self.order(txn, &log) {
+        let (ts, place) = match self.order(txn, &log, later) {
             Ok(ordered) => ordered,
             Err(e) => {
                 {
@@ -579,17 +612,13 @@ impl TxnManager {
         };
         txn.end(&self.waits);
         let touched = self.add_garbage(ts, log);
-        if let Some(redo) = self.redo.get() {
-            redo.see_through(self, place)?;
-        }
-        self.collect_garbage(touched + GARBAGE_LEAVES_PER_COMMIT);
-        Ok(ts)
+        Ok(Ordered { ts, place, touched })
     }
 
     /// Gives the transaction its place among the commits.
-    fn order(&self, txn: &Txn, log: &TxnLog) -> Result<(u64, Place)> {
+    fn order(&self, txn: &Txn, log: &TxnLog, later: bool) -> Result<(u64, Place)> {
         if let Some(redo) = self.redo.get() {
-            return redo.order(self, txn, txn.images(log));
+            return redo.order(self, txn, txn.images(log), later);
         }
         let _order = self.commit.lock();
         let ts = self.last_published.load(Ordering::Relaxed) + 1;
@@ -703,5 +732,40 @@ impl TxnManager {
     /// Garbage queue length: commits whose versions are still to be pruned.
     pub fn garbage_len(&self) -> usize {
         self.garbage_count.load(Ordering::Relaxed)
+    }
+}
+
+/// A commit that has its place in the log, with the number of leaves that it changed.
+struct Ordered {
+    ts: u64,
+    place: Place,
+    touched: usize,
+}
+
+/// A commit that is ordered, and not yet as durable as it is to be before anybody is told of it.
+#[derive(Clone, Debug)]
+pub struct Unsettled {
+    manager: Arc<TxnManager>,
+    number: u64,
+}
+
+impl Unsettled {
+    fn redo(&self) -> &Redo {
+        self.manager.redo().expect("a log wrote it")
+    }
+
+    /// Whether it is committed; 1180: only a restart shows. `None`: not yet.
+    pub fn outcome(&self) -> Option<Result<()>> {
+        self.redo().outcome(self.number)
+    }
+
+    /// Waits for the outcome.
+    pub fn settle(&self) -> Result<()> {
+        self.redo().see_through(&self.manager, Place::Later(self.number))
+    }
+
+    /// Calls `tell`, which must not block, once there is an outcome: here and now, or by the thread that writes the log.
+    pub fn when_settled(&self, tell: impl FnOnce() + Send + 'static) {
+        self.redo().when_done(self.number, Box::new(tell));
     }
 }

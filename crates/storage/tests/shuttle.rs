@@ -230,6 +230,65 @@ fn a_log_that_fails_leaves_what_was_acknowledged() {
     );
 }
 
+/// Commits that are told of later, beside some that are waited for, on a disk that may fail: each has its outcome told
+/// once, by somebody, and it is the true one. (Nobody told is a deadlock here.)
+#[test]
+fn whoever_is_told_later_is_told_the_truth() {
+    shuttle::check_random(
+        || {
+            let io = SimIo::default();
+            let (store, table, ids) = durable_on(&io, &(0..3).map(|k| row(k, 0)).collect::<Vec<_>>());
+            let fails = shuttle::rand::thread_rng().gen_range(0..2) == 0;
+            if fails {
+                io.fail_at(io.calls() + shuttle::rand::thread_rng().gen_range(1..9), Fault::Error);
+            }
+            store.txns().redo().expect("durable").begin_leading();
+            let leader = {
+                let store = store.clone();
+                thread::spawn(move || store.txns().redo().expect("durable").lead_for_others(store.txns()))
+            };
+            let threads: Vec<_> = ids
+                .iter()
+                .enumerate()
+                .map(|(n, &id)| {
+                    let (store, table) = (store.clone(), table.clone());
+                    thread::spawn(move || {
+                        let mut told = 0;
+                        for value in 1..3 {
+                            let txn = store.txns().begin();
+                            let v = chunk(&table, 1, &[Value::Int(value)]);
+                            if table.update(&txn, id, &[1], &[&v], 0).is_err() {
+                                break;
+                            }
+                            let done = match n {
+                                0 => store.txns().commit(&txn).map(drop),
+                                _ => store.txns().commit_later(&txn).and_then(|unsettled| {
+                                    let Some(commit) = unsettled else { return Ok(()) };
+                                    let (tell, told) = shuttle::sync::mpsc::channel();
+                                    commit.when_settled(move || tell.send(()).expect("somebody waits"));
+                                    told.recv().expect("told");
+                                    commit.outcome().expect("it is settled")
+                                }),
+                            };
+                            match done {
+                                Ok(()) => told = value,
+                                Err(e) => assert!(fails && [1180, 1836].contains(&e.code().0), "{e}"),
+                            }
+                        }
+                        told
+                    })
+                })
+                .collect();
+            let told: Vec<i64> = threads.into_iter().map(|t| t.join().expect("no panic")).collect();
+            store.txns().redo().expect("durable").stop_leading();
+            leader.join().expect("no panic");
+            assert_eq!(values(&table, &store.txns().snapshot()), told);
+            assert!(fails || told == [2, 2, 2]);
+        },
+        SCHEDULES,
+    );
+}
+
 /// Who only looked at a row under its lock is answered when what he saw is durable.
 #[test]
 fn a_locking_read_is_answered_when_it_is_durable() {

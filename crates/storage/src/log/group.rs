@@ -29,7 +29,10 @@
 //!    so: snapshots go on to show exactly what was acknowledged, those who wait get error 1180, and later changes 1836.
 //!    Whether the unacknowledged ones are found after a restart depends on what reached the disk, as in any crash.
 //!
-//! Only who sleeps costs a system call: a session that commits alone writes and syncs for itself and wakes nobody.
+//! Only who sleeps costs a system call: a session that commits alone writes and syncs for itself and wakes nobody. Where
+//! many commit, a thread each that sleeps would cost two switches a commit. So a session may also go on to other things
+//! and be told when its batch is done (`Place::Later`, [`Redo::when_done`]); a thread of the store's leads batches that
+//! somebody waits for so, as long as there are any ([`Redo::lead_for_others`]).
 //!
 //! Sources: DeWitt et al., "Implementation Techniques for Main Memory Database Systems", SIGMOD 1984 (group commit and
 //! early lock release); Johnson et al., "Aether: A Scalable Approach to Logging", VLDB 2010.
@@ -115,6 +118,8 @@ struct Batch {
     /// The first and last timestamps in it that may not be published yet; 0: none.
     first_ts: u64,
     last_ts: u64,
+    /// Somebody waits for it who does not sleep, and will not lead.
+    later: bool,
     /// Whatever the mode.
     sync: bool,
     rotate: bool,
@@ -168,6 +173,8 @@ struct Order {
     spare: Batch,
     /// Absent while somebody leads.
     writer: Option<Box<Writer>>,
+    /// There is a thread that leads for others.
+    has_leader: bool,
     /// The segment being written. Everything in segments before it is published.
     segment: SegmentHeader,
 }
@@ -178,6 +185,8 @@ struct Order {
 pub(crate) enum Place {
     Done,
     Follow(u64),
+    /// As `Follow`, and somebody else leads.
+    Later(u64),
     Lead(Box<Lead>),
 }
 
@@ -197,6 +206,18 @@ pub struct RedoCounters {
     pub commits: AtomicU64,
 }
 
+/// Whom to tell that batches are done.
+#[derive(Default)]
+struct Waiting(Vec<(u64, Done)>);
+
+type Done = Box<dyn FnOnce() + Send>;
+
+impl Debug for Waiting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(number, _)| number)).finish()
+    }
+}
+
 /// The redo log of an open store.
 #[derive(Debug)]
 pub struct Redo {
@@ -209,6 +230,9 @@ pub struct Redo {
     failed: AtomicU64,
     /// By the parity of a batch's number. A late sleeper of the batch before last is woken by its own leader still.
     words: [WaitWord; 2],
+    waiting: Mutex<Waiting>,
+    /// Whoever leads for others sleeps here.
+    leader_word: WaitWord,
     mode: AtomicU8,
     on_trouble: OnTrouble,
     /// How long commits wait for room on a full disk.
@@ -228,6 +252,8 @@ impl Redo {
             done: AtomicU64::new(0),
             failed: AtomicU64::new(u64::MAX),
             words: [WaitWord::new(), WaitWord::new()],
+            waiting: Mutex::new(Rank::Commit, Waiting::default()),
+            leader_word: WaitWord::new(),
             on_trouble,
             full_wait,
             lsn: AtomicU64::new(writer.lsn()),
@@ -242,6 +268,7 @@ impl Redo {
                     spare: Batch::default(),
                     segment: writer.segment(),
                     writer: Some(Box::new(writer)),
+                    has_leader: false,
                 },
             ),
         }
@@ -271,6 +298,7 @@ impl Redo {
             (self.on_trouble.0)(Trouble::Dead, e);
         }
         self.words.iter().for_each(|w| w.signal(true));
+        self.tell_waiting();
     }
 
     /// Where the log ends.
@@ -284,8 +312,8 @@ impl Redo {
 
     /// Gives `txn`, whose row images are in `bodies` (none if only volatile tables changed), its timestamp and its place
     /// in the log. Its rows may be let go now; it is committed once [`Redo::see_through`] says so. An error: nothing
-    /// happened.
-    pub(crate) fn order(&self, manager: &TxnManager, txn: &Txn, bodies: Bodies) -> Result<(u64, Place)> {
+    /// happened. `later`: the caller would rather be told than wait.
+    pub(crate) fn order(&self, manager: &TxnManager, txn: &Txn, bodies: Bodies, later: bool) -> Result<(u64, Place)> {
         let has_bytes = !bodies.is_empty();
         let mut order = self.order.lock();
         if self.is_dead() {
@@ -298,15 +326,25 @@ impl Redo {
         manager.order_up_to(ts);
         // What needs no wait is published in order too: only if everything before it is.
         let waits = has_bytes && self.mode() != FlushMode::Lazy || !manager.publish_next(ts);
+        let mut leader_sleeps = false;
         let place = if waits {
             order.batch.has(ts);
-            self.place(&mut order)
+            if later && order.has_leader {
+                leader_sleeps = !order.batch.later && order.writer.is_some();
+                order.batch.later = true;
+                Place::Later(order.number)
+            } else {
+                self.place(&mut order)
+            }
         } else if order.batch.len() > BUFFER_BYTES_MAX {
             self.place(&mut order)
         } else {
             Place::Done
         };
         drop(order);
+        if leader_sleeps {
+            self.leader_word.signal(true);
+        }
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
         if let Some(bytes) = emptied {
             Bodies::give_back(bytes);
@@ -389,11 +427,12 @@ impl Redo {
                 self.lead(manager, *lead);
                 self.outcome(number).expect("its batch is done or failed")
             }
-            Place::Follow(number) => self.follow(manager, number),
+            Place::Follow(number) | Place::Later(number) => self.follow(manager, number),
         }
     }
 
-    fn outcome(&self, number: u64) -> Option<Result<()>> {
+    /// Whether a batch is done, or never will be: 1180.
+    pub(crate) fn outcome(&self, number: u64) -> Option<Result<()>> {
         if self.done.load(Ordering::Acquire) >= number {
             return Some(Ok(()));
         }
@@ -422,9 +461,61 @@ impl Redo {
         }
     }
 
+    /// Calls `tell` once the batch of a `Place::Later` has an outcome. `tell` must not block.
+    pub(crate) fn when_done(&self, number: u64, tell: Done) {
+        {
+            let mut waiting = self.waiting.lock();
+            if self.outcome(number).is_none() {
+                waiting.0.push((number, tell));
+                return;
+            }
+        }
+        tell();
+    }
+
+    fn tell_waiting(&self) {
+        let told: Vec<(u64, Done)> = {
+            let mut waiting = self.waiting.lock();
+            waiting.0.extract_if(.., |(number, _)| self.outcome(*number).is_some()).collect()
+        };
+        told.into_iter().for_each(|(_, tell)| tell());
+    }
+
+    /// Somebody is about to call [`Redo::lead_for_others`].
+    pub fn begin_leading(&self) {
+        self.order.lock().has_leader = true;
+    }
+
+    /// Leads batches for those who are told later, until [`Redo::stop_leading`].
+    pub fn lead_for_others(&self, manager: &TxnManager) {
+        loop {
+            let seen = self.leader_word.count();
+            let (place, goes_on) = {
+                let mut order = self.order.lock();
+                let place = if order.batch.later { self.place(&mut order) } else { Place::Done };
+                (place, order.has_leader)
+            };
+            match place {
+                Place::Lead(lead) => self.lead(manager, *lead),
+                // Nobody else may be left who leads the next batch. A failure is told to those who wait for it.
+                Place::Follow(number) if !goes_on => drop(self.follow(manager, number)),
+                _ if !goes_on => return,
+                // Whoever leads wakes this thread.
+                _ => self.leader_word.wait(seen),
+            }
+        }
+    }
+
+    /// From now on everybody leads or waits.
+    pub fn stop_leading(&self) {
+        self.order.lock().has_leader = false;
+        self.leader_word.signal(true);
+    }
+
     /// Writes a batch and publishes it; then the next one may.
     fn lead(&self, manager: &TxnManager, lead: Lead) {
         crate::sync::assert_no_latch_held();
+        crate::sync::waits();
         let Lead { number, mut batch, mut writer } = lead;
         if self.failed.load(Ordering::Acquire) > number {
             match self.write(&mut writer, &batch) {
@@ -436,16 +527,21 @@ impl Redo {
             }
         }
         batch.clear();
-        {
+        let others_wait = {
             let mut order = self.order.lock();
             order.segment = writer.segment();
             order.writer = Some(writer);
             order.spare = batch;
             self.is_led.store(false, Ordering::SeqCst);
+            order.batch.later
+        };
+        if others_wait {
+            self.leader_word.signal(true);
         }
         // The next one leads, and the disk works, while those who are done are woken.
         self.words[(number as usize + 1) % 2].signal(false);
         self.words[number as usize % 2].signal(true);
+        self.tell_waiting();
     }
 
     fn write(&self, writer: &mut Writer, batch: &Batch) -> Result<()> {
