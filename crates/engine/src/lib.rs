@@ -43,7 +43,8 @@ pub use process::{Entry, Kill, Process, ProcessInfo, ProcessList};
 pub use session::Session;
 pub use sink::{ColumnMeta, EndInfo, OkInfo, ResultShape, ResultSink, RowAt, StatusFlags};
 pub use status::GlobalStatus;
-pub use storage::{Snapshot, TableStream};
+pub use storage::sync::on_wait;
+pub use storage::{Snapshot, TableStream, Unsettled};
 
 use std::path::Path;
 use types::{Error, ErrorCode};

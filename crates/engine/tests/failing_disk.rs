@@ -123,3 +123,41 @@ fn a_full_disk_is_waited_for() {
     let db = simulated.open();
     assert_eq!(Client::new(&db).ok("SELECT COUNT(*) FROM t"), ["5"]);
 }
+
+/// Commits that the client is told of later: nobody is told of one that the disk did not take.
+#[test]
+fn commits_told_later_are_told_truly() {
+    let mut later = 0;
+    for after in 1..16 {
+        let simulated = Simulated::new(&format!("told-later-{after}"));
+        let db = simulated.open();
+        let mut c = Client::of(&db);
+        c.ok("CREATE DATABASE d; USE d; CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(50))");
+        c.session.set_commits_later(true);
+        simulated.disk.fail_at(simulated.disk.calls() + after, Fault::Error);
+        let (mut acknowledged, mut failed) = (Vec::new(), None);
+        for i in 0..500 {
+            let insert = format!("INSERT INTO t VALUES ({i}, 'x')");
+            let statements = if i % 2 == 0 { vec!["BEGIN", &insert, "COMMIT"] } else { vec![&*insert] };
+            let done = statements.into_iter().try_for_each(|one| {
+                c.run(one)?;
+                let Some(commit) = c.session.take_unsettled() else { return Ok(()) };
+                later += 1;
+                let (tell, told) = std::sync::mpsc::channel();
+                commit.when_settled(move || tell.send(()).expect("somebody waits"));
+                told.recv_timeout(std::time::Duration::from_secs(20)).expect("told");
+                commit.outcome().expect("it is settled").map_err(|e| e.code().0)
+            });
+            match done {
+                Ok(()) => acknowledged.push(i.to_string()),
+                Err(e) => {
+                    failed = Some(e);
+                    break;
+                }
+            }
+        }
+        assert!(matches!(failed, Some(ERROR_DURING_COMMIT | READ_ONLY_MODE)), "{failed:?}");
+        assert_eq!(c.ok("SELECT a FROM t ORDER BY a"), acknowledged, "what is seen is what was acknowledged");
+    }
+    assert!(later > 0, "the thread that writes the log is there");
+}

@@ -8,7 +8,7 @@ use super::change::{PointDelete, PointUpdate};
 use super::insert::PointInsert;
 use super::point::{PointLock, PointSelect};
 use super::range::RangeSelect;
-use super::{Body, CachedPlan, PlanEnv, PlannedTable, QueryPlan};
+use super::{Body, CachedPlan, LockingQuery, PlanEnv, PlannedTable, QueryPlan, now};
 use crate::mdl::Object;
 use crate::query::has_locking;
 use crate::query::meta;
@@ -19,12 +19,24 @@ use expr::{ArithOp, Expr, ExprKind};
 use parser::ast::{HintName, LockStrength, LockWait, Query, QueryBody, Statement};
 use plan::logical::{Logical, LogicalQuery};
 use plan::{Plan, PlanNode};
-use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::sync::Arc;
 use types::{Result, SqlType, Value};
 
-/// A plan with the tables that it uses; `None`: it is not to be kept.
-type Made = Result<Option<(Body, Vec<Arc<TableDef>>)>>;
+/// A plan with the tables that it uses; `None`: none is to be kept.
+type Made = Result<Option<Built>>;
+
+struct Built {
+    body: Body,
+    tables: Vec<Arc<TableDef>>,
+    /// The plan is good as long as the tables have about these sizes.
+    sized: bool,
+}
+
+impl Built {
+    fn new(body: Body, table: Arc<TableDef>) -> Built {
+        Built { body, tables: vec![table], sized: false }
+    }
+}
 
 /// Plans that read more are made anew each time, for the values at hand.
 const ROWS_READ_MAX: f64 = 10_000.0;
@@ -45,21 +57,29 @@ impl Session {
         let env = self.plan_env(params);
         let made = match statement {
             Statement::Query(query) if query.into.is_none() && has_locking(query) => {
-                self.build_locking(query, &env.param_types).ok().flatten()
+                self.build_locking(query, params, &env.param_types).ok().flatten()
             }
             Statement::Query(query) if query.into.is_none() => {
                 self.build_query(query, params, &env.param_types).ok().flatten()
             }
             Statement::Update(_) | Statement::Delete(_) | Statement::Insert(_) => {
-                self.set_typed_params(params.into());
-                let made = self.build_change(statement).ok().flatten();
-                self.clear_params();
-                made
+                if let Some(replaced) = now::with_param(statement, params.len() as u32) {
+                    let all = self.params_and_now(params);
+                    let made = self.build_change(&replaced, &all);
+                    return CachedPlan { takes_now: true, ..self.kept(env, made) };
+                }
+                self.build_change(statement, params)
             }
             _ => None,
         };
-        let (body, tables) = made.unwrap_or((Body::None, Vec::new()));
-        let write = matches!(body, Body::Update(..) | Body::Delete(..) | Body::Insert(_) | Body::Lock(_));
+        self.kept(env, made)
+    }
+
+    fn kept(&self, env: PlanEnv, made: Option<Built>) -> CachedPlan {
+        let Some(Built { body, tables, sized }) = made else { return CachedPlan::none(env) };
+        let write =
+            matches!(body, Body::Update(..) | Body::Delete(..) | Body::Insert(_) | Body::Lock(_) | Body::Locking(_));
+        let sizes = if sized { tables.iter().map(|t| self.planned(t)).collect() } else { Vec::new() };
         let mut locks: Vec<(Arc<Object>, bool)> = Vec::new();
         for table in tables {
             let object = self.db().mdl().table(&table.schema, &table.name);
@@ -67,11 +87,42 @@ impl Session {
                 locks.push((object, write));
             }
         }
-        CachedPlan { env, made: Instant::now(), locks, body, digest: OnceLock::new() }
+        CachedPlan { locks, body, sizes, ..CachedPlan::none(env) }
     }
 
-    /// UPDATE and DELETE of one table by a unique key, INSERT of constants.
-    fn build_change(&self, statement: &Statement) -> Made {
+    fn planned(&self, table: &Arc<TableDef>) -> PlannedTable {
+        let known = self.db().store().table(table.id);
+        let (rows, changes) = known.map_or((0, (0, 0)), |t| (t.row_count(), t.changes_seen()));
+        PlannedTable { id: table.id, rows, changes }
+    }
+
+    /// UPDATE and DELETE of one table, INSERT of constants.
+    fn build_change(&mut self, statement: &Statement, params: &[(Value, SqlType)]) -> Option<Built> {
+        self.set_typed_params(params.into());
+        let made = self.build_untested_change(statement).ok().flatten();
+        self.clear_params();
+        let mut made = made?;
+        if made.sized {
+            // Not by a unique key: the choice must be the same with the values.
+            self.set_params(params.into());
+            let valued = match statement {
+                Statement::Update(u) => self.plan_update(u, |_| true).ok().flatten().map(|p| p.plan),
+                Statement::Delete(d) => self.plan_delete(d, |_| true).ok().flatten().map(|p| p.plan),
+                _ => None,
+            };
+            self.clear_params();
+            let general = match &mut made.body {
+                Body::Update(_, Some(general)) => &mut general.plan,
+                Body::Delete(_, Some(general)) => &mut general.plan,
+                _ => return None,
+            };
+            take_estimate(general, &valued?)?;
+        }
+        Some(made)
+    }
+
+    /// Plans of UPDATE and DELETE are by a unique key, or (`sized`) by stretches of another index.
+    fn build_untested_change(&self, statement: &Statement) -> Made {
         let wanted = |query: &LogicalQuery, targets: usize| {
             let one = plain_tables(query).is_some_and(|tables| tables.len() == 1);
             one && targets == 1
@@ -88,9 +139,11 @@ impl Session {
                     table = b.targets.first().map(|t| t.table.clone());
                     wanted(&b.query, b.targets.len())
                 })?;
-                let general = general.filter(|p| is_by_key(&p.plan)).map(Box::new);
+                let sized = general.as_ref().is_some_and(|p| is_by_index(&p.plan));
+                let general = general.filter(|p| sized || is_by_key(&p.plan)).map(Box::new);
                 let flat = flat.filter(|f| general.is_some() || f.is_certain());
-                table.filter(|_| flat.is_some() || general.is_some()).map(|t| (Body::Update(flat, general), vec![t]))
+                let kept = table.filter(|_| flat.is_some() || general.is_some());
+                kept.map(|t| Built { sized, ..Built::new(Body::Update(flat, general), t) })
             }
             Statement::Delete(d) if d.returning.is_empty() => {
                 let (mut flat, mut table) = (None, None);
@@ -99,31 +152,52 @@ impl Session {
                     table = b.targets.first().map(|t| t.table.clone());
                     wanted(&b.query, b.targets.len())
                 })?;
-                let general = general.filter(|p| is_by_key(&p.plan)).map(Box::new);
-                table.filter(|_| flat.is_some() || general.is_some()).map(|t| (Body::Delete(flat, general), vec![t]))
+                let sized = general.as_ref().is_some_and(|p| is_by_index(&p.plan));
+                let general = general.filter(|p| sized || is_by_key(&p.plan)).map(Box::new);
+                let kept = table.filter(|_| flat.is_some() || general.is_some());
+                kept.map(|t| Built { sized, ..Built::new(Body::Delete(flat, general), t) })
             }
             Statement::Insert(i) => {
-                PointInsert::of(self, i).map(|p| (vec![p.table.clone()], p)).map(|(t, p)| (Body::Insert(p), t))
+                PointInsert::of(self, i).map(|p| (p.table.clone(), p)).map(|(t, p)| Built::new(Body::Insert(p), t))
             }
             _ => None,
         })
     }
 
-    /// SELECT ... FOR UPDATE of a row by a unique key.
-    fn build_locking(&self, query: &Query, types: &[SqlType]) -> Made {
+    /// SELECT ... FOR UPDATE of tables, without subqueries.
+    fn build_locking(&self, query: &Query, params: &[(Value, SqlType)], types: &[SqlType]) -> Made {
         let [clause] = &query.locking[..] else { return Ok(None) };
         let hinted = matches!(&query.body, QueryBody::Select(s) if !s.hints.is_empty());
-        if hinted || clause.strength != LockStrength::Update || clause.wait != LockWait::Wait {
+        if hinted || clause.strength != LockStrength::Update {
             return Ok(None);
         }
         let info = self.info();
         let bound = self.untyped_binder(&info).with_param_types(types).bind_locking_query(query)?;
         let logical = &bound.query;
         let plain = logical.cacheable && logical.locks.is_empty() && !logical.calc_found_rows && !logical.serial;
-        if !plain || bound.rows.is_some() || bound.targets.len() != 1 {
+        if !plain || bound.rows.is_some() || !logical.warnings.is_empty() {
             return Ok(None);
         }
-        Ok(PointLock::of(logical, bound.width).map(|p| (vec![p.table.clone()], p)).map(|(t, p)| (Body::Lock(p), t)))
+        let waits = clause.wait == LockWait::Wait && bound.targets.len() == 1;
+        if let Some(point) = PointLock::of(logical, bound.width).filter(|_| waits) {
+            let table = point.table.clone();
+            return Ok(Some(Built::new(Body::Lock(point), table)));
+        }
+        let Some(tables) = plain_tables(logical) else { return Ok(None) };
+        let all_locked = logical.subqueries.is_empty() && tables.len() == bound.targets.len();
+        if !all_locked || !params_are_plain(logical, false) {
+            return Ok(None);
+        }
+        let mut metas = meta::columns(logical);
+        metas.truncate(bound.width);
+        let shape = Arc::new(ResultShape::new(metas));
+        let mut plan = self.optimize_quietly(bound.query)?;
+        let valued = self.untyped_binder(&info).with_params(params).bind_locking_query(query)?.query;
+        if take_estimate(&mut plan, &self.optimize_quietly(valued)?).is_none() {
+            return Ok(None);
+        }
+        let locking = LockingQuery { plan: Arc::new(plan), shape, targets: bound.targets };
+        Ok(Some(Built { body: Body::Locking(locking), tables, sized: true }))
     }
 
     fn build_query(&self, query: &Query, params: &[(Value, SqlType)], types: &[SqlType]) -> Made {
@@ -138,16 +212,17 @@ impl Session {
         }
         if let Some(point) = PointSelect::of(&logical) {
             let table = point.table.clone();
-            return Ok(Some((Body::Point(point), vec![table])));
+            return Ok(Some(Built::new(Body::Point(point), table)));
         }
         let range = RangeSelect::of(&logical);
         let general = self.build_general(logical, query, params)?;
         Ok(match (range, general) {
             (Some(range), general) => {
-                let table = range.table.clone();
-                Some((Body::Range(range, general.map(|(plan, _)| Box::new(plan))), vec![table]))
+                let (table, sized) = (range.table.clone(), general.is_some());
+                let general = general.map(|(plan, _)| Box::new(plan));
+                Some(Built { sized, ..Built::new(Body::Range(range, general), table) })
             }
-            (None, general) => general.map(|(plan, tables)| (Body::Query(plan), tables)),
+            (None, general) => general.map(|(plan, tables)| Built { body: Body::Query(plan), tables, sized: true }),
         })
     }
 
@@ -166,22 +241,21 @@ impl Session {
         let shape = Arc::new(ResultShape::new(meta::columns(&logical)));
         let mut plan = self.optimize_quietly(logical)?;
         let valued = self.optimize_quietly(self.untyped_binder(&info).with_params(params).bind_query(query)?)?;
-        if !plan.warnings.is_empty() || !valued.warnings.is_empty() {
-            // Each execution is to be warned of.
-            return Ok(None);
-        }
-        if valued.estimated_rows_read > ROWS_READ_MAX || !same_shape(&plan, &valued) {
-            return Ok(None);
-        }
-        plan.estimated_rows_read = valued.estimated_rows_read;
-        let planned = |t: &Arc<TableDef>| {
-            let table = self.db().store().table(t.id);
-            let (rows, changes) = table.map_or((0, (0, 0)), |t| (t.row_count(), t.changes_seen()));
-            PlannedTable { id: t.id, rows, changes }
-        };
-        let sizes = tables.iter().map(planned).collect();
-        Ok(Some((QueryPlan { plan, shape, tables: sizes }, tables)))
+        Ok(take_estimate(&mut plan, &valued).map(|()| (QueryPlan { plan, shape }, tables)))
     }
+}
+
+/// Gives a plan made without values the estimate of the one made with them; `None` if that is another plan, much is read,
+/// or each execution is to be warned of something.
+fn take_estimate(plan: &mut Plan, valued: &Plan) -> Option<()> {
+    if !plan.warnings.is_empty() || !valued.warnings.is_empty() {
+        return None;
+    }
+    if valued.estimated_rows_read > ROWS_READ_MAX || !same_shape(plan, valued) {
+        return None;
+    }
+    plan.estimated_rows_read = valued.estimated_rows_read;
+    Some(())
 }
 
 /// The tables read; `None` if the server makes one of them, or it is the session's own.
@@ -205,6 +279,17 @@ fn plain_tables(query: &LogicalQuery) -> Option<Vec<Arc<TableDef>>> {
 fn is_by_key(plan: &Plan) -> bool {
     fn node(n: &PlanNode) -> bool {
         matches!(n.op, plan::PlanOp::KeyLookup { .. }) || matches!(&n.inputs()[..], [one] if node(one))
+    }
+    plan.init.is_empty() && node(&plan.root)
+}
+
+/// Whether the table's rows are found by stretches of an index that begin with something equal.
+fn is_by_index(plan: &Plan) -> bool {
+    fn node(n: &PlanNode) -> bool {
+        match &n.op {
+            plan::PlanOp::IndexScan { ranges, .. } => ranges.iter().all(|r| !r.equal.is_empty()),
+            _ => matches!(&n.inputs()[..], [one] if node(one)),
+        }
     }
     plan.init.is_empty() && node(&plan.root)
 }

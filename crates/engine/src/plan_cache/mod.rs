@@ -11,6 +11,7 @@
 //! - [`range`]: the flat plan of a SELECT of a few rows by unique key.
 //! - [`change`], [`insert`]: the flat plans of UPDATE and DELETE by unique key, and of INSERT of constants.
 //! - [`key`]: unique keys that a statement gives.
+//! - [`now`]: NOW() among the new values of a statement.
 //! - [`run`], [`run_change`], [`run_range`]: the session's side.
 //!
 //! Invariants
@@ -25,6 +26,7 @@ mod build;
 mod change;
 mod insert;
 mod key;
+mod now;
 mod point;
 mod range;
 mod run;
@@ -39,6 +41,7 @@ use crate::sink::ResultShape;
 use change::{PointDelete, PointUpdate};
 use insert::PointInsert;
 use plan::Plan;
+use planner::bind::LockTarget;
 use point::{PointLock, PointSelect};
 use range::RangeSelect;
 use std::sync::{Arc, OnceLock};
@@ -64,6 +67,10 @@ pub(crate) struct CachedPlan {
     /// What is to be locked before it runs, and whether for writing.
     pub locks: Vec<(Arc<Object>, bool)>,
     pub body: Body,
+    /// NOW() is one more parameter, the last: see [`now`].
+    pub takes_now: bool,
+    /// The plan goes when these have changed much.
+    pub sizes: Vec<PlannedTable>,
     /// Where its executions are summed up.
     pub digest: OnceLock<Arc<Digest>>,
 }
@@ -71,7 +78,15 @@ pub(crate) struct CachedPlan {
 impl CachedPlan {
     /// Nothing is to be kept for the statement, for now.
     pub fn none(env: PlanEnv) -> CachedPlan {
-        CachedPlan { env, made: Instant::now(), locks: Vec::new(), body: Body::None, digest: OnceLock::new() }
+        CachedPlan {
+            env,
+            made: Instant::now(),
+            locks: Vec::new(),
+            body: Body::None,
+            takes_now: false,
+            sizes: Vec::new(),
+            digest: OnceLock::new(),
+        }
     }
 }
 
@@ -82,6 +97,8 @@ pub(crate) enum Body {
     Point(PointSelect),
     /// SELECT ... FOR UPDATE
     Lock(PointLock),
+    /// The same, for the executor.
+    Locking(LockingQuery),
     Query(QueryPlan),
     /// What is too much for it is left to the executor, by a plan if there is one.
     Range(RangeSelect, Option<Box<QueryPlan>>),
@@ -96,8 +113,14 @@ pub(crate) enum Body {
 pub(crate) struct QueryPlan {
     pub plan: Plan,
     pub shape: Arc<ResultShape>,
-    /// The plan goes when the tables have changed much.
-    pub tables: Vec<PlannedTable>,
+}
+
+/// A SELECT ... FOR UPDATE for the executor.
+#[derive(Debug)]
+pub(crate) struct LockingQuery {
+    pub plan: Arc<Plan>,
+    pub shape: Arc<ResultShape>,
+    pub targets: Vec<LockTarget>,
 }
 
 /// A table as it was when a plan was made.

@@ -3,43 +3,56 @@
 use super::key::with_refs;
 use super::point::{PointKeys, PointSelect};
 use super::range::Bounds;
-use super::{Body, CachedPlan, Lookup, QueryPlan};
+use super::{Body, CachedPlan, LockingQuery, Lookup, QueryPlan};
 use crate::prepared::Prepared;
 use crate::query::timestamps::RowToLocal;
 use crate::session::Session;
 use crate::sink::ResultSink;
 use parser::ast::Statement;
+use parser::normalize::string_param_type;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use types::{Result, SqlType, Value};
+use types::{Result, SqlType, StringKind, Value};
 
 /// A table of which more than this times as many rows, or fewer, are there than when a plan was made wants another plan.
 const GROWTH_MAX: u64 = 8;
 /// After so long it is tried again to make a plan for a statement that had none.
 const RETRY_AFTER: Duration = Duration::from_secs(10);
+/// Plans of a prepared statement, for parameters of different types.
+const PLANS_MAX: usize = 4;
 /// Smaller tables count as this large.
 const ROWS_MIN: u64 = 1000;
+
+/// The type that a parameter is planned with: texts are of one type, however long each is.
+fn planned_type(given: SqlType) -> SqlType {
+    match given {
+        SqlType::String { kind: StringKind::VarChar, len, collation } => {
+            let any = string_param_type(collation);
+            if matches!(any, SqlType::String { len: most, .. } if len <= most) { any } else { given }
+        }
+        other => other,
+    }
+}
 
 impl CachedPlan {
     fn is_current(&self, session: &Session, params: &[(Value, SqlType)]) -> bool {
         self.env.catalog_version == session.db().catalog().version()
             && self.env.settings == session.vars().hot().plan_settings
-            && self.env.param_types.len() == params.len()
-            && self.env.param_types.iter().zip(params).all(|(a, (_, b))| a == b)
-            && match &self.body {
-                // what stood against a plan may be gone, such as a table that was nearly empty
-                Body::None => self.made.elapsed() < RETRY_AFTER,
-                Body::Query(query) => query.sizes_hold(session),
-                Body::Range(_, query) => query.as_ref().is_none_or(|q| q.sizes_hold(session)),
-                Body::Point(_) | Body::Lock(_) | Body::Update(..) | Body::Delete(..) | Body::Insert(_) => true,
-            }
+            && self.has_types(params)
+            // what stood against a plan may be gone, such as a table that was nearly empty
+            && (!matches!(self.body, Body::None) || self.made.elapsed() < RETRY_AFTER)
+            && self.sizes_hold(session)
     }
-}
 
-impl QueryPlan {
+    fn has_types(&self, params: &[(Value, SqlType)]) -> bool {
+        let fits =
+            |(planned, (_, given)): (&SqlType, &(Value, SqlType))| planned == given || *planned == planned_type(*given);
+        self.env.param_types.len() == params.len() && self.env.param_types.iter().zip(params).all(fits)
+    }
+
     fn sizes_hold(&self, session: &Session) -> bool {
-        self.tables.iter().all(|t| {
+        self.sizes.iter().all(|t| {
             let Some(table) = session.db().store().table(t.id) else { return false };
             let (now, then) = (table.row_count().max(ROWS_MIN), t.rows.max(ROWS_MIN));
             let (changes, analyzed) = table.changes_seen();
@@ -156,23 +169,31 @@ impl Session {
     fn plan_of_prepared(&mut self, statement: &Prepared, params: &[(Value, SqlType)]) -> Option<Arc<CachedPlan>> {
         let db = self.db().clone();
         let cache = db.plan_cache();
-        let mut kept = statement.plan.lock();
+        let mut kept = statement.plans.lock();
         kept.executions += 1;
-        match &kept.plan {
-            Some(plan) if plan.is_current(self, params) => {
-                let usable = !matches!(plan.body, Body::None);
-                cache_counter(usable, cache);
-                return usable.then(|| plan.clone());
-            }
-            None if kept.executions == 1 => return None,
-            Some(_) => self.status().com_stmt_reprepare.add(1),
-            None => {}
+        if let Some(plan) = kept.plans.iter().find(|plan| plan.is_current(self, params)) {
+            let usable = !matches!(plan.body, Body::None);
+            cache_counter(usable, cache);
+            return usable.then(|| plan.clone());
+        }
+        if kept.executions == 1 {
+            return None;
         }
         cache.misses.fetch_add(1, Ordering::Relaxed);
-        let plan = self.build_unlocked(&statement.statement, params);
+        let typed: Vec<(Value, SqlType)> = params.iter().map(|(v, ty)| (v.clone(), planned_type(*ty))).collect();
+        let plan = self.build_unlocked(&statement.statement, &typed);
         self.note_digest(&plan, &statement.text);
         let plan = Arc::new(plan);
-        kept.plan = Some(plan.clone());
+        let version = plan.env.catalog_version;
+        let before = kept.plans.len();
+        kept.plans.retain(|p| p.env.catalog_version == version && !p.has_types(params));
+        if kept.plans.len() < before {
+            self.status().com_stmt_reprepare.add(1);
+        }
+        if kept.plans.len() >= PLANS_MAX {
+            kept.plans.remove(0);
+        }
+        kept.plans.push(plan.clone());
         (!matches!(plan.body, Body::None)).then_some(plan)
     }
 
@@ -190,6 +211,14 @@ impl Session {
         params: &[(Value, SqlType)],
         sink: &mut dyn ResultSink,
     ) -> Option<Result<()>> {
+        let with_now;
+        let params = if plan.takes_now {
+            self.start_clock();
+            with_now = self.params_and_now(params);
+            &with_now
+        } else {
+            params
+        };
         match &plan.body {
             Body::None => None,
             Body::Point(point) => {
@@ -200,6 +229,7 @@ impl Session {
                 self.run_locked(plan, |s| s.run_point(point, keys, sink).map(Some))
             }
             Body::Lock(lock) => self.run_locked(plan, |s| s.run_point_lock(lock, params, sink)),
+            Body::Locking(query) => self.run_with_params(plan, params, |s| s.run_locking_query(query, sink)),
             Body::Range(range, general) => {
                 let bounds = range.bounds(params);
                 if !matches!(bounds, Bounds::Unsuited)
@@ -284,7 +314,7 @@ impl Session {
         plan: &CachedPlan,
         run: impl FnOnce(&mut Session) -> Result<Option<()>>,
     ) -> Option<Result<()>> {
-        self.begin_known_statement();
+        self.begin_known_statement(!plan.takes_now);
         let result = match self.lock_plan(plan) {
             Ok(true) => run(self),
             Ok(false) => Ok(None),
@@ -312,6 +342,13 @@ impl Session {
             s.clear_params();
             result.map(Some)
         })
+    }
+
+    fn run_locking_query(&mut self, query: &LockingQuery, sink: &mut dyn ResultSink) -> Result<()> {
+        self.status().com_select.add(1);
+        let targets = query.targets.clone();
+        let plan = self.locking_plan(query.plan.clone(), query.shape.columns.len(), targets)?;
+        self.send_locking(&plan, &query.shape, false, sink)
     }
 
     fn run_query_plan(&mut self, query: &QueryPlan, sink: &mut dyn ResultSink) -> Result<()> {

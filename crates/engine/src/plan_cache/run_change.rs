@@ -45,7 +45,7 @@ impl Session {
             return Ok(None);
         }
         counter(self);
-        let (matched, changed) = match self.end_change(savepoint, result)? {
+        let (matched, changed) = match self.end_last_change(savepoint, result)? {
             Updated::Missing | Updated::Unsuited => (0, 0),
             Updated::Same => (1, 0),
             Updated::Changed => (1, 1),
@@ -146,7 +146,7 @@ impl Session {
         self.status().com_delete.add(1);
         let (txn, savepoint) = self.begin_change()?;
         let result = self.delete_row(delete, key, &txn);
-        let deleted = self.end_change(savepoint, result)?;
+        let deleted = self.end_last_change(savepoint, result)?;
         self.count_lookup(deleted);
         let status = self.status();
         status.innodb_rows_deleted.add(deleted);
@@ -176,7 +176,7 @@ impl Session {
         self.status().com_insert.add(1);
         let (txn, savepoint) = self.begin_change()?;
         let result = self.insert_ready(insert, &mut ready, &txn);
-        let generated = self.end_change(savepoint, result)?;
+        let generated = self.end_last_change(savepoint, result)?;
         if let Some(id) = generated {
             self.set_last_insert_id(id);
         }

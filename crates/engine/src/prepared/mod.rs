@@ -132,7 +132,7 @@ impl Session {
             hints: StatementHints { warnings: Vec::new(), ..parsed.hints },
             param_count: parsed.param_count,
             schema: self.current_database().map(Into::into),
-            plan: Mutex::default(),
+            plans: Mutex::default(),
             _slot: slot,
         };
         Ok((statement, columns))

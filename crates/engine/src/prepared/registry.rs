@@ -18,15 +18,15 @@ pub(crate) struct Prepared {
     pub param_count: u32,
     /// The current schema when it was prepared.
     pub schema: Option<Box<str>>,
-    /// The plan of the last execution, with how often its parameters' types or the tables have changed it since.
-    pub plan: Mutex<KeptPlan>,
+    pub plans: Mutex<KeptPlans>,
     pub _slot: PreparedSlot,
 }
 
-/// A prepared statement's own plan.
+/// A prepared statement's own plans.
 #[derive(Debug, Default)]
-pub(crate) struct KeptPlan {
-    pub plan: Option<Arc<CachedPlan>>,
+pub(crate) struct KeptPlans {
+    /// For parameters of different types: a value may be NULL now and then. The latest last.
+    pub plans: Vec<Arc<CachedPlan>>,
     pub executions: u64,
 }
 

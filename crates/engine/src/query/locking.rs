@@ -13,7 +13,7 @@ use super::{Runner, first_rows, meta, timestamps};
 use crate::dml::targets::row_ids;
 use crate::dml::{KeyLocks, StatementLocks};
 use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::sink::{ResultShape, ResultSink};
 use executor::Lookups;
 use parser::ast::{self, LockStrength};
 use plan::Plan;
@@ -27,7 +27,7 @@ use vector::Batch;
 
 /// A planned locking query.
 pub(crate) struct LockingPlan {
-    plan: Plan,
+    plan: Arc<Plan>,
     width: usize,
     targets: Vec<(LockTarget, Arc<Table>)>,
     rows: Option<Plan>,
@@ -66,11 +66,23 @@ impl Session {
     pub(super) fn locking_query(&mut self, bound: BoundLocking, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         let mut metas = meta::columns(&bound.query);
         metas.truncate(bound.width);
-        let mut local = timestamps::ToLocal::new(&metas, self);
-        let batches = self.locked_rows(bound)?;
-        let limit = self.vars().uint("sql_select_limit");
+        let plan = self.plan_locking(bound)?;
+        self.send_locking(&plan, &ResultShape::new(metas), more, sink)
+    }
+
+    /// Locks the rows of a planned query and sends them.
+    pub(crate) fn send_locking(
+        &mut self,
+        plan: &LockingPlan,
+        shape: &ResultShape,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
+        let mut local = timestamps::ToLocal::new(&shape.columns, self);
+        let batches = self.locked_rows(plan)?;
+        let limit = self.vars().hot().sql_select_limit;
         let mut sent = 0u64;
-        sink.columns(&metas)?;
+        sink.shared_columns(shape)?;
         for batch in &batches {
             let left = limit - sent;
             let cut = (batch.count() as u64 > left).then(|| first_rows(batch, left as usize));
@@ -90,7 +102,8 @@ impl Session {
     /// The rows of a locking query as values: at most two, where one is wanted.
     pub(super) fn locked_values(&mut self, bound: BoundLocking) -> Result<Vec<Vec<(Value, SqlType)>>> {
         let types = output_types(&bound.query);
-        let batches = self.locked_rows(bound)?;
+        let plan = self.plan_locking(bound)?;
+        let batches = self.locked_rows(&plan)?;
         let mut rows = Vec::new();
         for batch in &batches {
             batch.selection.for_each(batch.rows, |i| {
@@ -103,32 +116,40 @@ impl Session {
     }
 
     /// Locks the rows and returns the query's output. Without a transaction the locks go at once.
-    fn locked_rows(&mut self, bound: BoundLocking) -> Result<Vec<Batch>> {
-        let plan = self.plan_locking(bound)?;
+    fn locked_rows(&mut self, plan: &LockingPlan) -> Result<Vec<Batch>> {
         let txn = if plan.locks.exclusive() { self.writing()? } else { self.locking()? };
         let savepoint = txn.savepoint();
-        let result = self.lock_until_stable(&plan, &txn);
+        let result = self.lock_until_stable(plan, &txn);
         self.end_change(savepoint, result)
     }
 
     pub(crate) fn plan_locking(&self, bound: BoundLocking) -> Result<LockingPlan> {
-        let store = self.db().store();
         let BoundLocking { mut query, width, targets, mut rows } = bound;
         let mut locks = self.take_locks(&mut query)?;
         if let Some(rows) = &mut rows {
             locks.0.extend(self.take_locks(rows)?.0);
         }
-        let targets: Vec<(LockTarget, Arc<Table>)> =
-            targets.into_iter().map(|t| Ok((t.clone(), store.expect_table(&t.table)?))).collect::<Result<_>>()?;
-        locks.0.extend(targets.iter().map(|(target, table)| KeyLocks {
+        let plan = Arc::new(self.optimize(query)?);
+        let rows = rows.map(|q| self.optimize(q)).transpose()?;
+        let mut planned = self.locking_plan(plan, width, targets)?;
+        locks.0.append(&mut planned.locks.0);
+        Ok(LockingPlan { rows, locks, ..planned })
+    }
+
+    /// What runs a plan whose rows are those to be locked.
+    pub(crate) fn locking_plan(&self, plan: Arc<Plan>, width: usize, targets: Vec<LockTarget>) -> Result<LockingPlan> {
+        let store = self.db().store();
+        let with_table = |t: LockTarget| store.expect_table(&t.table).map(|table| (t, table));
+        let targets: Vec<(LockTarget, Arc<Table>)> = targets.into_iter().map(with_table).collect::<Result<_>>()?;
+        let locks = targets.iter().map(|(target, table)| KeyLocks {
             table: table.clone(),
             id: target.table.id,
             mode: mode(target),
             wait: wait(target),
             all_read: false,
-        }));
-        let (plan, rows) = (self.optimize(query)?, rows.map(|q| self.optimize(q)).transpose()?);
-        Ok(LockingPlan { plan, width, targets, rows, locks })
+        });
+        let locks = StatementLocks(locks.collect());
+        Ok(LockingPlan { plan, width, targets, rows: None, locks })
     }
 
     pub(crate) fn lock_until_stable(&self, plan: &LockingPlan, txn: &Arc<Txn>) -> Result<Vec<Batch>> {

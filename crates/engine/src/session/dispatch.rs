@@ -201,7 +201,7 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
-        if self.complete(commit, completion)? {
+        if self.complete(commit, completion, !more)? {
             self.process.kill(Kill::Connection);
         }
         self.send_ok(0, String::new(), more, sink)

@@ -38,6 +38,7 @@ use expr::{SqlMode, UserVars, Warnings};
 use parser::normalize::Normalized;
 use parser::{ParseOptions, StatementHints};
 use std::sync::Arc;
+use storage::Unsettled;
 use types::{Error, Result, SqlType, Value, Warning, WarningLevel};
 
 use locks::SessionLocks;
@@ -80,6 +81,10 @@ pub struct Session {
     normalized: Normalized,
     plan_key: Vec<u8>,
     next_txn: NextTransaction,
+    /// See [`Session::set_commits_later`].
+    commits_later: bool,
+    unsettled: Option<Unsettled>,
+    changes_committed: u64,
     locks: SessionLocks,
     /// Set by USE, for session tracking.
     schema_changed: bool,
@@ -128,6 +133,9 @@ impl Session {
             normalized: Normalized::default(),
             plan_key: Vec::new(),
             next_txn: NextTransaction::default(),
+            commits_later: false,
+            unsettled: None,
+            changes_committed: 0,
             locks,
             schema_changed: false,
             status,
@@ -169,6 +177,23 @@ impl Session {
     /// What the client's CLIENT_FOUND_ROWS flag asks for.
     pub fn set_reports_found_rows(&mut self, on: bool) {
         self.reports_found_rows = on;
+    }
+
+    /// From now on a commit that is the last thing of a statement may return before the log is written. Then
+    /// [`Session::take_unsettled`] has something, and until that has an outcome the client must not be answered, nor may
+    /// another statement begin.
+    pub fn set_commits_later(&mut self, on: bool) {
+        self.commits_later = on;
+    }
+
+    /// How often the session has committed changes.
+    pub fn changes_committed(&self) -> u64 {
+        self.changes_committed
+    }
+
+    /// What the answer to the latest statement has to wait for. An error there takes the place of the answer.
+    pub fn take_unsettled(&mut self) -> Option<Unsettled> {
+        self.unsettled.take()
     }
 
     pub(crate) fn reports_found_rows(&self) -> bool {
@@ -214,9 +239,12 @@ impl Session {
         &mut self.plan_key
     }
 
-    /// A statement begins that is answered by a kept plan: what [`Session::execute_one`] does for others.
-    pub(crate) fn begin_known_statement(&mut self) {
-        self.start_clock();
+    /// A statement begins that is answered by a kept plan: what [`Session::execute_one`] does for others. `now`: now, not
+    /// when the clock was started last.
+    pub(crate) fn begin_known_statement(&mut self, now: bool) {
+        if now {
+            self.start_clock();
+        }
         self.status().questions.add(1);
         self.running = Running::new(&self.status, self.statement_time_us);
         self.begin_statement();

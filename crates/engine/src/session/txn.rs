@@ -208,6 +208,15 @@ impl Session {
 
     /// Ends a changing statement: undoes it alone if it failed, commits it if nothing longer is open.
     pub(crate) fn end_change<T>(&mut self, savepoint: Savepoint, result: Result<T>) -> Result<T> {
+        self.end_change_or_begin_to(savepoint, result, false)
+    }
+
+    /// The same, for a statement that does nothing after that but answer OK.
+    pub(crate) fn end_last_change<T>(&mut self, savepoint: Savepoint, result: Result<T>) -> Result<T> {
+        self.end_change_or_begin_to(savepoint, result, true)
+    }
+
+    fn end_change_or_begin_to<T>(&mut self, savepoint: Savepoint, result: Result<T>, later: bool) -> Result<T> {
         match &result {
             Err(e) if e.code() == ErrorCode::LOCK_DEADLOCK => self.rollback_quietly(),
             Err(_) => {
@@ -221,7 +230,7 @@ impl Session {
             Ok(_) => {
                 if self.txn.as_ref().is_some_and(|t| !t.explicit) {
                     // A statement that cannot commit leaves no transaction behind.
-                    self.commit().inspect_err(|_| self.rollback_quietly())?;
+                    self.commit_or_begin_to(later).inspect_err(|_| self.rollback_quietly())?;
                 }
             }
         }
@@ -230,13 +239,25 @@ impl Session {
 
     /// COMMIT; nothing if no transaction is open.
     pub(crate) fn commit(&mut self) -> Result<()> {
+        self.commit_or_begin_to(false)
+    }
+
+    /// COMMIT. `later`: it is the last thing that the statement does, so that whoever answers the client may wait for the
+    /// log in its place.
+    fn commit_or_begin_to(&mut self, later: bool) -> Result<()> {
         if self.txn.as_ref().is_some_and(|t| t.txn.has_changes()) {
             self.lock_commit()?;
+            self.changes_committed += 1;
         }
         if let Some(t) = self.txn.take() {
             drop(t.snapshot);
             self.locks.owner.end();
-            self.db.store().txns().commit(&t.txn)?;
+            let txns = self.db.store().txns();
+            if later && self.commits_later {
+                self.unsettled = txns.commit_later(&t.txn)?;
+            } else {
+                txns.commit(&t.txn)?;
+            }
             self.status().handler_commit.add(1);
         }
         Ok(())
@@ -250,11 +271,12 @@ impl Session {
     }
 
     /// `COMMIT | ROLLBACK [AND [NO] CHAIN] [[NO] RELEASE]`. Says whether the connection is to end.
-    pub(super) fn complete(&mut self, commit: bool, completion: CompletionType) -> Result<bool> {
+    /// `last`: nothing follows in the client's command.
+    pub(super) fn complete(&mut self, commit: bool, completion: CompletionType, last: bool) -> Result<bool> {
         let (isolation, read_only) = (self.isolation(), self.txn.as_ref().is_some_and(|t| t.read_only));
         let was_open = self.txn.is_some();
         if commit {
-            self.commit()?;
+            self.commit_or_begin_to(last)?;
         } else {
             if was_open {
                 self.status().handler_rollback.add(1);
