@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Collect, Database, Session};
+use engine::{Collect, Database, Session, Unsettled};
 use protocol::statement::{Param, execute};
 use protocol::{Capabilities, OkPacket, StatusFlags};
 use types::{Collation, Error, Result, SqlType, Value};
@@ -82,6 +82,18 @@ impl net::Session for EngineSession {
             write: Duration::from_secs(hot.net_write_timeout_s),
             packet_len_max: hot.max_allowed_packet as usize,
         }
+    }
+
+    fn set_commits_later(&mut self, on: bool) {
+        self.session.set_commits_later(on);
+    }
+
+    fn changes_committed(&self) -> u64 {
+        self.session.changes_committed()
+    }
+
+    fn take_unsettled(&mut self) -> Option<Unsettled> {
+        self.session.take_unsettled()
     }
 
     fn status(&self) -> StatusFlags {

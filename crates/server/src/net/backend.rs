@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::Unsettled;
 use protocol::auth::Account;
 use protocol::{Capabilities, StatusFlags};
 use types::{Error, Result};
@@ -78,6 +79,19 @@ impl Default for Limits {
 pub trait Session: Send {
     /// Asked after each command.
     fn limits(&self) -> Limits;
+
+    /// Whether a statement may leave it to the network to wait for the log: see [`Session::take_unsettled`].
+    fn set_commits_later(&mut self, _on: bool) {}
+
+    /// How often changes were committed, for which the log had to be written.
+    fn changes_committed(&self) -> u64 {
+        0
+    }
+
+    /// What the answer to the latest statement, which is written, has to wait for; an error then takes its place.
+    fn take_unsettled(&mut self) -> Option<Unsettled> {
+        None
+    }
 
     /// Status flags for answers that the network makes itself.
     fn status(&self) -> StatusFlags;

@@ -2,22 +2,24 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use protocol::auth::DigestCache;
 use protocol::{Capabilities, Command, OkPacket, PacketReader};
 use types::{Error, ErrorCode, Result};
 
+use super::crowd::{Crowd, Latest};
 use super::hangup::{HangupMonitor, Watch};
 use super::login::{self, LOGIN_LEN_MAX, LoggedIn, LoginError};
-use super::parking::{self, Left, PARK_AFTER, Parking};
 use super::secrets::Secrets;
 use super::socket::Socket;
+use super::spin::Spin;
 use super::stream::Stream;
 use super::threads::Threads;
 use super::wire::{ReadError, Wire};
+use super::workers::{After, Served, Why, Workers};
 use super::{Backend, ClientHost, Kill, Limits, Options, ProcessList, Reply};
-use engine::Entry;
+use engine::{Entry, Unsettled};
 
 /// What all connections of a server share.
 pub(crate) struct Shared {
@@ -27,9 +29,15 @@ pub(crate) struct Shared {
     pub(crate) secrets: Arc<Secrets>,
     pub(crate) digests: DigestCache,
     pub(crate) monitor: HangupMonitor,
+    pub(crate) crowd: Arc<Crowd>,
     pub(crate) threads: Arc<Threads>,
-    pub(crate) parking: Parking,
+    pub(crate) workers: Workers,
 }
+
+/// As long as no more threads than this serve connections, each waits for its own.
+const THREADS_MAX: usize = 64;
+/// Beyond, a connection is left to the workers after so long without a command.
+const PARK_AFTER: Duration = Duration::from_millis(500);
 
 impl Shared {
     /// How long a login may take.
@@ -50,6 +58,8 @@ enum Next {
     Close,
     /// Close, but let the client read the error first.
     Linger,
+    /// The answer is written and waits for a commit.
+    Settle,
 }
 
 /// The body of a thread that a new connection is given to.
@@ -79,8 +89,20 @@ pub(crate) fn serve(shared: Arc<Shared>, socket: Socket, host: ClientHost, entry
     let watch = shared.monitor.watch(process.clone(), socket);
     let multi_statements = wire.capabilities.has(Capabilities::MULTI_STATEMENTS);
     process.end();
-    let connection = Box::new(Connection { shared, wire, reader, logged_in, watch, multi_statements, _entry: entry });
-    connection.run(None);
+    let connection = Connection {
+        shared,
+        wire,
+        reader,
+        logged_in,
+        watch,
+        multi_statements,
+        latest: Latest::default(),
+        changes_committed: 0,
+        spin: Spin::default(),
+        unsettled: None,
+        _entry: entry,
+    };
+    Box::new(connection).run();
 }
 
 struct Connection {
@@ -90,36 +112,98 @@ struct Connection {
     logged_in: LoggedIn,
     watch: Watch,
     multi_statements: bool,
+    /// When the latest command came, and when changes were committed last, as [`Crowd`] counts.
+    latest: Latest,
+    changes_committed: u64,
+    spin: Spin,
+    /// What the answer waits for.
+    unsettled: Option<Unsettled>,
     /// Dropped last: while it is there the connection counts.
     _entry: Entry,
 }
 
-impl Connection {
-    /// Serves the connection until it ends or is parked. `left`: why it was given back by the lot.
-    fn run(mut self: Box<Self>, left: Option<Left>) {
+impl Served for Connection {
+    fn serve(mut self: Box<Self>, why: Why) -> After {
         let mut reader = std::mem::replace(&mut self.reader, PacketReader::unused());
-        if left == Some(Left::Expired) {
-            let next = self.no_command(ReadError::Idle);
-            return self.end(next);
+        let received = match why {
+            Why::Settled => Ok(false),
+            Why::Expired => Err(ReadError::Idle),
+            Why::Readable | Why::HungUp => {
+                self.wire.begin_exchange();
+                let rest = self.wire.limits.read;
+                self.wire.try_receive(&mut reader, rest)
+            }
+        };
+        let served = why == Why::Settled || matches!(received, Ok(true));
+        let next = match received {
+            Ok(false) if why == Why::Settled => self.settled(),
+            Ok(true) => self.command(&mut reader, true),
+            Ok(false) => Next::Command,
+            Err(error) => self.no_command(error),
+        };
+        if next == Next::Settle
+            && let Some(commit) = self.unsettled.clone()
+        {
+            self.reader = reader;
+            return After::Settling { who: self, commit };
         }
+        if next != Next::Command {
+            self.end(next);
+            return After::Ended;
+        }
+        let drained = !served || why != Why::HungUp && self.wire.is_drained(&reader);
+        reader.shrink();
+        self.obey_limits(&mut reader);
+        self.reader = reader;
+        if served && !self.shared.crowd.is_there() {
+            return After::Leaves(self);
+        }
+        let patience = self.wire.limits.idle;
+        if drained { After::Idle { who: self, patience } } else { After::Again(self) }
+    }
+
+    fn rest(&mut self) {
+        self.reader.release();
+        self.wire.out.release();
+    }
+
+    fn take_thread(self: Box<Self>) {
+        let threads = self.shared.threads.clone();
+        if let Err(e) = threads.run(Box::new(move || self.run())) {
+            crate::log::error(format_args!("cannot start a thread for a connection: {e}"));
+        }
+    }
+}
+
+impl Connection {
+    /// Serves the connection until it ends or is left to the workers.
+    fn run(mut self: Box<Self>) {
+        let mut reader = std::mem::replace(&mut self.reader, PacketReader::unused());
         let next = loop {
             self.obey_limits(&mut reader);
             self.wire.begin_exchange();
             let limits = self.wire.limits;
-            let crowded = self.shared.threads.busy() > parking::THREADS_MAX && limits.idle > PARK_AFTER;
-            let patience = if crowded { PARK_AFTER } else { limits.idle };
-            match self.wire.receive(&mut reader, patience, limits.read) {
+            let parks = self.shared.threads.busy() > THREADS_MAX && limits.idle > PARK_AFTER;
+            let patience = if parks { PARK_AFTER } else { limits.idle };
+            match self.receive(&mut reader, patience) {
                 Ok(()) => {}
-                Err(ReadError::Idle) if crowded => {
+                Err(ReadError::Idle) if parks => {
                     self.reader = reader;
-                    return self.park(limits.idle - PARK_AFTER);
+                    self.rest();
+                    return self.leave_thread(limits.idle - PARK_AFTER, true);
                 }
                 Err(error) => break self.no_command(error),
             }
-            let next = self.command(&mut reader);
+            let next = self.command(&mut reader, false);
             reader.shrink();
             if next != Next::Command {
                 break next;
+            }
+            if self.shared.crowd.is_there() {
+                self.obey_limits(&mut reader);
+                self.reader = reader;
+                let patience = self.wire.limits.idle;
+                return self.leave_thread(patience, false);
             }
         };
         self.end(next);
@@ -128,25 +212,40 @@ impl Connection {
     fn end(mut self: Box<Self>, next: Next) {
         match next {
             Next::Linger => self.wire.linger(),
-            Next::Command | Next::Close => self.wire.close(),
+            Next::Command | Next::Close | Next::Settle => self.wire.close(),
         }
     }
 
-    /// Leaves the connection in the lot for as long as it stays idle.
-    fn park(mut self: Box<Self>, patience: Duration) {
-        self.reader.release();
-        self.wire.out.release();
-        let shared = self.shared.clone();
-        let (id, socket) = (self.wire.process().id(), self.wire.stream().socket().clone());
-        let threads = shared.threads.clone();
-        let resume = Box::new(move |why| {
-            if let Err(e) = threads.run(Box::new(move || self.run(Some(why)))) {
-                crate::log::error(format_args!("cannot start a thread for a connection: {e}"));
+    /// Receives a command.
+    fn receive(&mut self, reader: &mut PacketReader, patience: Duration) -> std::result::Result<(), ReadError> {
+        let rest = self.wire.limits.read;
+        if self.shared.crowd.leaves_room() {
+            let wire = &mut self.wire;
+            let mut received = Ok(());
+            let come = self.spin.until(|| match wire.try_receive(reader, rest) {
+                Ok(come) => come,
+                Err(error) => {
+                    received = Err(error);
+                    true
+                }
+            });
+            if come {
+                return received;
             }
-        });
-        shared.parking.park(id, socket, Instant::now() + patience, resume);
+        }
+        self.wire.receive(reader, patience, rest)
     }
 
+    /// Leaves the connection to the workers. `is_idle`: nothing of a further command has come.
+    fn leave_thread(mut self: Box<Self>, patience: Duration, is_idle: bool) {
+        let shared = self.shared.clone();
+        let (id, socket) = (self.wire.process().id(), self.wire.stream().socket().clone());
+        if let Err(e) = shared.workers.add(id, socket, self, patience, is_idle) {
+            crate::log::error(format_args!("cannot watch a connection: {e}"));
+        }
+    }
+
+    /// Takes over limits that the session's variables set.
     fn obey_limits(&mut self, reader: &mut PacketReader) {
         self.wire.limits = self.logged_in.session.limits();
         reader.set_packet_len_max(self.wire.limits.packet_len_max);
@@ -163,8 +262,8 @@ impl Connection {
         Next::Linger
     }
 
-    /// Executes the command in `reader` and answers it.
-    fn command(&mut self, reader: &mut PacketReader) -> Next {
+    /// Executes the command in `reader` and answers it. `later`: the answer may be left to wait for a commit.
+    fn command(&mut self, reader: &mut PacketReader, later: bool) -> Next {
         let command = match Command::parse(reader.packet()) {
             Ok(command) => command,
             Err(malformed) => return self.answer_error(&malformed.into(), Next::Command),
@@ -173,9 +272,12 @@ impl Connection {
             return Next::Close;
         }
         let answered = command.is_answered();
+        let later = later && has_one_answer(&command) && !self.wire.is_compressed();
+        self.logged_in.session.set_commits_later(later);
         let process = self.wire.process().clone();
         process.begin(command.name(), shown_text(&command));
         self.watch.query_begins();
+        self.shared.crowd.note_command(&mut self.latest);
         let mut further = None;
         let done = catch_unwind(AssertUnwindSafe(|| self.execute(command, reader, &mut further)));
         let (result, mut next) = match done {
@@ -188,6 +290,19 @@ impl Connection {
             reader.take_buffered();
             reader.feed(PacketReader::buffered(&rest));
         }
+        let committed = self.logged_in.session.changes_committed();
+        if committed != self.changes_committed {
+            self.changes_committed = committed;
+            self.shared.crowd.note_commit(&mut self.latest);
+        }
+        if let Some(commit) = self.logged_in.session.take_unsettled() {
+            if result.is_ok() {
+                self.unsettled = Some(commit);
+                return Next::Settle;
+            }
+            // nothing was said of it, and nothing may be said before it is certain
+            let _ = commit.settle();
+        }
         if let (Err(error), true) = (&result, answered) {
             // whoever stopped the statement may not know that it is the server that stops
             let interrupted = error.code() == ErrorCode::QUERY_INTERRUPTED;
@@ -196,6 +311,24 @@ impl Connection {
         } else if self.wire.flush().is_err() {
             next = Next::Close;
         }
+        self.answered(next)
+    }
+
+    /// Sends the answer that waited for a commit, or the error that takes its place.
+    fn settled(&mut self) -> Next {
+        let next = match self.unsettled.take().map_or(Ok(()), |commit| commit.settle()) {
+            Ok(()) => self.wire.flush().map_or(Next::Close, |()| Next::Command),
+            Err(error) => {
+                self.wire.take_back_answer();
+                self.answer_error(&error, Next::Command)
+            }
+        };
+        self.answered(next)
+    }
+
+    /// The command has been answered.
+    fn answered(&mut self, next: Next) -> Next {
+        let process = self.wire.process();
         process.end();
         match process.killed() {
             Some(kill) if kill.is_final() && next == Next::Command => Next::Linger,
@@ -300,6 +433,15 @@ enum Done {
     Answered(Result<()>),
     /// Needs the reader for itself.
     ChangeUser,
+}
+
+/// Whether the command is one statement, so that an error may still take the place of all that was answered.
+fn has_one_answer(command: &Command<'_>) -> bool {
+    match command {
+        Command::Query(text) => !text.contains(&b';'),
+        Command::StmtExecute { .. } => true,
+        _ => false,
+    }
 }
 
 /// The Info column of SHOW PROCESSLIST.

@@ -2,7 +2,8 @@
 //!
 //! A connection's thread that executes a query does not look at its socket. One thread for all connections does: every
 //! [`PERIOD`] it asks the system, in one call, which sockets of running queries were hung up, and kills those queries.
-//! While no query runs it sleeps; [`Watch::query_begins`] wakes it.
+//! While no query runs it sleeps; [`Watch::query_begins`] wakes it. The same thread ends the windows in which busy
+//! connections are counted ([`Crowd`]).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::crowd::Crowd;
 use super::socket::Socket;
 use super::{Kill, Process};
 
@@ -20,6 +22,8 @@ use super::{Kill, Process};
 const PERIOD: Duration = Duration::from_millis(20);
 /// The thread goes to sleep after so many periods without a running query.
 const IDLE_PERIODS_MAX: u32 = 50;
+/// Periods of a window in which busy connections are counted.
+const WINDOW_PERIODS: u32 = 5;
 
 struct Watched {
     process: Arc<Process>,
@@ -33,6 +37,7 @@ struct Shared {
     stopped: AtomicBool,
     lock: Mutex<()>,
     wake: Condvar,
+    crowd: Arc<Crowd>,
 }
 
 impl Shared {
@@ -49,8 +54,8 @@ pub(crate) struct HangupMonitor {
 }
 
 impl HangupMonitor {
-    pub(crate) fn start() -> std::io::Result<HangupMonitor> {
-        let shared = Arc::new(Shared::default());
+    pub(crate) fn start(crowd: Arc<Crowd>) -> std::io::Result<HangupMonitor> {
+        let shared = Arc::new(Shared { crowd, ..Shared::default() });
         let monitored = shared.clone();
         let thread = thread::Builder::new().name("hangup".to_owned()).spawn(move || run(&monitored))?;
         Ok(HangupMonitor { shared, thread: Some(thread) })
@@ -96,7 +101,7 @@ impl Drop for Watch {
 }
 
 fn run(shared: &Shared) {
-    let mut idle_periods = 0;
+    let (mut idle_periods, mut periods) = (0, 0u32);
     while !shared.stopped.load(Ordering::SeqCst) {
         let running = running(shared);
         if running.is_empty() {
@@ -104,6 +109,10 @@ fn run(shared: &Shared) {
         } else {
             idle_periods = 0;
             kill_hung_up(&running);
+        }
+        periods = periods.wrapping_add(1);
+        if periods % WINDOW_PERIODS == 0 {
+            shared.crowd.next_window();
         }
         if idle_periods < IDLE_PERIODS_MAX {
             thread::sleep(PERIOD);

@@ -16,10 +16,11 @@ use rustix::event::{PollFd, PollFlags, poll};
 use types::Error;
 
 use super::connection::{self, Shared};
+use super::crowd::Crowd;
 use super::hangup::HangupMonitor;
-use super::parking::Parking;
 use super::secrets::Secrets;
 use super::socket::Socket;
+use super::workers::Workers;
 use super::{Backend, ClientHost, Kill, ProcessList};
 
 /// When the system has no more descriptors or threads, wait so long before trying again.
@@ -151,15 +152,17 @@ impl Server {
         let secrets = Secrets::open(&options.tls).map_err(StartError)?;
         let thread = |e: io::Error| StartError(format!("cannot start a thread: {e}"));
         let (stop_read, stop_write) = UnixStream::pair().map_err(thread)?;
+        let crowd = Arc::new(Crowd::default());
         let shared = Shared {
             options,
             backend,
             processes,
             secrets: Arc::new(secrets),
             digests: DigestCache::default(),
-            monitor: HangupMonitor::start().map_err(thread)?,
+            monitor: HangupMonitor::start(crowd.clone()).map_err(thread)?,
+            crowd,
             threads: Arc::default(),
-            parking: Parking::start().map_err(thread)?,
+            workers: Workers::start().map_err(thread)?,
         };
         Ok(Server { shared: Arc::new(shared), listeners, stop_read, stop_write: Arc::new(stop_write) })
     }

@@ -1,11 +1,14 @@
 //! The network: listeners, TLS, connections.
 //!
-//! A connection has one thread, which blocks (beyond a number of connections, those that are idle share one, [`parking`]): it reads a command, has the session execute it, and writes the answer.
-//! Measured, this costs less per query than an asynchronous runtime. What a blocked thread cannot do itself is done
-//! by one more thread for all, the [`hangup`] monitor: noticing that a client has gone while its query runs.
+//! A connection is an object. As long as few are busy it has one thread, which blocks: it reads a command, has the
+//! session execute it, and writes the answer; measured, this costs less per query than an asynchronous runtime. Where
+//! many are busy ([`crowd`]), and where many are idle, connections have no threads: [`workers`] serve those whose clients
+//! have sent something, one command after the other, which saves each a sleep and a wake-up. What a thread that executes
+//! cannot do itself is done by one more for all, the [`hangup`] monitor: noticing that a client has gone while its query
+//! runs.
 //!
 //! ```text
-//!   listener --accept--> connection thread: login -> command -> ... -> close
+//!   listener --accept--> connection thread: login -> command -> ... <--> worker: command, command of another -> ...
 //!                          |  wire     packets over (compression over) (TLS over) a socket
 //!                          |  reply    an answer on its way out
 //!                          |  process  the connection as others see it: SHOW PROCESSLIST, KILL
@@ -24,19 +27,21 @@
 
 mod backend;
 mod connection;
+mod crowd;
 mod hangup;
 mod host;
 mod listener;
 mod login;
-mod parking;
 mod reply;
 mod secrets;
 mod socket;
+mod spin;
 mod stream;
 mod threads;
 #[cfg(feature = "tls")]
 mod tls;
 mod wire;
+mod workers;
 
 pub use backend::{Backend, Client, Limits, Session};
 pub use engine::{Kill, Process, ProcessInfo, ProcessList};

@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use rustix::net::{RecvFlags, SendFlags};
+
 /// Both kinds of stream. Reads and writes take `&self`, as the system's do.
 #[derive(Debug)]
 pub(crate) enum Socket {
@@ -19,6 +21,16 @@ impl Socket {
             Socket::Tcp(stream) => (&mut &*stream).read(buf),
             Socket::Unix(stream) => (&mut &*stream).read(buf),
         }
+    }
+
+    /// As [`Socket::read`], but `WouldBlock` at once if there is nothing.
+    pub(crate) fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::net::recv(self, buf, RecvFlags::DONTWAIT)?.0)
+    }
+
+    /// As [`Socket::write`], but `WouldBlock` at once if there is no room.
+    pub(crate) fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
+        Ok(rustix::net::send(self, buf, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
     }
 
     pub(crate) fn write(&self, buf: &[u8]) -> io::Result<usize> {

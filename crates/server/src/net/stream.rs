@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::socket::Socket;
+use super::workers;
 
 /// A blocked write looks this often whether it is still wanted.
 pub(crate) const WRITE_SLICE: Duration = Duration::from_millis(50);
@@ -26,6 +27,8 @@ pub(crate) struct Stream {
     early: io::Cursor<Vec<u8>>,
     /// What the socket's read timeout is set to.
     read_slice: Duration,
+    /// The latest read took everything that there was.
+    drained: bool,
 }
 
 impl Stream {
@@ -38,6 +41,7 @@ impl Stream {
             #[cfg(feature = "tls")]
             early: io::Cursor::default(),
             read_slice: Duration::ZERO,
+            drained: false,
         })
     }
 
@@ -45,15 +49,54 @@ impl Stream {
         &self.socket
     }
 
+    /// Nothing is left to read, unless more has come since the latest read.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.drained
+    }
+
+    /// Receives what is there; `WouldBlock` if that is nothing, 0 is the end of the stream.
+    pub(crate) fn try_read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        loop {
+            #[cfg(feature = "tls")]
+            let received = match &mut self.tls {
+                Some(tls) => read_tls(tls, &Plain(&self.socket, Patience::None), &mut self.early, buf),
+                None => self.socket.try_read(buf),
+            };
+            #[cfg(not(feature = "tls"))]
+            let received = self.socket.try_read(buf);
+            match received {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => {
+                    self.drained = e.kind() == io::ErrorKind::WouldBlock;
+                    return Err(e);
+                }
+                Ok(len) => {
+                    // behind the end of the stream, and in records, there may be more
+                    self.drained = len > 0 && len < buf.len() && self.is_plain();
+                    return Ok(len);
+                }
+            }
+        }
+    }
+
+    fn is_plain(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.tls.is_none();
+        #[cfg(not(feature = "tls"))]
+        true
+    }
+
     /// Receives at least one byte within `limit`; 0 is the end of the stream.
     pub(crate) fn read(&mut self, buf: &mut [u8], limit: Duration) -> io::Result<usize> {
+        workers::waits();
+        self.drained = false;
         let mut wait = Wait::new(limit);
         loop {
             #[cfg(feature = "tls")]
             let received = match &mut self.tls {
                 Some(tls) => {
                     wait.prepare(&self.socket, &mut self.read_slice)?;
-                    read_tls(tls, &self.socket, &mut self.early, buf)
+                    read_tls(tls, &Plain(&self.socket, Patience::Slice), &mut self.early, buf)
                 }
                 None => {
                     wait.prepare(&self.socket, &mut self.read_slice)?;
@@ -80,11 +123,11 @@ impl Stream {
         if let Some(tls) = &mut self.tls {
             // what is left from a call that gave up goes first
             while tls.wants_write() {
-                write_some(limit, abort, || tls.write_tls(&mut Plain(&self.socket)))?;
+                write_some(limit, abort, || tls.write_tls(&mut Plain(&self.socket, Patience::Slice)))?;
             }
             let len = io::Write::write(&mut tls.writer(), &bytes[..bytes.len().min(TLS_WRITE_CHUNK)])?;
             while tls.wants_write() {
-                match write_some(limit, abort, || tls.write_tls(&mut Plain(&self.socket))) {
+                match write_some(limit, abort, || tls.write_tls(&mut Plain(&self.socket, Patience::Slice))) {
                     Ok(_) => {}
                     // taken over, though not yet on its way
                     Err(_) if len > 0 => return Ok(len),
@@ -93,7 +136,14 @@ impl Stream {
             }
             return Ok(len);
         }
-        write_some(limit, abort, || self.socket.write(bytes))
+        match self.socket.try_write(bytes) {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock || e.kind() == io::ErrorKind::Interrupted => {
+                workers::waits();
+                write_some(limit, abort, || self.socket.write(bytes))
+            }
+            Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+            other => other,
+        }
     }
 
     /// The server's side of the TLS handshake. `early` are bytes that came right behind the request for it.
@@ -110,20 +160,20 @@ impl Stream {
         loop {
             // the last flight of the handshake too
             while tls.wants_write() {
-                write_some(limit, &|| false, || tls.write_tls(&mut Plain(&self.socket)))?;
+                write_some(limit, &|| false, || tls.write_tls(&mut Plain(&self.socket, Patience::Slice)))?;
             }
             if !tls.is_handshaking() {
                 break;
             }
             wait.prepare(&self.socket, &mut self.read_slice)?;
-            match receive_tls(&mut tls, &self.socket, &mut self.early) {
+            match receive_tls(&mut tls, &Plain(&self.socket, Patience::Slice), &mut self.early) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(_) => {}
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => wait.expired()?,
                 Err(e) => {
                     // the alert that says why
-                    let _ = tls.write_tls(&mut Plain(&self.socket));
+                    let _ = tls.write_tls(&mut Plain(&self.socket, Patience::Slice));
                     return Err(e);
                 }
             }
@@ -154,7 +204,7 @@ impl Stream {
         #[cfg(feature = "tls")]
         if let Some(tls) = &mut self.tls {
             tls.send_close_notify();
-            let _ = tls.write_tls(&mut Plain(&self.socket));
+            let _ = tls.write_tls(&mut Plain(&self.socket, Patience::Slice));
         }
         self.socket.shutdown(Shutdown::Write);
     }
@@ -222,12 +272,24 @@ fn write_some(
 
 /// The socket as rustls wants it.
 #[cfg(feature = "tls")]
-struct Plain<'a>(&'a Socket);
+struct Plain<'a>(&'a Socket, Patience);
+
+/// How long a read waits.
+#[cfg(feature = "tls")]
+#[derive(Clone, Copy)]
+enum Patience {
+    None,
+    /// For the socket's read timeout.
+    Slice,
+}
 
 #[cfg(feature = "tls")]
-impl io::Read for Plain<'_> {
+impl io::Read for &Plain<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buf)
+        match self.1 {
+            Patience::None => self.0.try_read(buf),
+            Patience::Slice => self.0.read(buf),
+        }
     }
 }
 
@@ -246,7 +308,7 @@ impl io::Write for Plain<'_> {
 #[cfg(feature = "tls")]
 fn read_tls(
     tls: &mut rustls::ServerConnection,
-    socket: &Socket,
+    socket: &Plain<'_>,
     early: &mut io::Cursor<Vec<u8>>,
     buf: &mut [u8],
 ) -> io::Result<usize> {
@@ -267,13 +329,13 @@ fn read_tls(
 #[cfg(feature = "tls")]
 fn receive_tls(
     tls: &mut rustls::ServerConnection,
-    socket: &Socket,
+    socket: &Plain<'_>,
     early: &mut io::Cursor<Vec<u8>>,
 ) -> io::Result<usize> {
     let len = if early.position() < early.get_ref().len() as u64 {
         tls.read_tls(early)?
     } else {
-        tls.read_tls(&mut Plain(socket))?
+        tls.read_tls(&mut &*socket)?
     };
     tls.process_new_packets().map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
     Ok(len)

@@ -10,7 +10,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 /// Stack of a connection's thread; statements nest deeply. Only what is used takes memory.
-const STACK: usize = 16 << 20;
+pub(crate) const STACK: usize = 16 << 20;
 /// So many threads without work at most are kept.
 const IDLE_MAX: usize = 16;
 /// How long a thread waits for work before it ends.

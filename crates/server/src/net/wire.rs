@@ -140,38 +140,72 @@ impl Wire {
         first: Duration,
         rest: Duration,
     ) -> std::result::Result<(), ReadError> {
+        let read = |stream: &mut Stream, spare: &mut [u8], began| stream.read(spare, if began { rest } else { first });
+        self.receive_by(reader, read).map_err(|(error, began)| match error {
+            ReadError::Idle if began => ReadError::Stalled,
+            other => other,
+        })
+    }
+
+    /// Receives the next packet into `reader` if its first byte is there; false if nothing is. Each further run of bytes
+    /// must come within `rest`.
+    pub(crate) fn try_receive(
+        &mut self,
+        reader: &mut PacketReader,
+        rest: Duration,
+    ) -> std::result::Result<bool, ReadError> {
+        match self.receive_by(reader, |stream, spare, _| stream.try_read(spare)) {
+            Ok(()) => Ok(true),
+            Err((ReadError::Idle, false)) => Ok(false),
+            Err((ReadError::Idle, true)) => self.receive(reader, rest, rest).map(|()| true),
+            Err((error, _)) => Err(error),
+        }
+    }
+
+    /// Receives the next packet; an error comes with whether anything of it had come. `Idle`: `read` gave nothing.
+    fn receive_by(
+        &mut self,
+        reader: &mut PacketReader,
+        mut read: impl FnMut(&mut Stream, &mut [u8], bool) -> io::Result<usize>,
+    ) -> std::result::Result<(), (ReadError, bool)> {
         self.seq = self.out.seq();
         let mut began = !reader.is_idle();
         loop {
             let advanced = reader.advance(&mut self.seq);
             // An error answers what has come of the packet.
             self.out.set_seq(self.seq);
-            if advanced.map_err(ReadError::Protocol)? {
+            if advanced.map_err(|e| (ReadError::Protocol(e), began))? {
                 return Ok(());
             }
             let spare = match &mut self.compression {
                 None => reader.spare(),
                 Some(compression) => {
-                    if compression.input.next(&mut compression.seq, reader).map_err(ReadError::Protocol)? {
+                    let more = compression.input.next(&mut compression.seq, reader);
+                    if more.map_err(|e| (ReadError::Protocol(e), began))? {
                         continue;
                     }
                     began |= !compression.input.is_idle();
                     compression.input.spare()
                 }
             };
-            let limit = if began { rest } else { first };
-            match self.stream.read(spare, limit) {
-                Ok(0) => return Err(ReadError::Closed),
+            match read(&mut self.stream, spare, began) {
+                Ok(0) => return Err((ReadError::Closed, began)),
                 Ok(len) => match &mut self.compression {
                     None => reader.filled(len),
                     Some(compression) => compression.input.filled(len),
                 },
-                Err(e) if e.kind() == io::ErrorKind::TimedOut && began => return Err(ReadError::Stalled),
-                Err(e) if e.kind() == io::ErrorKind::TimedOut => return Err(ReadError::Idle),
-                Err(_) => return Err(ReadError::Io),
+                Err(e) if matches!(e.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
+                    return Err((ReadError::Idle, began));
+                }
+                Err(_) => return Err((ReadError::Io, began)),
             }
             began = true;
         }
+    }
+
+    /// No further packet is there, unless it has come since the latest one was received.
+    pub(crate) fn is_drained(&self, reader: &PacketReader) -> bool {
+        reader.is_idle() && self.stream.is_drained() && self.compression.is_none()
     }
 
     /// Sends if enough is collected. While rows are produced, a kill ends a wait for the client.
@@ -240,6 +274,18 @@ impl Wire {
             compression.output.write(self.out.unsent(), &mut compression.seq);
             self.out.advance(plain);
         }
+    }
+
+    /// Drops the answer to the latest command, of which nothing was sent.
+    pub(crate) fn take_back_answer(&mut self) {
+        let unsent = self.out.unsent().len();
+        self.out.advance(unsent);
+        // behind the command's own packet
+        self.out.set_seq(1);
+    }
+
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.compression.is_some()
     }
 
     /// Collects an ERR packet and sends everything.

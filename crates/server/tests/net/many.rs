@@ -79,6 +79,53 @@ fn a_parked_connection_is_idle_for_its_time() {
 }
 
 #[test]
+fn busy_connections_share_few_threads() {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let busy = 40 * cores.max(2);
+    let mut server = ToyServer::start_with(|options| options.max_connections = 2 * busy);
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    struct Stop<'a>(&'a std::sync::atomic::AtomicBool);
+    impl Drop for Stop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+    let mut one = Raw::log_in(server.port);
+    std::thread::scope(|scope| {
+        let stop = Stop(&stop);
+        for _ in 0..4 {
+            let mut mine: Vec<Raw> = (0..busy / 4).map(|_| Raw::log_in(server.port)).collect();
+            let stop = stop.0;
+            scope.spawn(move || {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    mine.iter_mut().for_each(ping);
+                    for raw in &mut mine {
+                        raw.query("ROWS 3 10");
+                    }
+                    for raw in &mut mine {
+                        (0..8).for_each(|_| drop(raw.read()));
+                    }
+                }
+            });
+        }
+        let began = Instant::now();
+        while connection_threads() > busy / 2 {
+            assert!(began.elapsed() < Duration::from_secs(30), "{} threads", connection_threads());
+            ping(&mut one);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
+    // few again
+    for _ in 0..150 {
+        ping(&mut one);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    one.query("ROWS 3 10");
+    (0..8).for_each(|_| drop(one.read()));
+    assert!(server.stop());
+}
+
+#[test]
 fn one_too_many_is_turned_away() {
     let server = ToyServer::start_with(|options| options.max_connections = 3);
     let mut all: Vec<Raw> = (0..3).map(|_| Raw::log_in(server.port)).collect();

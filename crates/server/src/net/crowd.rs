@@ -1,0 +1,157 @@
+//! How many connections are busy: whether each has a thread of its own.
+//!
+//! A thread a connection is best while about as many work as there are cores: the system's scheduler spreads them. Where
+//! many are busy at once it costs a switch of threads, cold caches and a wake-up for every command, which few
+//! [workers](super::workers) that serve one connection after the other do not pay; and one more of each for every commit
+//! that waits for the log, which is why connections that commit count for more.
+//!
+//! ```text
+//!               more than BUSY_MANY a core busy in a window, or COMMITTING_MANY committing
+//!   a thread each ──────────────────────────────────────────────────────────────────────────▶ workers
+//!                 ◀──────────────────────────────────────────────────────────────────────────
+//!               fewer than half of both, in CALM_WINDOWS windows in turn
+//! ```
+//! Connections move by themselves, each behind its next command; so nobody waits for anybody.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// Busy connections a core, and those that commit changes, from which on workers serve them.
+const BUSY_MANY: u32 = 20;
+const COMMITTING_MANY: u32 = 4;
+/// It takes so many windows in turn with half as many to go back.
+const CALM_WINDOWS: u32 = 10;
+
+/// See the module head.
+#[derive(Debug)]
+pub(crate) struct Crowd {
+    /// Number of the window.
+    window: AtomicU32,
+    /// Connections that had a command in it, and that committed changes in it.
+    busy: AtomicU32,
+    committing: AtomicU32,
+    is_crowded: AtomicBool,
+    /// No more connections are busy than half the cores.
+    has_room: AtomicBool,
+    cores: u32,
+    calm_windows: AtomicU32,
+}
+
+/// The windows in which a connection had its latest command, and committed changes last; 0: never.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Latest {
+    command: u32,
+    commit: u32,
+}
+
+impl Default for Crowd {
+    fn default() -> Crowd {
+        Crowd {
+            window: AtomicU32::new(1),
+            busy: AtomicU32::new(0),
+            committing: AtomicU32::new(0),
+            is_crowded: AtomicBool::new(false),
+            has_room: AtomicBool::new(false),
+            cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+            calm_windows: AtomicU32::new(0),
+        }
+    }
+}
+
+impl Crowd {
+    /// A connection has a command.
+    #[inline]
+    pub(crate) fn note_command(&self, latest: &mut Latest) {
+        self.note(&mut latest.command, &self.busy);
+    }
+
+    /// A connection has committed changes.
+    #[inline]
+    pub(crate) fn note_commit(&self, latest: &mut Latest) {
+        self.note(&mut latest.commit, &self.committing);
+    }
+
+    #[inline]
+    fn note(&self, latest: &mut u32, count: &AtomicU32) {
+        let window = self.window.load(Ordering::Relaxed);
+        if *latest != window {
+            *latest = window;
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Workers serve those who are busy.
+    #[inline]
+    pub(crate) fn is_there(&self) -> bool {
+        self.is_crowded.load(Ordering::Relaxed)
+    }
+
+    /// Of the cores at least half are left to clients and others: a thread may look for its next command for a while
+    /// before it sleeps.
+    #[inline]
+    pub(crate) fn leaves_room(&self) -> bool {
+        self.has_room.load(Ordering::Relaxed)
+    }
+
+    /// A window ends. To be called by one thread.
+    pub(crate) fn next_window(&self) {
+        let next = self.window.load(Ordering::Relaxed).wrapping_add(1).max(1);
+        self.window.store(next, Ordering::Relaxed);
+        let busy = self.busy.swap(0, Ordering::Relaxed);
+        let committing = self.committing.swap(0, Ordering::Relaxed);
+        self.has_room.store(busy <= self.cores / 2, Ordering::Relaxed);
+        let (many, many_committing) = (self.cores * BUSY_MANY, self.cores * COMMITTING_MANY);
+        if busy > many || committing > many_committing {
+            self.calm_windows.store(0, Ordering::Relaxed);
+            self.is_crowded.store(true, Ordering::Relaxed);
+        } else if busy * 2 > many || committing * 2 > many_committing {
+            self.calm_windows.store(0, Ordering::Relaxed);
+        } else if self.calm_windows.fetch_add(1, Ordering::Relaxed) >= CALM_WINDOWS {
+            self.is_crowded.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crowd() -> Crowd {
+        Crowd { cores: 2, ..Crowd::default() }
+    }
+
+    #[test]
+    fn a_crowd_comes_at_once_and_goes_slowly() {
+        let crowd = crowd();
+        let mut all = [Latest::default(); 41];
+        all.iter_mut().for_each(|l| crowd.note_command(l));
+        all.iter_mut().for_each(|l| crowd.note_command(l));
+        assert!(!crowd.is_there());
+        crowd.next_window();
+        assert!(crowd.is_there() && !crowd.leaves_room());
+        for _ in 0..CALM_WINDOWS * 3 {
+            all.iter_mut().take(21).for_each(|l| crowd.note_command(l));
+            crowd.next_window();
+            assert!(crowd.is_there(), "half as many are a crowd once there is one");
+        }
+        (0..=CALM_WINDOWS).for_each(|_| crowd.next_window());
+        assert!(!crowd.is_there() && crowd.leaves_room());
+    }
+
+    #[test]
+    fn many_commands_of_few_are_no_crowd() {
+        let crowd = crowd();
+        let mut all = [Latest::default(); 8];
+        for _ in 0..10_000 {
+            all.iter_mut().for_each(|l| {
+                crowd.note_command(l);
+                crowd.note_commit(l);
+            });
+        }
+        crowd.next_window();
+        assert!(!crowd.is_there());
+        let mut more = [Latest::default(); 9];
+        more.iter_mut().for_each(|l| crowd.note_commit(l));
+        crowd.next_window();
+        assert!(crowd.is_there(), "those who commit count for more");
+    }
+}
