@@ -1,6 +1,7 @@
 //! The expression tree.
 
 use crate::Function;
+use std::sync::Arc;
 use types::{SqlType, Value};
 
 /// Names a column. In a logical plan: unique in the statement. In a physical plan: the position in the input batch.
@@ -95,10 +96,11 @@ pub enum ExprKind {
         expr: Box<Expr>,
         explicit: bool,
     },
-    /// `expr [NOT] IN (list)`; all of one comparison type. Constant lists are evaluated through a hash set.
+    /// `expr [NOT] IN (list)`; all of one comparison type. Constant lists are evaluated through a hash set. Copies of an
+    /// expression share the list, which may be long.
     InList {
         expr: Box<Expr>,
-        list: Vec<Expr>,
+        list: Arc<[Expr]>,
         negated: bool,
     },
     /// `expr [NOT] LIKE pattern [ESCAPE c]`.
@@ -183,7 +185,7 @@ impl Expr {
                 vec![e]
             }
             SetUserVar { expr, .. } => vec![expr],
-            InList { expr, list, .. } => std::iter::once(&**expr).chain(list).collect(),
+            InList { expr, list, .. } => std::iter::once(&**expr).chain(list.iter()).collect(),
             Like { expr, pattern, .. } => vec![expr, pattern],
             Case { branches, otherwise } => {
                 branches.iter().flat_map(|(w, t)| [w, t]).chain(otherwise.as_deref()).collect()
@@ -191,7 +193,7 @@ impl Expr {
         }
     }
 
-    /// The direct children, mutable, left to right.
+    /// The direct children, mutable, left to right; without the values of a list of constants.
     pub fn children_mut(&mut self) -> Vec<&mut Expr> {
         use ExprKind::*;
         match &mut self.kind {
@@ -202,7 +204,11 @@ impl Expr {
                 vec![e]
             }
             SetUserVar { expr, .. } => vec![expr],
-            InList { expr, list, .. } => std::iter::once(&mut **expr).chain(list).collect(),
+            // Constants stay what they are, and shared.
+            InList { expr, list, .. } => match list.iter().all(|e| e.as_const().is_some()) {
+                true => vec![expr],
+                false => std::iter::once(&mut **expr).chain(Arc::make_mut(list)).collect(),
+            },
             Like { expr, pattern, .. } => vec![expr, pattern],
             Case { branches, otherwise } => {
                 branches.iter_mut().flat_map(|(w, t)| [w, t]).chain(otherwise.as_deref_mut()).collect()

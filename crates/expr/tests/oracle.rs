@@ -256,7 +256,7 @@ fn naive(e: &Expr, row: &[Value]) -> Naive {
         ExprKind::InList { expr, list, negated } => {
             let x = eval(expr)?;
             let mut result = Some(false);
-            for item in list {
+            for item in list.iter() {
                 match compare(CmpOp::Eq, &x, &eval(item)?, &expr.ty) {
                     Some(true) => {
                         result = Some(true);

@@ -334,7 +334,7 @@ fn expr_is_plain(e: &Expr) -> bool {
     match &e.kind {
         ExprKind::Param(_) => false,
         ExprKind::Compare { left, right, .. } => operands(&mut [&**left, &**right].into_iter()),
-        ExprKind::InList { expr, list, .. } => operands(&mut std::iter::once(&**expr).chain(list)),
+        ExprKind::InList { expr, list, .. } => operands(&mut std::iter::once(&**expr).chain(list.iter())),
         _ => e.children().into_iter().all(expr_is_plain),
     }
 }

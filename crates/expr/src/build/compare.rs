@@ -215,7 +215,7 @@ pub fn in_list(e: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr> {
     }
     let expr = left_side.ok_or_else(|| Error::internal("IN without a list"))?;
     let nullable = expr.nullable || items.iter().any(|i| i.nullable);
-    Ok(Expr::new(ExprKind::InList { expr, list: items, negated }, SqlType::Bool, nullable))
+    Ok(Expr::new(ExprKind::InList { expr, list: items.into(), negated }, SqlType::Bool, nullable))
 }
 
 fn same_class(a: &SqlType, b: &SqlType) -> bool {

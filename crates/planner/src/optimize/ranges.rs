@@ -340,7 +340,7 @@ fn simple(e: &Expr, column: ColumnId, ty: &SqlType) -> Option<Simple> {
         ExprKind::InList { expr, list, negated: false } if of_column(expr, column) && list.len() <= RANGES_MAX => {
             let mut exact = true;
             let mut values = Vec::with_capacity(list.len());
-            for v in list {
+            for v in list.iter() {
                 exact &= comparable(expr, v, ty)?;
                 values.push(KeyValue { expr: v.clone(), null_safe: false });
             }

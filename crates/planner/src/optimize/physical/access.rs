@@ -341,7 +341,7 @@ fn values_of(p: &Expr, ty: SqlType, is_key: impl Fn(ColumnId) -> bool) -> Option
             if key(expr) && list.len() <= LOOKUP_KEYS_MAX && list.iter().all(fits) =>
         {
             let mut values: Vec<Expr> = vec![];
-            for v in list {
+            for v in list.iter() {
                 if !values.contains(v) {
                     values.push(v.clone());
                 }
