@@ -48,7 +48,7 @@ impl PlanCounts {
             PlanOp::IndexScan { entries, .. } if entries.jumps() || entries.merge.is_some() => self.range(first),
             PlanOp::IndexScan { ranges, .. } => match access(ranges) {
                 Access::Whole => self.scan(first),
-                Access::Lookup => self.found(first, First::Keys),
+                Access::Lookup | Access::LookupOrNull => self.found(first, First::Keys),
                 Access::Range => self.range(first),
             },
             PlanOp::KeyLookup { .. } | PlanOp::Virtual { .. } | PlanOp::CteScan { .. } => {

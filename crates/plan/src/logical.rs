@@ -13,7 +13,7 @@ pub mod display;
 mod hints;
 pub mod visit;
 
-pub use blocks::{BlockRole, BlockShape, QueryBlock};
+pub use blocks::{BlockRole, BlockShape, Place, QueryBlock};
 pub use hints::*;
 
 use catalog::TableDef;
@@ -41,6 +41,10 @@ pub struct LogicalQuery {
     pub calc_found_rows: bool,
     /// Orders of tables that hints ask for.
     pub join_order: Vec<JoinOrderHint>,
+    /// Query blocks of derived tables into which hints let conditions be pushed (true), or forbid it.
+    pub derived_pushdown: Vec<(u32, bool)>,
+    /// Hints that hold, as text, by the number of the query block in which they stand.
+    pub hint_texts: Vec<(u32, String)>,
     /// What hints are to be warned of.
     pub warnings: Vec<Warning>,
     /// Tables of which the rows read are to be locked: locking clauses of inner queries. Whoever runs the query sees to it.

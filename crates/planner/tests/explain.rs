@@ -1,8 +1,9 @@
 //! Golden plans in every format: the table, FORMAT=TREE and FORMAT=JSON of each statement of `tests/explain/*.txt`, and a
-//! test that the three never contradict each other.
+//! test that the three never contradict each other: it makes the rows of the table from the JSON.
 
 mod common;
 
+use common::json::Json;
 use common::scale::scale_one;
 use common::{Variables, fixture, golden, session};
 use parser::ast::{InsertSource, Statement};
@@ -106,30 +107,161 @@ fn all_formats() {
     eprintln!("{} statements", count.get());
 }
 
-/// (table, type, key, rows) of each access to a table.
-type Access = (String, String, String, String);
+/// A row of the table, its cells as text (NULL is empty), without what is said of its block as a whole: id, table, type,
+/// possible_keys, key, key_len, ref, rows, filtered, and the words of Extra, sorted.
+type Fact = Vec<String>;
 
-fn table_accesses(rows: &[explain::TraditionalRow]) -> Vec<Access> {
-    let cell = |r: &explain::TraditionalRow, i: usize| r[i].clone().unwrap_or_default();
-    rows.iter().filter(|r| r[2].is_some()).map(|r| (cell(r, 2), cell(r, 4), cell(r, 6), cell(r, 9))).collect()
+/// Said of blocks, not of tables.
+const OF_BLOCKS: [&str; 2] = ["Using temporary", "Using filesort"];
+
+fn facts_of_table(rows: &[explain::TraditionalRow]) -> Vec<Fact> {
+    let of = |r: &explain::TraditionalRow| {
+        let mut fact: Fact = [0, 2, 4, 5, 6, 7, 8, 9, 10].iter().map(|i| r[*i].clone().unwrap_or_default()).collect();
+        let extra = r[11].clone().unwrap_or_default();
+        let mut words: Vec<&str> = extra.split("; ").filter(|w| !w.is_empty() && !OF_BLOCKS.contains(w)).collect();
+        words.sort_unstable();
+        fact.push(words.join("; "));
+        fact
+    };
+    let mut facts: Vec<Fact> = rows.iter().map(of).collect();
+    facts.sort();
+    facts
 }
 
-/// The same, read from JSON. A table's own keys come before those of what is inside it.
-fn json_accesses(json: &str) -> Vec<Access> {
-    let mut found: Vec<Access> = vec![];
-    for line in json.lines() {
-        let Some((key, value)) = line.trim().split_once(": ") else { continue };
-        let value = value.trim_end_matches(',').trim_matches('"').to_string();
-        match (key, found.last_mut()) {
-            ("\"table_name\"", _) => found.push((value, String::new(), String::new(), String::new())),
-            ("\"access_type\"", Some(a)) => a.1 = value,
-            // Indexes that are merged: `union(a,b)`.
-            ("\"key\"", Some(a)) => a.2 = value.split_once('(').map_or(value.clone(), |k| k.1.replace(')', "")),
-            ("\"rows_examined_per_scan\"", Some(a)) => a.3 = value,
-            _ => {}
+/// (id, word) of each word about a block.
+fn block_words_of_table(rows: &[explain::TraditionalRow]) -> Vec<(String, String)> {
+    let mut found = vec![];
+    for r in rows.iter().filter(|r| !r[1].as_deref().is_some_and(|t| t.ends_with(" RESULT"))) {
+        let extra = r[11].clone().unwrap_or_default();
+        found.extend(
+            OF_BLOCKS.iter().filter(|w| extra.contains(**w)).map(|w| (r[0].clone().unwrap_or_default(), w.to_string())),
+        );
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The same facts, read from FORMAT=JSON.
+#[derive(Default)]
+struct FromJson {
+    facts: Vec<Fact>,
+    block_words: Vec<(String, String)>,
+}
+
+impl FromJson {
+    /// `id`: of the block around.
+    fn read(&mut self, v: &Json, id: &str) {
+        match v {
+            Json::List(list) => list.iter().for_each(|v| self.read(v, id)),
+            Json::Object(pairs) => {
+                let own = v.text("select_id");
+                let id = if own.is_empty() { id } else { &own };
+                for (key, inner) in pairs {
+                    match (key.as_str(), inner) {
+                        ("table" | "union_result", Json::Object(_)) if inner.get("table_name").is_some() => {
+                            self.facts.push(fact(inner, id));
+                        }
+                        ("table", Json::Object(_)) => self.message(inner, id),
+                        ("ordering_operation" | "grouping_operation" | "duplicates_removal" | "windowing", _)
+                            if v.get("union_result").is_none() && inner.get("union_result").is_none() =>
+                        {
+                            self.operation(inner, id);
+                        }
+                        _ => {}
+                    }
+                    // It names a block that is printed elsewhere.
+                    if key != "sharing_temporary_table_with" {
+                        self.read(inner, id);
+                    }
+                }
+                if v.get("select_id").is_some() || v.get("table").is_none() && v.get("nested_loop").is_none() {
+                    self.message(v, id);
+                }
+            }
+            Json::Text(_) | Json::Word(_) => {}
         }
     }
-    found
+
+    /// A block without tables, or one that was found to have no rows.
+    fn message(&mut self, v: &Json, id: &str) {
+        if v.get("message").is_some() && v.get("table_name").is_none() {
+            let mut fact = vec![String::new(); 10];
+            fact[0] = id.to_string();
+            fact[9] = v.text("message");
+            self.facts.push(fact);
+        }
+    }
+
+    fn operation(&mut self, v: &Json, id: &str) {
+        let mut all = vec![v];
+        if let Some(Json::List(windows)) = v.get("windows") {
+            all.extend(windows);
+        }
+        for o in all {
+            if o.is_true("using_temporary_table") {
+                self.block_words.push((id.into(), "Using temporary".into()));
+            }
+            if o.is_true("using_filesort") {
+                self.block_words.push((id.into(), "Using filesort".into()));
+            }
+        }
+    }
+}
+
+fn fact(t: &Json, id: &str) -> Fact {
+    let mut fact = vec![id.to_string()];
+    let cells = [
+        "table_name",
+        "access_type",
+        "possible_keys",
+        "key",
+        "key_length",
+        "ref",
+        "rows_examined_per_scan",
+        "filtered",
+    ];
+    fact.extend(cells.iter().map(|c| t.text(c)));
+    let mut words = vec![];
+    // Indexes that are merged: `union(a,b)`.
+    if fact[4].contains('(') {
+        words.push(format!("Using {}", fact[4]));
+        let names = fact[4].split(['(', ')', ',']).filter(|n| !["", "union", "intersect", "sort_union"].contains(n));
+        fact[4] = names.collect::<Vec<_>>().join(",");
+    }
+    for (key, word) in [
+        ("index_condition", "Using index condition"),
+        ("attached_condition", "Using where"),
+        ("using_MRR", "Using MRR"),
+        ("using_index_for_group_by", "Using index for group-by"),
+        ("using_index_for_skip_scan", "Using index for skip scan"),
+        ("backward_index_scan", "Backward index scan"),
+        ("using_index", "Using index"),
+        ("not_exists", "Not exists"),
+        ("recursive", "Recursive"),
+        ("loosescan", "LooseScan"),
+        ("start_temporary", "Start temporary"),
+        ("end_temporary", "End temporary"),
+    ] {
+        if t.get(key).is_some() {
+            words.push(word.to_string());
+        }
+    }
+    for (key, before, after) in [
+        ("first_match", "FirstMatch(", ")"),
+        ("rematerialize", "Rematerialize (", ")"),
+        ("using_join_buffer", "Using join buffer (", ")"),
+        ("message", "", ""),
+    ] {
+        let Json::Object(pairs) = t else { continue };
+        for (_, v) in pairs.iter().filter(|p| p.0 == key) {
+            let Json::Text(v) = v else { continue };
+            words.push(format!("{before}{v}{after}"));
+        }
+    }
+    words.sort_unstable();
+    fact.push(words.join("; "));
+    fact
 }
 
 /// (alias, index) of each base table in the tree.
@@ -213,22 +345,35 @@ fn the_formats_do_not_contradict_each_other() {
             let sql = sql.join("\n");
             let Ok(x) = explained(&sql, schema_of(&file)) else { continue };
             let Some(plan) = &x.plan else { continue };
-            let mut rows = table_accesses(&explain::traditional(Some(plan), x.change.as_ref()));
-            let mut json = json_accesses(&explain::json(Some(plan), x.change.as_ref()));
+            let rows = explain::traditional(Some(plan), x.change.as_ref());
             let aliases = base_aliases(plan);
+            let cell = |r: &explain::TraditionalRow, i: usize| r[i].clone().unwrap_or_default();
             let mut from_rows: Vec<(String, String)> = rows
                 .iter()
-                .filter(|r| aliases.contains(&r.0) && !r.3.is_empty())
-                .flat_map(|r| r.2.split(',').map(|key| (r.0.clone(), key.to_string())))
+                .filter(|r| r[9].is_some() && aliases.contains(&cell(r, 2)))
+                .flat_map(|r| cell(r, 6).split(',').map(|key| (cell(r, 2), key.to_string())).collect::<Vec<_>>())
                 .collect();
             from_rows.extend(hidden_accesses(plan));
             from_rows.sort();
             // A CTE that is recursive may have a table's name.
             let tree = tree_accesses(&explain::tree(plan, None), &aliases);
             assert_eq!(from_rows, tree, "table and TREE of {sql}");
-            rows.sort();
-            json.sort();
-            assert_eq!(rows, json, "table and JSON of {sql}");
+            let mut json = FromJson::default();
+            json.read(&Json::parse(&explain::json(Some(plan), x.change.as_ref())), "");
+            let inserts = x.change.as_ref().is_some_and(Change::inserts);
+            json.facts.sort();
+            let mut facts = facts_of_table(&rows);
+            if inserts {
+                // The query that is inserted has no number of its own there.
+                json.facts.iter_mut().chain(&mut facts).for_each(|f| f[0].clear());
+                (json.facts.sort(), facts.sort());
+            }
+            assert_eq!(json.facts, facts, "JSON and table of {sql}\n{}", explain::json(Some(plan), x.change.as_ref()));
+            json.block_words.sort();
+            json.block_words.dedup();
+            if !inserts {
+                assert_eq!(json.block_words, block_words_of_table(&rows), "JSON and table of {sql}");
+            }
             checked += 1;
         }
     }

@@ -55,14 +55,14 @@ fn check(seed: u64, settings: &OptimizerSettings, depth: usize, used: &Mutex<Str
     let t0 = std::time::Instant::now();
     let expected = logical::run(&query, &data);
     let t1 = std::time::Instant::now();
-    let mut trace = vec![];
+    let mut trace = plan::explain::Weighed::default();
     let plan = optimize_traced(query, &Rumours(seed), settings, None, Some(&mut trace));
     let t2 = std::time::Instant::now();
     if std::env::var("ORACLE_SEED").is_ok() {
         eprintln!("{before}\noracle {:?}, optimizer {:?}", t1 - t0, t2 - t1);
     }
     let text = || {
-        let passes: String = trace.iter().map(|(n, t)| format!("--- {n}\n{t}")).collect();
+        let passes: String = trace.passes.iter().map(|(n, t)| format!("--- {n}\n{t}")).collect();
         format!("seed {seed}\n{before}\n{passes}\n{data:?}")
     };
     let plan = plan.map_err(|e| format!("{e}\n{}", text()))?;

@@ -300,8 +300,8 @@ pub(super) fn aggregate(a: &AggCall, names: &Names) -> String {
     out
 }
 
-pub(super) fn window(c: &WindowCall, names: &Names) -> String {
-    let name = match c.func {
+pub(super) fn window_name(f: WindowFunc) -> &'static str {
+    match f {
         WindowFunc::RowNumber => "row_number",
         WindowFunc::Rank => "rank",
         WindowFunc::DenseRank => "dense_rank",
@@ -314,8 +314,11 @@ pub(super) fn window(c: &WindowCall, names: &Names) -> String {
         WindowFunc::LastValue => "last_value",
         WindowFunc::NthValue => "nth_value",
         WindowFunc::Agg(f) => aggregate_name(f),
-    };
-    let mut out = format!("{name}(");
+    }
+}
+
+pub(super) fn window(c: &WindowCall, names: &Names) -> String {
+    let mut out = format!("{}(", window_name(c.func));
     if c.func == WindowFunc::Agg(AggFunc::CountStar) {
         out.push('0');
     }

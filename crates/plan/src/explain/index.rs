@@ -14,6 +14,8 @@ const RANGES_SHOWN_MAX: usize = 3;
 pub(crate) enum Access {
     /// One key, nothing but equalities.
     Lookup,
+    /// One key, and the same with NULL in its last part: `a = 1 OR a IS NULL`.
+    LookupOrNull,
     Range,
     Whole,
 }
@@ -22,7 +24,25 @@ pub(crate) fn access(ranges: &[IndexRange]) -> Access {
     match ranges {
         [one] if one.parts() == 0 => Access::Whole,
         [one] if one.last.is_none() => Access::Lookup,
+        [a, b] if or_null(a, b) || or_null(b, a) => Access::LookupOrNull,
         _ => Access::Range,
+    }
+}
+
+/// Does `null` differ from `value` in its last part alone, which it wants to be NULL?
+fn or_null(value: &IndexRange, null: &IndexRange) -> bool {
+    let is_null = |k: &KeyValue| k.null_safe && k.expr.as_const() == Some(&Value::Null);
+    let (Some((v, before)), Some((n, others))) = (value.equal.split_last(), null.equal.split_last()) else {
+        return false;
+    };
+    value.last.is_none() && null.last.is_none() && before == others && is_null(n) && !is_null(v)
+}
+
+/// Of the stretches of a [`Access::LookupOrNull`] the one that is not about NULL.
+pub(crate) fn value_of(ranges: &[IndexRange]) -> &IndexRange {
+    match ranges {
+        [a, b] if or_null(b, a) => b,
+        _ => &ranges[0],
     }
 }
 
@@ -62,6 +82,10 @@ pub(super) fn scan_words(
                 index.name,
                 lookup_key(table, index, &ranges[0].equal, text)
             )
+        }
+        Access::LookupOrNull => {
+            let key = lookup_key(table, index, &value_of(ranges).equal, text);
+            format!("{covering}{capital}ndex lookup on {alias} using {} ({key} or NULL){back}", index.name)
         }
         Access::Range => {
             let what = if entries.loose.is_some() { what } else { "ndex range scan" };
@@ -135,6 +159,21 @@ pub(super) fn lookup_key(
         .collect();
     parts.join(", ")
 }
+
+/// Stretches in words, at most a few of them.
+pub fn range_texts(table: &TableDef, index: &IndexDef, ranges: &[IndexRange]) -> Vec<String> {
+    let names = Names::owned(vec![]);
+    let text = |e: &Expr| expression(e, &names);
+    let shown = ranges.len().min(RANGE_TEXTS_MAX);
+    let mut texts: Vec<String> = ranges[..shown].iter().map(|r| range_words(table, index, r, &text)).collect();
+    if ranges.len() > shown {
+        texts.push(format!("{} more", ranges.len() - shown));
+    }
+    texts
+}
+
+/// Stretches that [`range_texts`] has.
+const RANGE_TEXTS_MAX: usize = 20;
 
 fn range_words(table: &TableDef, index: &IndexDef, range: &IndexRange, text: &dyn Fn(&Expr) -> String) -> String {
     let mut words: Vec<String> = index

@@ -10,11 +10,12 @@
 //! ```
 
 use super::Change;
-use super::model::{Access, Model, Step, Union, View};
+use super::model::{Access, Model, Step, Union, View, WindowStep};
 use super::traditional::rows_text;
 use super::tree::DEPTH_MAX;
 use super::value::{Object, Value, print};
 use crate::Plan;
+use crate::logical::Place;
 
 /// The plan as JSON. `change`: what the statement does with the rows found.
 pub fn json(plan: Option<&Plan>, change: Option<&Change>) -> String {
@@ -108,11 +109,18 @@ impl Printer<'_> {
         };
         for step in v.steps.iter().rev() {
             let mut outer = Object::default();
+            if let Step::Window { .. } = step {
+                let mut inner = Object::default();
+                inner.put("windows", Value::List(windows(v)));
+                inner.extend(o);
+                outer.object("windowing", inner);
+                o = outer;
+                continue;
+            }
             let (key, flag) = match step {
                 Step::Sort => ("ordering_operation", "using_filesort"),
                 Step::Distinct => ("duplicates_removal", "using_temporary_table"),
-                Step::Window { .. } => ("windowing", "using_temporary_table"),
-                Step::Group { .. } => ("grouping_operation", "using_temporary_table"),
+                Step::Group { .. } | Step::Window { .. } => ("grouping_operation", "using_temporary_table"),
             };
             let mut inner = Object::default();
             inner.flag(flag, !matches!(step, Step::Group { temporary: false }));
@@ -123,12 +131,26 @@ impl Printer<'_> {
             outer.object(key, inner);
             o = outer;
         }
-        let rest: Vec<usize> = v.subqueries.iter().copied().filter(|s| !self.shown[*s]).collect();
-        if !rest.is_empty() {
-            let list = rest.into_iter().map(|s| Value::Object(self.subquery(s, None))).collect();
-            o.put("select_list_subqueries", Value::List(list));
+        for (key, of) in [
+            ("having_subqueries", &[Place::Having][..]),
+            ("group_by_subqueries", &[Place::GroupBy]),
+            ("order_by_subqueries", &[Place::OrderBy, Place::Windows]),
+            // Their values went into ranges and keys, or there is no table to test them on.
+            ("optimized_away_subqueries", &[Place::Where, Place::From]),
+            ("select_list_subqueries", &[Place::Items]),
+        ] {
+            let standing = |s: &usize| !self.shown[*s] && of.contains(&self.model.views[*s].place);
+            let found: Vec<usize> = v.subqueries.iter().copied().filter(standing).collect();
+            self.list(&mut o, key, found);
         }
         o
+    }
+
+    fn list(&mut self, o: &mut Object, key: &'static str, subqueries: Vec<usize>) {
+        if !subqueries.is_empty() {
+            let list = subqueries.into_iter().map(|s| Value::Object(self.subquery(s, None))).collect();
+            o.put(key, Value::List(list));
+        }
     }
 
     fn tables(&mut self, v: &View) -> Object {
@@ -203,16 +225,17 @@ impl Printer<'_> {
         let condition = conjunction(&a.conditions);
         if let Some(c) = &condition {
             o.text("attached_condition", c.clone());
-            let asked = |s: &usize| {
-                let unit = self.model.views[*s].unit;
-                !self.shown[*s] && c.contains(&format!("select#{unit} "))
-            };
-            let asked: Vec<usize> = v.subqueries.iter().copied().filter(asked).collect();
-            if !asked.is_empty() {
-                let list = asked.into_iter().map(|s| Value::Object(self.subquery(s, None))).collect();
-                o.put("attached_subqueries", Value::List(list));
-            }
         }
+        // What a condition names; and with the last table, what is tested for rows of the join.
+        let is_last = v.tables.last().is_some_and(|t| std::ptr::eq(t, a));
+        let asked = |s: &usize| {
+            let view = &self.model.views[*s];
+            let named = || condition.as_ref().is_some_and(|c| c.contains(&format!("select#{} ", view.unit)));
+            let tested = is_last && !view.early && matches!(view.place, Place::Where | Place::From);
+            !self.shown[*s] && (tested || named())
+        };
+        let asked = v.subqueries.iter().copied().filter(asked).collect();
+        self.list(&mut o, "attached_subqueries", asked);
         if let Some(source) = a.source {
             let from = if self.shown[source] {
                 let mut with = Object::default();
@@ -235,7 +258,7 @@ impl Printer<'_> {
         }
         let dependent = self.model.views[view].dependent;
         o.flag("dependent", dependent);
-        o.flag("cacheable", !dependent);
+        o.flag("cacheable", !self.model.views[view].uncacheable);
         let block = self.block(view);
         o.object("query_block", block);
         o
@@ -252,6 +275,22 @@ impl Printer<'_> {
         o.put("query_specifications", Value::List(list));
         o
     }
+}
+
+fn windows(v: &View) -> Vec<Value> {
+    let one = |(i, w): (usize, &WindowStep)| {
+        let mut o = Object::default();
+        o.text("name", "<unnamed window>");
+        o.number("definition_position", i + 1);
+        o.flag("using_temporary_table", true);
+        if !w.sort_keys.is_empty() {
+            o.flag("using_filesort", true);
+            o.texts("filesort_key", &w.sort_keys);
+        }
+        o.put("functions", Value::List(w.functions.iter().map(|f| Value::Text(f.to_string())).collect()));
+        Value::Object(o)
+    };
+    v.windows.iter().enumerate().map(one).collect()
 }
 
 fn how(o: &mut Object, word: &str) {

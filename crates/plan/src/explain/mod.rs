@@ -20,15 +20,18 @@ mod trace;
 mod traditional;
 mod tree;
 mod value;
+mod weighed;
 mod words;
 
 pub use expression::{Names, expression};
+pub use index::range_texts;
 pub use json::json;
 pub use rewritten::{rewritten, rewritten_change};
 pub use steps::steps;
-pub use trace::trace;
+pub use trace::{TraceStyle, trace};
 pub use traditional::{TRADITIONAL_COLUMNS, TraditionalRow, traditional};
 pub use tree::tree;
+pub use weighed::{JoinTried, TableWays, Way, Weighed};
 
 /// What a statement does with the rows that its plan finds.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -17,7 +17,7 @@
 mod access;
 mod walk;
 
-use crate::logical::{BlockRole, BlockShape, QueryBlock, SetOpKind};
+use crate::logical::{BlockRole, BlockShape, Place, QueryBlock, SetOpKind};
 use crate::{InitKind, Plan, PlanNode, PlanOp};
 use std::collections::HashMap;
 
@@ -28,12 +28,20 @@ pub(super) struct View {
     pub unit: u32,
     pub select_type: &'static str,
     pub dependent: bool,
+    /// Its rows are not kept for the next time.
+    pub uncacheable: bool,
+    /// Computed once, before the statement.
+    pub early: bool,
+    /// Where in the block around it stands.
+    pub place: Place,
     /// Outermost first.
     pub steps: Vec<Step>,
     /// In the order in which rows meet them.
     pub tables: Vec<Access>,
     pub message: Option<&'static str>,
     pub union: Option<Union>,
+    /// In the order in which they are computed.
+    pub windows: Vec<WindowStep>,
     /// Blocks that its expressions ask.
     pub subqueries: Vec<usize>,
     pub cost: f64,
@@ -54,6 +62,12 @@ pub(super) enum Step {
     Group {
         temporary: bool,
     },
+}
+
+/// Window functions that share an order.
+pub(super) struct WindowStep {
+    pub sort_keys: Vec<String>,
+    pub functions: Vec<&'static str>,
 }
 
 pub(super) struct Union {
@@ -97,6 +111,13 @@ pub(super) struct Access {
     pub remarks: Vec<String>,
     /// The view whose rows it reads.
     pub source: Option<usize>,
+}
+
+impl View {
+    /// Its query block, by position + 1; 0: none is known.
+    pub fn block(&self) -> u32 {
+        self.block
+    }
 }
 
 /// All views of a plan.

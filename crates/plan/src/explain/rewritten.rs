@@ -222,7 +222,9 @@ impl<'q> Printer<'q> {
             items.push("1".into());
         }
         let distinct = if parts.distinct { "distinct " } else { "" };
-        let mut out = format!("/* select#{number} */ select {distinct}{}", items.join(","));
+        let hints: Vec<&str> = self.query.hint_texts.iter().filter(|h| h.0 == number).map(|h| h.1.as_str()).collect();
+        let hints = if hints.is_empty() { String::new() } else { format!("/*+ {} */ ", hints.join(" ")) };
+        let mut out = format!("/* select#{number} */ select {hints}{distinct}{}", items.join(","));
         if !from.is_empty() {
             out += &format!(" from {from}");
         }

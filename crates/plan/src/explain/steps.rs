@@ -4,6 +4,7 @@ use super::tree::{Line, lines};
 use super::value::{Object, Value, print};
 use super::{Change, NodeStats};
 use crate::{Plan, PlanNode, PlanOp};
+use catalog::TableDef;
 
 /// The tree's lines as nested objects; with `stats` also what happened. `query`: the statement's text; `counters`: what
 /// it added to the session's status.
@@ -18,7 +19,7 @@ pub fn steps(
     top.text("query", query);
     let all = plan.map(lines).unwrap_or_default();
     let mut at = 0;
-    let mut roots = children(&all, &mut at, 0, stats);
+    let mut roots = children(&all, &mut at, 0, stats, None);
     let mut plan = Object::default();
     if let Some(c) = change {
         plan.text("operation", super::change_words(c));
@@ -46,7 +47,14 @@ pub fn steps(
 }
 
 /// Objects of the lines from `at` on that are `depth` deep, with what is below them.
-fn children(all: &[Line], at: &mut usize, depth: usize, stats: Option<&[NodeStats]>) -> Vec<Object> {
+/// `parent`: the operator whose inputs these are.
+fn children(
+    all: &[Line],
+    at: &mut usize,
+    depth: usize,
+    stats: Option<&[NodeStats]>,
+    parent: Option<&PlanNode>,
+) -> Vec<Object> {
     let mut out = vec![];
     while let Some(line) = all.get(*at).filter(|l| l.depth >= depth) {
         *at += 1;
@@ -64,8 +72,22 @@ fn children(all: &[Line], at: &mut usize, depth: usize, stats: Option<&[NodeStat
                 o.text("condition", line.text["Filter: ".len()..].to_string());
             }
             figures(n, stats, &mut o);
+        } else if let Some(condition) = line.text.strip_prefix("Filter: ") {
+            o.text("access_type", "filter");
+            o.text("condition", condition);
+        } else if let Some(n) = parent.filter(|n| {
+            // Its own line, or below its filter's.
+            !matches!(n.op, PlanOp::IndexJoin { .. }) || line.text.contains("lookup on ")
+        }) && !matches!(n.op, PlanOp::Scan { .. })
+        {
+            looked_up(n, &mut o);
+        } else if let Some(PlanNode { op: PlanOp::Scan { table, alias, .. }, .. }) = parent {
+            o.text("access_type", "table");
+            names(table, alias, &mut o);
         }
-        let below = if depth < super::tree::DEPTH_MAX / 10 { children(all, at, depth + 1, stats) } else { vec![] };
+        let parent = line.node.or(parent);
+        let deep = depth >= super::tree::DEPTH_MAX / 10;
+        let below = if deep { vec![] } else { children(all, at, depth + 1, stats, parent) };
         if !below.is_empty() {
             o.put("inputs", Value::List(below.into_iter().map(Value::Object).collect()));
         }
@@ -94,12 +116,28 @@ fn table(n: &PlanNode, o: &mut Object) {
     | PlanOp::KeyLookup { table, alias, .. }
     | PlanOp::IndexScan { table, alias, .. } = &n.op
     {
-        o.text("schema_name", &*table.schema);
-        o.text("table_name", &*table.name);
-        o.text("alias", &**alias);
+        names(table, alias, o);
         if let Some(i) = index {
             o.text("index_name", &*table.indexes[i].name);
         }
+    }
+}
+
+fn names(table: &TableDef, alias: &str, o: &mut Object) {
+    o.text("schema_name", &*table.schema);
+    o.text("table_name", &*table.name);
+    o.text("alias", alias);
+}
+
+/// The table in whose index an operator looks its input's rows up.
+fn looked_up(n: &PlanNode, o: &mut Object) {
+    if let PlanOp::IndexJoin { table, alias, index, .. }
+    | PlanOp::KeyLookup { table, alias, index, .. }
+    | PlanOp::IndexScan { table, alias, index, .. } = &n.op
+    {
+        o.text("access_type", "index");
+        names(table, alias, o);
+        o.text("index_name", &*table.indexes[*index].name);
     }
 }
 

@@ -5,28 +5,40 @@
 //!     join_preparation        one a query block: the statement as it was bound
 //!     join_optimization       one a query block
 //!       transformations, condition_processing     the passes that changed the tree, and the tree after each
-//!       rows_estimation                           how many rows each table was thought to give, and by what
-//!       considered_execution_plans                the order of the join, each table with its way of access
+//!       rows_estimation                           the ways to read each table, each with its rows and cost and why not
+//!       considered_execution_plans                the joins that were tried, and the order that was chosen
 //!       attaching_conditions_to_tables, refine_plan, optimizing_distinct_group_by_order_by
 //!     join_execution
 //! ```
-//! Only what is known of the plan that was chosen is said: ways that were weighed and dropped leave no mark in a plan.
+//! What was weighed and dropped comes from the optimizer's notes ([`Weighed`]), what was chosen from the plan. The
+//! search builds joins from sets of tables, so that a join that was tried may have several tables on either side.
 
 use super::model::{Access, Model, Step, View};
 use super::value::{Object, Value, print};
+use super::weighed::{JoinTried, TableWays, Way, Weighed};
 use crate::Plan;
 
-/// The trace of a statement: its passes with the tree after each, and the plan. `one_line`: without line breaks.
-pub fn trace(statement: &str, passes: &[(String, String)], plan: &Plan, one_line: bool) -> String {
+/// What a trace is to show, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceStyle {
+    pub one_line: bool,
+    /// The joins that were tried (`greedy_search`).
+    pub joins: bool,
+    /// The ranges that were looked at (`range_optimizer`).
+    pub ranges: bool,
+}
+
+/// The trace of a statement.
+pub fn trace(statement: &str, weighed: &Weighed, plan: &Plan, style: TraceStyle) -> String {
     let model = Model::new(plan);
-    let mut steps = vec![];
+    let t = Tracer { model: &model, weighed, style };
     let order = model.order();
+    let mut steps = vec![];
     for &i in &order {
-        steps.push(step("join_preparation", &model.views[i], preparation(statement, i == model.root, passes)));
+        steps.push(step("join_preparation", &model.views[i], t.preparation(statement, i)));
     }
     for &i in &order {
-        let first = if i == model.root { passes } else { &[] };
-        steps.push(step("join_optimization", &model.views[i], optimization(&model.views[i], first)));
+        steps.push(step("join_optimization", &model.views[i], t.optimization(i)));
     }
     for &i in &order {
         steps.push(step("join_execution", &model.views[i], vec![]));
@@ -34,7 +46,7 @@ pub fn trace(statement: &str, passes: &[(String, String)], plan: &Plan, one_line
     let mut top = Object::default();
     top.put("steps", Value::List(steps));
     let text = print(&top);
-    if !one_line {
+    if !style.one_line {
         return text;
     }
     // Line breaks in texts are escaped, so those here are the layout's.
@@ -59,49 +71,12 @@ fn lines(text: &str) -> Value {
     Value::List(text.lines().map(|l| Value::Text(l.into())).collect())
 }
 
-fn preparation(statement: &str, is_root: bool, passes: &[(String, String)]) -> Vec<Value> {
-    let mut steps = vec![];
-    if is_root {
-        steps.push(of("expanded_query", Value::Text(statement.into())));
-        if let Some((_, tree)) = passes.first() {
-            steps.push(of("bound_tree", lines(tree)));
-        }
-    }
-    steps
+fn quoted(name: &str) -> String {
+    format!("`{name}`")
 }
 
-fn optimization(v: &View, passes: &[(String, String)]) -> Vec<Value> {
-    let mut steps = vec![];
-    let mut before: Option<&str> = None;
-    for (name, tree) in passes {
-        if before != Some(tree.as_str()) {
-            let title = if name.contains("predicates") { "condition_processing" } else { "transformations" };
-            let mut o = Object::default();
-            if title == "condition_processing" {
-                o.text("condition", "WHERE");
-            }
-            o.text("transformation", name.clone());
-            o.put("resulting_tree", lines(tree));
-            steps.push(of(title, Value::Object(o)));
-        }
-        before = Some(tree);
-    }
-    let tables: Vec<&Access> = v.tables.iter().filter(|t| t.table.is_some()).collect();
-    if tables.is_empty() {
-        return steps;
-    }
-    steps.push(of("rows_estimation", Value::List(tables.iter().map(|t| Value::Object(estimation(t))).collect())));
-    steps.push(of("considered_execution_plans", Value::List(order(&tables))));
-    steps.push(of("attaching_conditions_to_tables", Value::Object(conditions(&tables))));
-    if let Some(o) = operations(v) {
-        steps.push(of("optimizing_distinct_group_by_order_by", Value::Object(o)));
-    }
-    steps.push(of("refine_plan", Value::List(tables.iter().map(|t| Value::Object(refined(t))).collect())));
-    steps
-}
-
-fn quoted(t: &Access) -> String {
-    format!("`{}`", t.table.as_deref().unwrap_or_default())
+fn named(t: &Access) -> String {
+    quoted(t.table.as_deref().unwrap_or_default())
 }
 
 /// Costs are thousands of nanoseconds, as EXPLAIN has them.
@@ -109,57 +84,218 @@ fn figure(v: f64) -> String {
     format!("{:.2}", v / 1000.0)
 }
 
-fn estimation(t: &Access) -> Object {
-    let mut o = Object::default();
-    o.text("table", quoted(t));
-    let mut range = Object::default();
-    let indexes = |keys: &[String]| {
-        let one = |k: &String| {
-            let mut i = Object::default();
-            i.text("index", k.clone());
-            i.flag("usable", true);
-            Value::Object(i)
+fn rows(v: f64) -> String {
+    format!("{:.0}", v.max(0.0))
+}
+
+/// What MySQL prints in place of a feature that is turned off.
+fn left_out() -> Value {
+    Value::Text("...".into())
+}
+
+struct Tracer<'a> {
+    model: &'a Model,
+    weighed: &'a Weighed,
+    style: TraceStyle,
+}
+
+impl Tracer<'_> {
+    fn preparation(&self, statement: &str, view: usize) -> Vec<Value> {
+        if view != self.model.root {
+            return vec![];
+        }
+        let mut steps = vec![of("expanded_query", Value::Text(statement.into()))];
+        if let Some((_, tree)) = self.weighed.passes.first() {
+            steps.push(of("bound_tree", lines(tree)));
+        }
+        steps
+    }
+
+    fn transformations(&self) -> Vec<Value> {
+        let mut steps = vec![];
+        let mut before: Option<&str> = None;
+        for (name, tree) in &self.weighed.passes {
+            if before != Some(tree.as_str()) {
+                let title = if name.contains("predicates") { "condition_processing" } else { "transformations" };
+                let mut o = Object::default();
+                if title == "condition_processing" {
+                    o.text("condition", "WHERE");
+                }
+                o.text("transformation", name.clone());
+                o.put("resulting_tree", lines(tree));
+                steps.push(of(title, Value::Object(o)));
+            }
+            before = Some(tree);
+        }
+        steps
+    }
+
+    fn optimization(&self, view: usize) -> Vec<Value> {
+        let v = &self.model.views[view];
+        let mut steps = if view == self.model.root { self.transformations() } else { vec![] };
+        let tables: Vec<&Access> = v.tables.iter().filter(|t| t.table.is_some()).collect();
+        if tables.is_empty() {
+            return steps;
+        }
+        let estimations = tables.iter().map(|t| Value::Object(self.estimation(v, t))).collect();
+        steps.push(of("rows_estimation", Value::List(estimations)));
+        let mut plans = self.tried(view);
+        plans.extend(order(&tables));
+        steps.push(of("considered_execution_plans", Value::List(plans)));
+        steps.push(of("attaching_conditions_to_tables", Value::Object(conditions(&tables))));
+        if let Some(o) = operations(v) {
+            steps.push(of("optimizing_distinct_group_by_order_by", Value::Object(o)));
+        }
+        steps.push(of("refine_plan", Value::List(tables.iter().map(|t| Value::Object(refined(t))).collect())));
+        steps
+    }
+
+    /// The notes about a table; those of its own block come first.
+    fn ways(&self, v: &View, t: &Access) -> Option<&TableWays> {
+        let of_table = || self.weighed.tables.iter().rev().filter(|w| Some(&*w.alias) == t.table.as_deref());
+        of_table().find(|w| w.block == v.block()).or_else(|| of_table().next())
+    }
+
+    fn estimation(&self, v: &View, t: &Access) -> Object {
+        let mut o = Object::default();
+        o.text("table", named(t));
+        let Some(w) = self.ways(v, t) else {
+            o.object("access", chosen(t));
+            return o;
         };
-        Value::List(keys.iter().map(one).collect())
-    };
-    if !t.possible_keys.is_empty() {
-        range.put("potential_range_indexes", indexes(&t.possible_keys));
-    }
-    let mut chosen = Object::default();
-    chosen.text("type", t.access_type);
-    if let Some(key) = &t.key {
-        chosen.text("index", key.clone());
-        chosen.texts("key_parts", &t.key_parts);
-    }
-    chosen.number("rows", format!("{:.0}", t.rows.max(0.0)));
-    chosen.number("cost", figure(t.read_cost));
-    match t.access_type {
-        "range" | "index_merge" => {
-            let mut summary = Object::default();
-            summary.object("range_access_plan", chosen);
-            summary.number("rows_for_plan", format!("{:.0}", t.rows.max(0.0)));
-            summary.number("cost_for_plan", figure(t.read_cost));
-            summary.flag("chosen", true);
-            range.object("chosen_range_access_summary", summary);
+        let mut scan = Object::default();
+        scan.number("rows", rows(w.rows));
+        scan.number("cost", figure(w.scan_cost));
+        if !self.style.ranges {
+            o.put("range_analysis", left_out());
+        } else if w.ways.is_empty() && w.unusable.is_empty() {
+            o.object("table_scan", scan);
+        } else {
+            let mut range = Object::default();
+            range.object("table_scan", scan);
+            range.put("potential_range_indexes", potential(w));
+            let mut analyzed = Object::default();
+            analyzed.put("range_scan_alternatives", Value::List(w.ways.iter().map(alternative).collect()));
+            range.object("analyzing_range_alternatives", analyzed);
+            if let Some(c) = w.ways.iter().find(|w| w.cause.is_none()) {
+                let mut plan = Object::default();
+                plan.text("type", c.access_type);
+                plan.text("index", c.index.clone());
+                plan.number("rows", rows(c.rows));
+                plan.texts("ranges", &c.ranges);
+                let mut summary = Object::default();
+                summary.object("range_access_plan", plan);
+                summary.number("rows_for_plan", rows(c.rows));
+                summary.number("cost_for_plan", figure(c.cost));
+                summary.flag("chosen", true);
+                range.object("chosen_range_access_summary", summary);
+            }
             o.object("range_analysis", range);
         }
-        "ALL" => {
-            o.object("table_scan", chosen);
-            if !t.possible_keys.is_empty() {
-                o.object("range_analysis", range);
-            }
-        }
-        _ => {
-            o.object("access", chosen);
-            if !t.possible_keys.is_empty() {
-                o.object("range_analysis", range);
-            }
-        }
+        o.object("access", chosen(t));
+        o
     }
+
+    /// The joins of this block that were tried.
+    fn tried(&self, view: usize) -> Vec<Value> {
+        if !self.style.joins {
+            return vec![left_out()];
+        }
+        let home = |j: &JoinTried| match self.model.views.iter().position(|v| v.block() == j.block && j.block > 0) {
+            Some(found) => found == view,
+            None => view == self.model.root,
+        };
+        let mut out: Vec<Value> = self.weighed.joins.iter().filter(|j| home(j)).map(attempt).collect();
+        if view == self.model.root && self.weighed.joins_left_out > 0 {
+            let mut o = Object::default();
+            o.number("plans_not_shown", self.weighed.joins_left_out);
+            out.push(Value::Object(o));
+        }
+        out
+    }
+}
+
+/// The access that the plan has.
+fn chosen(t: &Access) -> Object {
+    let mut o = Object::default();
+    o.text("type", t.access_type);
+    if let Some(key) = &t.key {
+        o.text("index", key.clone());
+        o.texts("key_parts", &t.key_parts);
+    }
+    o.number("rows", rows(t.rows));
+    o.number("cost", figure(t.read_cost));
     o
 }
 
-/// Each table with those before it, the rest of the plan inside.
+fn potential(w: &TableWays) -> Value {
+    let one = |index: &str, cause: Option<&'static str>| {
+        let mut o = Object::default();
+        o.text("index", index);
+        o.flag("usable", cause.is_none());
+        if let Some(c) = cause {
+            o.text("cause", c);
+        }
+        Value::Object(o)
+    };
+    let usable = w.ways.iter().map(|x| one(&x.index, None));
+    Value::List(usable.chain(w.unusable.iter().map(|(index, cause)| one(index, Some(*cause)))).collect())
+}
+
+fn alternative(w: &Way) -> Value {
+    let mut o = Object::default();
+    o.text("index", w.index.clone());
+    o.text("type", w.access_type);
+    o.texts("ranges", &w.ranges);
+    o.flag("rowid_ordered", w.sorted);
+    o.flag("using_mrr", w.sorted);
+    o.flag("index_only", w.covers);
+    o.number("rows", rows(w.rows));
+    o.number("cost", figure(w.cost));
+    o.flag("chosen", w.cause.is_none());
+    if let Some(c) = w.cause {
+        o.text("cause", c);
+    }
+    Value::Object(o)
+}
+
+fn attempt(j: &JoinTried) -> Value {
+    let names = |list: &[String]| Value::List(list.iter().map(|n| Value::Text(quoted(n))).collect());
+    let mut o = Object::default();
+    o.put("plan_prefix", names(&j.left));
+    match &j.right[..] {
+        [one] => o.text("table", quoted(one)),
+        _ => o.put("tables", names(&j.right)),
+    }
+    let best = j.ways.iter().map(|w| w.1).fold(f64::INFINITY, f64::min);
+    let mut open = true;
+    let paths = j.ways.iter().map(|(method, cost)| {
+        let mut p = Object::default();
+        p.text("access_type", *method);
+        p.number("cost", figure(*cost));
+        let is_best = open && *cost <= best;
+        open &= !is_best;
+        p.flag("chosen", is_best);
+        if !is_best {
+            p.text("cause", "cost");
+        }
+        Value::Object(p)
+    });
+    let paths = Value::List(paths.collect());
+    let mut best = Object::default();
+    best.put("considered_access_paths", paths);
+    o.object("best_access_path", best);
+    o.number("rows_for_plan", rows(j.rows));
+    o.number("cost_for_plan", figure(j.cost));
+    if j.chosen {
+        o.flag("chosen", true);
+    } else {
+        o.flag("pruned_by_cost", true);
+    }
+    Value::Object(o)
+}
+
+/// Each table of the plan with those before it, the rest of the plan inside.
 fn order(tables: &[&Access]) -> Vec<Value> {
     let mut rest: Option<Object> = None;
     for (i, t) in tables.iter().enumerate().rev() {
@@ -171,17 +307,17 @@ fn order(tables: &[&Access]) -> Vec<Value> {
         if let Some(buffer) = t.join_buffer {
             path.text("using_join_buffer", buffer);
         }
-        path.number("rows", format!("{:.0}", t.rows.max(0.0)));
+        path.number("rows", rows(t.rows));
         path.number("cost", figure(t.read_cost));
         path.flag("chosen", true);
         let mut best = Object::default();
         best.put("considered_access_paths", Value::List(vec![Value::Object(path)]));
         let mut o = Object::default();
-        o.put("plan_prefix", Value::List(tables[..i].iter().map(|t| Value::Text(quoted(t))).collect()));
-        o.text("table", quoted(t));
+        o.put("plan_prefix", Value::List(tables[..i].iter().map(|t| Value::Text(named(t))).collect()));
+        o.text("table", named(t));
         o.object("best_access_path", best);
         o.number("condition_filtering_pct", format!("{:.2}", t.filtered));
-        o.number("rows_for_plan", format!("{:.0}", t.join_rows.max(0.0)));
+        o.number("rows_for_plan", rows(t.join_rows));
         o.number("cost_for_plan", figure(t.prefix_cost));
         o.flag("chosen", true);
         if let Some(inner) = rest.take() {
@@ -195,7 +331,7 @@ fn order(tables: &[&Access]) -> Vec<Value> {
 fn conditions(tables: &[&Access]) -> Object {
     let summary = tables.iter().map(|t| {
         let mut o = Object::default();
-        o.text("table", quoted(t));
+        o.text("table", named(t));
         match t.conditions.as_slice() {
             [] => o.put("attached", Value::Number("null".into())),
             some => o.text("attached", some.join(" and ")),
@@ -222,7 +358,7 @@ fn operations(v: &View) -> Option<Object> {
 
 fn refined(t: &Access) -> Object {
     let mut o = Object::default();
-    o.text("table", quoted(t));
+    o.text("table", named(t));
     if let Some(c) = &t.index_condition {
         o.text("pushed_index_condition", c.clone());
     }

@@ -34,7 +34,7 @@ pub(super) struct Line<'a> {
 /// The tree's lines, from the top.
 pub(super) fn lines(plan: &Plan) -> Vec<Line<'_>> {
     let numbers = super::model::init_numbers(plan);
-    let mut p = Printer { plan, numbers, lines: vec![] };
+    let mut p = Printer { plan, numbers, outer: vec![], lines: vec![] };
     p.node(&plan.root, 0);
     for (i, init) in plan.init.iter().enumerate() {
         let number = p.numbers[i];
@@ -52,6 +52,8 @@ struct Printer<'a> {
     plan: &'a Plan,
     /// The query block of each of the plan's init plans.
     numbers: Vec<u32>,
+    /// Parameters that stand for values of outer rows, outer ones first.
+    outer: Vec<(expr::ParamId, String)>,
     lines: Vec<Line<'a>>,
 }
 
@@ -123,6 +125,11 @@ impl<'a> Printer<'a> {
         // Parameters that subqueries fill are called by their subquery.
         for (i, init) in self.plan.init.iter().enumerate() {
             text = text.replace(&format!("<param {}>", init.param), &format!("(select #{})", self.numbers[i]));
+        }
+        for (param, value) in self.outer.iter().rev() {
+            if text.contains("<param ") {
+                text = text.replace(&format!("<param {param}>"), value);
+            }
         }
         text
     }
@@ -348,9 +355,13 @@ impl<'a> Printer<'a> {
             PlanOp::Apply { input, subplan, params, kind, cache, unknown } => {
                 let names = Names::of(&input.output);
                 let of: Vec<String> = params.iter().map(|(_, e)| self.expr(e, &names)).collect();
+                self.outer.extend(params.iter().map(|p| p.0).zip(of.iter().cloned()));
                 let kept = if *cache { "cached" } else { "run" };
                 let words = with_strategy(nested_words(*kind), n.notes.strategy);
-                let text = format!("{words} (subquery {kept} by {})", of.join(", "));
+                let text = match of.is_empty() && !cache {
+                    true => format!("{words} (subquery run for each row)"),
+                    false => format!("{words} (subquery {kept} by {})", of.join(", ")),
+                };
                 self.line(depth, &text, Some(n));
                 self.node(input, d);
                 self.node(subplan, d);

@@ -27,8 +27,21 @@ pub struct QueryBlock {
     /// A CTE's name.
     pub name: Box<str>,
     pub shape: BlockShape,
-    /// Where in its parent it stands: see [`Blocks::number`].
-    place: u8,
+    /// Where in its parent it stands: blocks are numbered in this order.
+    pub place: Place,
+}
+
+/// The parts of a block that may hold others, in the order of the text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Place {
+    #[default]
+    Items,
+    From,
+    Where,
+    GroupBy,
+    Having,
+    Windows,
+    OrderBy,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,7 +93,7 @@ impl Blocks {
     }
 
     /// A block begins. `place`: where in the current one. To be given to [`Blocks::leave`]: the current one.
-    pub fn enter(&mut self, role: BlockRole, place: u8, shape: BlockShape) -> u32 {
+    pub fn enter(&mut self, role: BlockRole, place: Place, shape: BlockShape) -> u32 {
         let name = if role == BlockRole::Cte { std::mem::take(&mut self.next_name) } else { "".into() };
         let parent = self.current;
         self.all.push(QueryBlock { number: 0, parent, role, name, shape, place });
@@ -146,14 +159,14 @@ mod tests {
     fn numbers_go_by_the_place_in_the_text() {
         let mut b = Blocks::default();
         let plain = BlockShape::default();
-        let top = b.enter(BlockRole::Top, 0, plain);
+        let top = b.enter(BlockRole::Top, Place::Items, plain);
         // FROM is bound before the items, which stand before it.
-        let outer = b.enter(BlockRole::Derived, 1, plain);
+        let outer = b.enter(BlockRole::Derived, Place::From, plain);
         b.leave(outer);
         let union = BlockShape { set_op: Some(SetOpKind::Union), ..plain };
-        let outer = b.enter(BlockRole::Subquery, 0, union);
+        let outer = b.enter(BlockRole::Subquery, Place::Items, union);
         for _ in 0..2 {
-            let unit = b.enter(BlockRole::Operand, 0, plain);
+            let unit = b.enter(BlockRole::Operand, Place::Items, plain);
             b.leave(unit);
         }
         b.leave(outer);

@@ -218,6 +218,8 @@ impl Shared<'_> {
             cacheable: self.cacheable,
             calc_found_rows: self.calc_found_rows,
             join_order: vec![],
+            derived_pushdown: vec![],
+            hint_texts: vec![],
             warnings: vec![],
             locks: self.locks,
         };

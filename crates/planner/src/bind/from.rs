@@ -16,7 +16,8 @@ use catalog::{Relation, TableDef, TableEngine};
 use expr::{CmpOp, ColumnId, Expr, ExprKind, build};
 use parser::ast;
 use plan::logical::{
-    ColumnInfo, IndexHint, IndexHintKind, IndexHintScope, Logical, LogicalCte, LogicalJoinKind, RelationNo, TableTuning,
+    BlockRole, ColumnInfo, IndexHint, IndexHintKind, IndexHintScope, Logical, LogicalCte, LogicalJoinKind, QueryBlock,
+    RelationNo, TableTuning,
 };
 use std::sync::Arc;
 use types::{Error, Result, SqlType};
@@ -108,7 +109,9 @@ impl<'a> Bind<'a, '_, '_> {
         {
             let mark = self.shared.hints.mark();
             let used = self.use_cte(idx, alias)?;
-            self.note_hinted(alias, mark, false);
+            let defines = |b: &QueryBlock| b.role == BlockRole::Cte && *b.name == *self.ctes[idx].name;
+            let inner = self.shared.columns.blocks.all().iter().rposition(defines).map_or(0, |i| i as u32 + 1);
+            self.note_hinted(alias, mark, false, inner);
             return Ok(used);
         }
         let (schema, relation) = self.relation(name)?;
@@ -119,10 +122,11 @@ impl<'a> Bind<'a, '_, '_> {
                 let outer = std::mem::replace(&mut self.shared.outer_lock, lock);
                 let changed = self.block().row_ids && self.shared.row_ids.is_none();
                 let mark = self.shared.hints.mark();
+                let inner = self.next_block();
                 let bound = self.view(&view, changed);
                 self.shared.outer_lock = outer;
                 let (mut bound, rows) = bound?;
-                self.note_hinted(alias, mark, false);
+                self.note_hinted(alias, mark, false, inner);
                 if rows.is_none() {
                     bound = self.set_apart(bound, alias);
                 }
@@ -158,7 +162,7 @@ impl<'a> Bind<'a, '_, '_> {
         self.note_lock(&table, alias)?;
         let mark = self.shared.hints.mark();
         let relation = self.shared.hints.next_relation();
-        self.note_hinted(alias, mark, true);
+        self.note_hinted(alias, mark, true, 0);
         let first = self.shared.columns.len() as ColumnId;
         for (i, c) in table.columns.iter().enumerate() {
             self.shared.columns.add(ColumnInfo {
@@ -213,12 +217,13 @@ impl<'a> Bind<'a, '_, '_> {
         }
         self.shared.derived_depth += 1;
         let mark = self.shared.hints.mark();
+        let inner = self.next_block();
         let bound = self.query(&d.query, QueryUse::Derived);
         self.shared.derived_depth -= 1;
         let block = self.block();
         (block.hidden, block.scope) = (hidden, scope);
         let mut bound = bound?;
-        self.note_hinted(&d.alias, mark, false);
+        self.note_hinted(&d.alias, mark, false, inner);
         super::cte::rename_columns(&mut bound, &d.columns)?;
         super::cte::check_distinct_names(&bound)?;
         if !d.lateral {
@@ -228,10 +233,16 @@ impl<'a> Bind<'a, '_, '_> {
         Ok((bound.plan, scope))
     }
 
-    /// The FROM item can be named by hints; its base tables have the numbers since `mark`.
-    fn note_hinted(&mut self, alias: &str, mark: RelationNo, is_base: bool) {
+    /// The block that is entered next.
+    fn next_block(&self) -> u32 {
+        self.shared.columns.blocks.all().len() as u32 + 1
+    }
+
+    /// The FROM item can be named by hints; its base tables have the numbers since `mark`. `inner`: the block that
+    /// defines it.
+    fn note_hinted(&mut self, alias: &str, mark: RelationNo, is_base: bool, inner: u32) {
         let block = self.shared.columns.blocks.current();
-        self.shared.hints.note_table(block, alias, mark, is_base);
+        self.shared.hints.note_table(block, alias, mark, is_base, inner);
     }
 
     /// Keeps the derived table or view out of what reads it, if it is not to be merged: hints, then derived_merge.
@@ -508,6 +519,10 @@ impl Bind<'_, '_, '_> {
                 ast::IndexHintScope::OrderBy => IndexHintScope::OrderBy,
                 ast::IndexHintScope::GroupBy => IndexHintScope::GroupBy,
             };
+            let clash = |a: IndexHintKind, b: IndexHintKind| a == IndexHintKind::Use && b == IndexHintKind::Force;
+            if out.iter().any(|o: &IndexHint| clash(o.kind, kind) || clash(kind, o.kind)) {
+                return Err(Error::wrong_usage("USE INDEX", "FORCE INDEX"));
+            }
             out.push(IndexHint { kind, scope, indexes });
         }
         Ok(out)

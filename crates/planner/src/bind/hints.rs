@@ -43,6 +43,8 @@ struct NamedTable {
     /// The base tables in it: from the first number up to, not including, the second.
     relations: (RelationNo, RelationNo),
     is_base: bool,
+    /// Of a derived table, view or CTE: the block that defines it; else 0.
+    inner: u32,
 }
 
 impl HintBook {
@@ -58,12 +60,13 @@ impl HintBook {
     }
 
     /// A FROM item has been bound; its base tables have the numbers since `mark`.
-    pub fn note_table(&mut self, block: u32, alias: &str, mark: RelationNo, is_base: bool) {
+    pub fn note_table(&mut self, block: u32, alias: &str, mark: RelationNo, is_base: bool, inner: u32) {
         self.tables.push(NamedTable {
             block,
             alias: alias.into(),
             relations: (mark, self.relation_count + 1),
             is_base,
+            inner,
         });
     }
 
@@ -137,6 +140,9 @@ pub(super) struct Resolved {
     tables: HashMap<RelationNo, (TableHints, Vec<IndexHint>)>,
     subqueries: Vec<(SubqueryId, SubqueryHints)>,
     pub join_order: Vec<JoinOrderHint>,
+    pushdown: Vec<(u32, bool)>,
+    /// Hints that were not warned of, by the number of their block.
+    texts: Vec<(u32, String)>,
     pub warnings: Vec<Warning>,
 }
 
@@ -151,6 +157,8 @@ impl Resolved {
             query.subqueries.iter_mut().filter(|s| s.id == *id).for_each(|s| s.hints = *hints);
         }
         query.join_order = std::mem::take(&mut self.join_order);
+        query.derived_pushdown = std::mem::take(&mut self.pushdown);
+        query.hint_texts = std::mem::take(&mut self.texts);
         query.warnings = self.warnings;
     }
 
@@ -196,7 +204,20 @@ impl Shared<'_> {
         }
         for (block, hints) in &self.hints.blocks {
             for h in hints {
+                let said = (r.out.warnings.len(), r.late.len());
                 r.hint(*block, h, &names);
+                let holds = match &h.args {
+                    HintArgs::Name(name) if h.name == HintName::QbName => {
+                        names.iter().any(|n| n.1 == *block && *n.0 == **name)
+                    }
+                    _ => said == (r.out.warnings.len(), r.late.len()),
+                };
+                if holds {
+                    let number = r.number(*block);
+                    let own = names.iter().find(|(_, b)| b == block).map(|(n, _)| n.to_string());
+                    let own = own.unwrap_or_else(|| format!("select#{number:x}"));
+                    r.out.texts.push((number, qualified(h, &own).to_string()));
+                }
             }
         }
         r.late.sort_by_key(|(number, _)| *number);
@@ -335,6 +356,14 @@ impl Resolver<'_> {
             let at = if own == block { String::new() } else { format!("@{}", quoted(&self.number(block).to_string())) };
             return self.conflict(format!("{}({at} )", h.name.word()));
         }
+        if is_pushdown(h.name) {
+            for t in self.book.tables.iter().filter(|t| t.block == block && t.inner != 0) {
+                if self.out.pushdown.iter().all(|p| p.0 != t.inner) {
+                    self.out.pushdown.push((t.inner, is_on(h.name)));
+                }
+            }
+            return;
+        }
         let relations: Vec<RelationNo> =
             self.book.tables.iter().filter(|t| t.block == block && t.is_base).map(|t| t.relations.0).collect();
         for r in relations {
@@ -353,6 +382,15 @@ impl Resolver<'_> {
         let Some((first, end, is_base)) = self.find(block, &t.name) else {
             return self.unresolved(block, &t.name, "", h.name, names);
         };
+        if is_pushdown(h.name) {
+            let named = |n: &&NamedTable| n.block == block && n.alias.eq_ignore_ascii_case(&t.name);
+            if let Some(inner) = self.book.tables.iter().find(named).map(|n| n.inner).filter(|i| *i != 0) {
+                // A table by its name outranks all tables of a block.
+                self.out.pushdown.retain(|p| p.0 != inner);
+                self.out.pushdown.push((inner, is_on(h.name)));
+            }
+            return;
+        }
         if is_base && first < end {
             let hints = &mut self.out.tables.entry(first).or_default().0;
             if let Some(slot) = slot(hints, h.name) {
@@ -478,8 +516,29 @@ impl Resolver<'_> {
     }
 }
 
+/// The hint with the name of the block that it is about, where that is its `own`.
+fn qualified(h: &Hint, own: &str) -> Hint {
+    let mut h = h.clone();
+    let here = || Some(Ident::from(own));
+    match &mut h.args {
+        HintArgs::Tables { block: Some(_), .. } | HintArgs::Strategies { block: Some(_), .. } => {}
+        HintArgs::Tables { block, tables } if tables.is_empty() => *block = here(),
+        HintArgs::Tables { tables, .. } => {
+            tables.iter_mut().filter(|t| t.block.is_none()).for_each(|t| t.block = here());
+        }
+        HintArgs::Indexes { table, .. } => table.block = table.block.take().or_else(here),
+        HintArgs::Strategies { block, .. } => *block = here(),
+        HintArgs::Limit(_) | HintArgs::Name(_) | HintArgs::Variable { .. } => {}
+    }
+    h
+}
+
 fn is_on(name: HintName) -> bool {
     !name.word().starts_with("NO_")
+}
+
+fn is_pushdown(name: HintName) -> bool {
+    matches!(name, HintName::DerivedConditionPushdown | HintName::NoDerivedConditionPushdown)
 }
 
 /// Where a hint about tables is kept; `None` for those about derived tables.

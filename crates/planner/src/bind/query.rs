@@ -5,7 +5,7 @@ use super::scope::{Block, Clause};
 use super::{MAX_QUERIES, MAX_QUERY_DEPTH};
 use expr::{ColumnId, Expr};
 use parser::ast;
-use plan::logical::{BlockRole, BlockShape, Logical, SetOpKind};
+use plan::logical::{BlockRole, BlockShape, Logical, Place, SetOpKind};
 use types::{Error, Result};
 
 pub fn set_op_kind(op: Option<ast::SetOp>) -> SetOpKind {
@@ -49,14 +49,14 @@ impl<'a> Bind<'a, '_, '_> {
             QueryUse::Operand => BlockRole::Operand,
         };
         let place = match self.blocks.last().map(|b| b.clause) {
-            _ if usage == QueryUse::Operand => 0,
-            Some(Clause::FieldList) => 0,
-            None | Some(Clause::From | Clause::On) => 1,
-            Some(Clause::Where) => 2,
-            Some(Clause::GroupBy) => 3,
-            Some(Clause::Having) => 4,
-            Some(Clause::WindowPartition | Clause::WindowOrder) => 5,
-            Some(Clause::OrderBy) => 6,
+            _ if usage == QueryUse::Operand => Place::Items,
+            Some(Clause::FieldList) => Place::Items,
+            None | Some(Clause::From | Clause::On) => Place::From,
+            Some(Clause::Where) => Place::Where,
+            Some(Clause::GroupBy) => Place::GroupBy,
+            Some(Clause::Having) => Place::Having,
+            Some(Clause::WindowPartition | Clause::WindowOrder) => Place::Windows,
+            Some(Clause::OrderBy) => Place::OrderBy,
         };
         self.shared.columns.blocks.enter(role, place, shape)
     }

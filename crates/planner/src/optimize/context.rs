@@ -5,7 +5,9 @@ use super::tree;
 use catalog::Statistics;
 use expr::{ColumnId, EvalContext, Expr, ExprKind, ParamId, SubqueryId};
 use plan::InitKind;
+use plan::explain::Weighed;
 use plan::logical::{ColumnInfo, Columns, JoinOrderHint, Logical, SubqueryDef, SubqueryHints};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use types::{Error, Result, SqlType};
 
@@ -33,6 +35,10 @@ pub struct Context<'a> {
     pub init: Vec<LogicalInit>,
     /// Orders of tables that hints ask for.
     pub join_order: Vec<JoinOrderHint>,
+    /// Derived tables of which hints say whether conditions are pushed into them, by query block.
+    pub derived_pushdown: Vec<(u32, bool)>,
+    /// What was weighed, if the statement is traced.
+    pub weighed: Option<RefCell<Weighed>>,
     pub next_param: ParamId,
     pub next_cte: u32,
     pub stats: &'a dyn Statistics,
@@ -79,6 +85,8 @@ impl<'a> Context<'a> {
             params_of: HashMap::new(),
             init: vec![],
             join_order: vec![],
+            derived_pushdown: vec![],
+            weighed: None,
             next_param,
             next_cte,
             stats,

@@ -47,9 +47,10 @@ use catalog::Statistics;
 use context::Context;
 use expr::EvalContext;
 use plan::Plan;
+use plan::explain::Weighed;
 use plan::logical::display::display_node;
 use plan::logical::{Logical, LogicalQuery};
-use pushdown::Pushing;
+use pushdown::{Hinted, Pushing};
 use types::Result;
 
 type Pass = fn(Logical, &mut Context) -> Result<Logical>;
@@ -70,7 +71,11 @@ fn inline_ctes(node: Logical, cx: &mut Context) -> Result<Logical> {
 }
 
 fn push_predicates(node: Logical, cx: &mut Context) -> Result<Logical> {
-    if cx.settings.condition_pushdown { pushdown::push_predicates(node, Pushing::new(cx.settings)) } else { Ok(node) }
+    if !cx.settings.condition_pushdown {
+        return Ok(node);
+    }
+    let hinted = Hinted { columns: &cx.columns, blocks: &cx.derived_pushdown };
+    pushdown::push_predicates(node, Pushing::new(cx.settings), Some(hinted))
 }
 
 fn reduce_groups(node: Logical, cx: &mut Context) -> Result<Logical> {
@@ -93,13 +98,13 @@ pub fn optimize(query: LogicalQuery, stats: &dyn Statistics, settings: &Optimize
 }
 
 /// As [`optimize`]. With `eval`, constants are computed and row samples consulted; `trace` gets the tree after each pass,
-/// printed.
+/// printed, and what was weighed.
 pub fn optimize_traced<'a>(
     query: LogicalQuery,
     stats: &'a dyn Statistics,
     settings: &'a OptimizerSettings,
     eval: Option<&'a EvalContext<'a>>,
-    trace: Option<&mut Vec<(String, String)>>,
+    trace: Option<&mut Weighed>,
 ) -> Result<Plan> {
     if depth(&query) <= CALLERS_STACK_DEPTH_MAX {
         return run_passes(query, stats, settings, eval, trace);
@@ -139,21 +144,32 @@ fn run_passes<'a>(
     stats: &'a dyn Statistics,
     settings: &'a OptimizerSettings,
     eval: Option<&'a EvalContext<'a>>,
-    mut trace: Option<&mut Vec<(String, String)>>,
+    trace: Option<&mut Weighed>,
 ) -> Result<Plan> {
-    let mut root = tree::take(&mut query.root);
+    let root = tree::take(&mut query.root);
     let mut cx =
         Context::new(&root, std::mem::take(&mut query.columns), std::mem::take(&mut query.subqueries), stats, settings);
     cx.eval = eval;
+    cx.weighed = trace.is_some().then(Default::default);
     cx.join_order = std::mem::take(&mut query.join_order);
+    cx.derived_pushdown = std::mem::take(&mut query.derived_pushdown);
     cx.next_param = cx.next_param.max(query.param_count);
+    let plan = passed(root, &query, &mut cx);
+    if let (Some(trace), Some(weighed)) = (trace, cx.weighed.take()) {
+        *trace = weighed.into_inner();
+    }
+    plan
+}
+
+/// Every pass, and the physical plan.
+fn passed(mut root: Logical, query: &LogicalQuery, cx: &mut Context) -> Result<Plan> {
     for (name, pass) in PASSES {
-        root = pass(root, &mut cx)?;
+        root = pass(root, cx)?;
         // Subqueries that run on their own take every pass but the first, which made them.
         let mut init = std::mem::take(&mut cx.init);
         if *name != "subqueries_to_joins" {
             for i in &mut init {
-                i.plan = pass(tree::take(&mut i.plan), &mut cx)?;
+                i.plan = pass(tree::take(&mut i.plan), cx)?;
             }
         }
         init.append(&mut cx.init);
@@ -164,13 +180,13 @@ fn run_passes<'a>(
                 verify::verify(&i.plan, name)?;
             }
         }
-        if let Some(trace) = &mut trace {
+        if let Some(weighed) = &cx.weighed {
             let mut text = display_node(&root, &cx.columns);
             for i in &cx.init {
                 text += &format!("?{} {:?}\n{}", i.param, i.kind, display_node(&i.plan, &cx.columns));
             }
-            trace.push((name.to_string(), text));
+            weighed.borrow_mut().passes.push((name.to_string(), text));
         }
     }
-    physical::plan(&root, &query, &mut cx)
+    physical::plan(&root, query, cx)
 }

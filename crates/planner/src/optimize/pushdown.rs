@@ -11,7 +11,7 @@ use super::predicates::{implied_by_or, normalize};
 use super::properties::{column_equality, equality_is_identity, null_rejected};
 use super::tree::{as_column, expr_columns, filter, is_column, is_volatile, output_set, outputs, substitute};
 use expr::{ColumnId, Expr, ExprKind};
-use plan::logical::{Logical, LogicalCte, LogicalJoinKind};
+use plan::logical::{Columns, Logical, LogicalCte, LogicalJoinKind};
 use std::collections::HashMap;
 use types::Result;
 
@@ -42,13 +42,42 @@ impl Pushing {
     }
 }
 
-/// Pushes the tree's filters down.
-pub fn push_predicates(node: Logical, pushing: Pushing) -> Result<Logical> {
-    Ok(Pusher { pushing }.push(node, vec![]))
+/// What hints say of derived tables, by query block; it outranks [`Pushing::derived`].
+#[derive(Clone, Copy)]
+pub struct Hinted<'a> {
+    pub columns: &'a Columns,
+    pub blocks: &'a [(u32, bool)],
 }
 
-struct Pusher {
+impl Hinted<'_> {
+    /// What is said of the innermost derived table around the node that is spoken of.
+    fn of(&self, node: &Logical) -> Option<bool> {
+        if self.blocks.is_empty() { None } else { self.of_columns(&outputs(node)) }
+    }
+
+    fn of_columns(&self, columns: &[ColumnId]) -> Option<bool> {
+        if self.blocks.is_empty() {
+            return None;
+        }
+        let mut block = columns.iter().map(|c| self.columns.block_of(*c)).find(|b| *b != 0)?;
+        while block != 0 {
+            if let Some(found) = self.blocks.iter().find(|b| b.0 == block) {
+                return Some(found.1);
+            }
+            block = self.columns.blocks.get(block).map_or(0, |b| b.parent);
+        }
+        None
+    }
+}
+
+/// Pushes the tree's filters down.
+pub fn push_predicates(node: Logical, pushing: Pushing, hinted: Option<Hinted<'_>>) -> Result<Logical> {
+    Ok(Pusher { pushing, hinted }.push(node, vec![]))
+}
+
+struct Pusher<'a> {
     pushing: Pushing,
+    hinted: Option<Hinted<'a>>,
 }
 
 /// Is the node the result of a query block that makes other rows than its FROM has?
@@ -128,7 +157,12 @@ fn only(p: &Expr, columns: &ColumnSet) -> bool {
     expr_columns(p).is_subset(columns)
 }
 
-impl Pusher {
+impl Pusher<'_> {
+    /// May conditions go into the derived table that the node is part of?
+    fn into_derived(&self, node: &Logical) -> bool {
+        self.hinted.and_then(|h| h.of(node)).unwrap_or(self.pushing.derived)
+    }
+
     /// The tree with `ps` applied on top, pushed down.
     fn push(&self, node: Logical, ps: Vec<Expr>) -> Logical {
         match node {
@@ -140,7 +174,7 @@ impl Pusher {
                 }
             }
             Logical::Project { input, exprs } => {
-                let closed = !self.pushing.derived && makes_rows(&input);
+                let closed = makes_rows(&input) && !self.into_derived(&input);
                 let stay = |p: &Expr| {
                     let cols = expr_columns(p);
                     closed || is_volatile(p) || exprs.iter().any(|(id, e)| cols.contains(*id) && is_volatile(e))
@@ -179,8 +213,8 @@ impl Pusher {
                 )
             }
             Logical::Distinct { input } => {
-                let (above, below): (Vec<_>, Vec<_>) =
-                    ps.into_iter().partition(|p| !self.pushing.derived || is_volatile(p));
+                let open = ps.is_empty() || self.into_derived(&input);
+                let (above, below): (Vec<_>, Vec<_>) = ps.into_iter().partition(|p| !open || is_volatile(p));
                 filter(Logical::Distinct { input: Box::new(self.push(*input, below)) }, above)
             }
             Logical::Sort { input, keys } => {
@@ -192,17 +226,18 @@ impl Pusher {
             }
             Logical::Window { input, partition_by, order_by, calls } => {
                 let keys: ColumnSet = partition_by.iter().filter_map(as_column).collect();
-                let (below, above): (Vec<_>, Vec<_>) = ps
-                    .into_iter()
-                    .partition(|p| self.pushing.derived && !is_volatile(p) && !keys.is_empty() && only_keys(p, &keys));
+                let open = !ps.is_empty() && !keys.is_empty() && self.into_derived(&input);
+                let (below, above): (Vec<_>, Vec<_>) =
+                    ps.into_iter().partition(|p| open && !is_volatile(p) && only_keys(p, &keys));
                 filter(
                     Logical::Window { input: Box::new(self.push(*input, below)), partition_by, order_by, calls },
                     above,
                 )
             }
             Logical::SetOp { kind, columns, inputs, distinct } => {
-                let (above, below): (Vec<_>, Vec<_>) =
-                    ps.into_iter().partition(|p| !self.pushing.derived || is_volatile(p));
+                let hint = self.hinted.and_then(|h| h.of_columns(&columns));
+                let open = hint.unwrap_or(self.pushing.derived);
+                let (above, below): (Vec<_>, Vec<_>) = ps.into_iter().partition(|p| !open || is_volatile(p));
                 let inputs = inputs
                     .into_iter()
                     .map(|(n, ids)| {
@@ -228,7 +263,9 @@ impl Pusher {
             Logical::With { mut ctes, input } => {
                 let mut input = self.push(*input, ps);
                 for i in (0..ctes.len()).rev() {
-                    let restrictions = if self.pushing.derived { into_cte(&mut input, &mut ctes, i) } else { vec![] };
+                    let hint = self.hinted.and_then(|h| h.of_columns(&ctes[i].output));
+                    let open = hint.unwrap_or(self.pushing.derived);
+                    let restrictions = if open { into_cte(&mut input, &mut ctes, i) } else { vec![] };
                     let plan = super::tree::take(&mut ctes[i].plan);
                     ctes[i].plan = self.push(plan, restrictions);
                 }

@@ -20,7 +20,8 @@ use super::column_set::ColumnSet;
 use super::context::{Context, LogicalInit};
 use super::properties::{at_most_one_row, can_be_null, exactly_one_row, not_null};
 use super::tree::{
-    compare, conjuncts, filter, free_columns, free_ctes, inverse, map_children, not, or, outputs, take, truth,
+    compare, conjuncts, differs_by_call, filter, free_columns, free_ctes, inverse, is_column, map_children, not, or,
+    outputs, take, truth,
 };
 use expr::{AggCall, AggFunc, CmpOp, Expr, ExprKind, SubqueryId};
 use plan::InitKind;
@@ -271,6 +272,14 @@ fn value_of(id: SubqueryId, e: &Expr, input: &mut Logical, cx: &mut Context) -> 
             let value = *output.first().ok_or_else(|| Error::internal("a scalar subquery without a column"))?;
             let ty = cx.columns.get(value).ty;
             let independent = free_columns(&plan).is_empty();
+            if independent && differs_by_call(&plan) {
+                // RAND() and the like: run for each row.
+                let kind = if exactly_one_row(&plan) { LogicalJoinKind::Left } else { LogicalJoinKind::Single };
+                let left = Box::new(take(input));
+                let right = Box::new(plan);
+                *input = Logical::Join { kind, left, right, on: vec![], dependent: true, straight: false };
+                return Ok(Expr::column(value, ty, true));
+            }
             if independent && free_ctes(&plan).is_empty() {
                 let param = cx.new_param();
                 cx.params_of.insert(id, param);
@@ -333,10 +342,7 @@ fn quantified(
         replace(l, input, cx)?;
     }
     let (plan, output) = place(id, cx)?;
-    let plan = match plan {
-        Logical::Sort { input, .. } | Logical::Distinct { input } => *input,
-        p => p,
-    };
+    let plan = bare(plan);
     let parts: Vec<Expr> = left.into_iter().zip(&output).map(|(l, c)| compare(op, l, cx.columns.expr(*c))).collect();
     let on = match op {
         CmpOp::Eq => parts,
@@ -345,6 +351,25 @@ fn quantified(
         _ => return Err(bad_quantifier(op)),
     };
     Ok((plan, on))
+}
+
+/// Without what makes no difference to a search for values: their order, how often they occur, columns beside them.
+fn bare(plan: Logical) -> Logical {
+    match plan {
+        Logical::Sort { input, .. } | Logical::Distinct { input } => bare(*input),
+        // A table alone may be searched by an index.
+        Logical::Project { input, exprs } if exprs.iter().all(|(id, e)| is_column(e, *id)) && is_table(&input) => {
+            *input
+        }
+        p => p,
+    }
+}
+
+fn is_table(node: &Logical) -> bool {
+    match node {
+        Logical::Filter { input, .. } => is_table(input),
+        other => matches!(other, Logical::Get { .. }),
+    }
 }
 
 /// `x op ANY|ALL S` through one row of aggregates over S.

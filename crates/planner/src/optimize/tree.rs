@@ -350,6 +350,13 @@ pub fn is_volatile(e: &Expr) -> bool {
     v
 }
 
+/// May the tree have other rows when it is run again, on the same tables and values?
+pub fn differs_by_call(node: &Logical) -> bool {
+    let mut found = false;
+    visit(node, &mut |n| found |= n.exprs().into_iter().any(is_volatile));
+    found
+}
+
 /// The negation of a comparison, where UNKNOWN stays UNKNOWN.
 pub fn inverse(op: CmpOp) -> Option<CmpOp> {
     Some(match op {

@@ -131,6 +131,8 @@ impl Generator {
             calc_found_rows: false,
             cacheable: true,
             join_order: vec![],
+            derived_pushdown: vec![],
+            hint_texts: vec![],
             warnings: vec![],
             locks: vec![],
         };

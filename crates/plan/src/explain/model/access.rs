@@ -5,6 +5,7 @@ use super::walk::Walker;
 use crate::access::{EntryUse, IndexRange, Merge};
 use crate::explain::expression::Names;
 use crate::explain::index::{self, Access as Stretches};
+use crate::explain::json::conjunction;
 use crate::{PlanNode, PlanOp};
 use catalog::TableDef;
 use types::SqlType;
@@ -41,9 +42,13 @@ impl<'p> Walker<'p> {
                 a.access_type = if keys.len() == 1 { "const" } else { "range" };
                 by_index(&mut a, table, *index, parts);
                 if keys.len() == 1 {
-                    a.reference = vec!["const".into(); parts];
+                    a.reference = self.words.value_references(&keys[0]);
+                    if a.reference.iter().any(|r| r != "const") {
+                        a.access_type = "eq_ref";
+                    }
                 } else {
                     a.using_where = true;
+                    a.conditions = vec![self.words.key_list(table, alias, *index, keys)];
                 }
                 self.tested(&mut a, table, alias, columns, filters);
                 a
@@ -60,6 +65,13 @@ impl<'p> Walker<'p> {
                         a.access_type = "ref";
                         by_index(&mut a, table, *index, parts);
                         a.reference = self.words.references(&ranges[0].equal, &[]);
+                    }
+                    Stretches::LookupOrNull => {
+                        a.access_type = "ref_or_null";
+                        by_index(&mut a, table, *index, parts);
+                        a.reference = self.words.references(&index::value_of(ranges).equal, &[]);
+                        a.using_where = true;
+                        a.conditions = self.words.table_conditions(answered, table, alias, columns);
                     }
                     Stretches::Range => {
                         a.access_type = "range";
@@ -119,8 +131,10 @@ impl<'p> Walker<'p> {
         let pushed = index::index_condition(table, alias, &table.indexes[index], used, &text);
         let says = used.extra(false);
         if says.contains(&"Using index condition") {
-            a.index_condition = pushed;
             // Its range is part of the condition.
+            let mut all = std::mem::take(&mut a.conditions);
+            all.extend(pushed);
+            a.index_condition = conjunction(&all);
             a.using_where = false;
         } else {
             a.using_where |= pushed.is_some();

@@ -1,6 +1,7 @@
 //! The walk over the plan that finds the borders of query blocks.
 
-use super::{Access, Blocks, Step, Union, View};
+use super::{Access, Blocks, Step, Union, View, WindowStep};
+use crate::explain::expression::window_name;
 use crate::explain::tree::DEPTH_MAX;
 use crate::explain::words::Words;
 use crate::logical::{BlockRole, BlockShape, SetOpKind};
@@ -17,6 +18,8 @@ pub(super) struct Walker<'p> {
     pub words: Words<'p>,
     /// The view of each CTE's definition; none while it is being walked.
     ctes: HashMap<u32, Option<usize>>,
+    /// Definitions that never have more than one row.
+    one_row_views: Vec<usize>,
     depth: usize,
 }
 
@@ -50,6 +53,7 @@ impl<'p> Walker<'p> {
             blocks: Blocks::new(plan),
             words: Words::new(plan),
             ctes: HashMap::new(),
+            one_row_views: vec![],
             depth: 0,
         }
     }
@@ -73,10 +77,14 @@ impl<'p> Walker<'p> {
             unit: self.blocks.unit_number(block),
             select_type,
             dependent,
+            uncacheable: dependent,
+            early: false,
+            place: b.map_or_else(Default::default, |b| b.place),
             steps: vec![],
             tables: vec![],
             message: None,
             union: None,
+            windows: vec![],
             subqueries: vec![],
             cost: 0.0,
             block,
@@ -103,6 +111,7 @@ impl<'p> Walker<'p> {
                 let id = used.len() as u32 + 1;
                 (self.views[view].id, self.views[view].unit) = (id, id);
             }
+            self.views[view].early = true;
             self.run(&init.plan, view);
         }
         // Views begun meanwhile have their reader already.
@@ -176,7 +185,11 @@ impl<'p> Walker<'p> {
             (format!("<derived{unit}>"), "DERIVED")
         };
         let view = self.view(block, kind, false);
-        self.push(Access { source: Some(view), ..self.derived_access(n, name) }, at);
+        let mut a = Access { source: Some(view), ..self.derived_access(n, name) };
+        if !materialized && one_row(n) {
+            a.access_type = "system";
+        }
+        self.push(a, at);
         self.run(n, view);
     }
 
@@ -218,9 +231,23 @@ impl<'p> Walker<'p> {
             None => {
                 let steps = &mut self.views[at.view].steps;
                 steps.extend(step.filter(|s| !steps.contains(s)));
+                if let Some(w) = self.window(n) {
+                    // The innermost is computed first.
+                    self.views[at.view].windows.insert(0, w);
+                }
                 self.walk(input, at);
             }
         }
+    }
+
+    fn window(&self, n: &'p PlanNode) -> Option<WindowStep> {
+        let PlanOp::Window { input, partition_by, order_by, calls } = &n.op else { return None };
+        let mut sort_keys = self.words.exprs(partition_by, &input.output);
+        sort_keys.extend(order_by.iter().map(|k| {
+            let key = self.words.exprs([&k.expr], &input.output).concat();
+            if k.descending { format!("{key} desc") } else { key }
+        }));
+        Some(WindowStep { sort_keys, functions: calls.iter().map(|c| window_name(c.func)).collect() })
     }
 
     fn node(&mut self, n: &'p PlanNode, at: At) {
@@ -335,10 +362,19 @@ impl<'p> Walker<'p> {
                         block = if derived > 0 { derived } else { block };
                     }
                     if block == 0 {
-                        block = (1..=self.plan.blocks.len() as u32).find(named).unwrap_or(0);
+                        // It reads no table: by its name, or the first derived table without a view.
+                        let free = |b: &u32| {
+                            self.blocks.get(*b).is_some_and(|x| x.role == BlockRole::Derived)
+                                && self.views.iter().all(|v| v.block != *b)
+                        };
+                        let all = 1..=self.plan.blocks.len() as u32;
+                        block = all.clone().find(named).or_else(|| all.clone().find(free)).unwrap_or(0);
                     }
                     let view = self.view(block, "DERIVED", false);
                     self.run(&c.plan, view);
+                    if one_row(&c.plan) {
+                        self.one_row_views.push(view);
+                    }
                     self.ctes.insert(c.cte_id, Some(view));
                 }
                 self.walk(input, at);
@@ -353,7 +389,10 @@ impl<'p> Walker<'p> {
         match self.ctes.get(&cte_id).copied().flatten() {
             Some(view) => {
                 let unit = self.views[view].unit;
-                let a = Access { source: Some(view), ..self.derived_access(n, format!("<derived{unit}>")) };
+                let mut a = Access { source: Some(view), ..self.derived_access(n, format!("<derived{unit}>")) };
+                if self.one_row_views.contains(&view) {
+                    a.access_type = "system";
+                }
                 self.push(a, at);
             }
             None => {
@@ -477,11 +516,17 @@ impl<'p> Walker<'p> {
     }
 
     fn apply(&mut self, n: &'p PlanNode, at: At) {
-        let PlanOp::Apply { input, subplan, kind, unknown, .. } = &n.op else { return };
+        let PlanOp::Apply { input, subplan, kind, unknown, params, cache } = &n.op else { return };
         let kind = *kind;
         self.walk(input, at);
         // A semijoin's inner side is part of the outer block.
         let merged = n.notes.strategy == Some(Strategy::FirstMatch);
+        // It reads nothing of the outer rows, and is run for each all the same.
+        if params.is_empty() && !cache && self.ask(subplan, at, "UNCACHEABLE SUBQUERY", false) {
+            let view = self.views[at.view].subqueries.last().copied();
+            view.into_iter().for_each(|v| self.views[v].uncacheable = true);
+            return;
+        }
         if !merged && self.ask(subplan, at, "DEPENDENT SUBQUERY", true) {
             let view = self.views[at.view].subqueries.last().copied();
             if let Some(a) = view.and_then(|v| self.last(v, 0)).filter(|_| !unknown.is_empty()) {
@@ -532,20 +577,33 @@ impl<'p> Walker<'p> {
             let done = self.views[at.view].union.as_ref().map_or(0, |u| u.operands.len());
             let inside = self.blocks.path(common, block).first().copied();
             let operand = inside.or(all.get(done).copied()).unwrap_or(0);
-            let dependent = self.views[at.view].dependent;
+            let (dependent, uncacheable) = (self.views[at.view].dependent, self.views[at.view].uncacheable);
             let select_type = match (done, kind, dependent) {
                 (0, ..) => self.views[at.view].select_type,
+                (_, SetOpKind::Union, false) if uncacheable => "UNCACHEABLE UNION",
                 (_, SetOpKind::Union, false) => "UNION",
                 (_, SetOpKind::Union, true) => "DEPENDENT UNION",
                 (_, SetOpKind::Intersect, _) => "INTERSECT",
                 (_, SetOpKind::Except, _) => "EXCEPT",
             };
             let view = self.view(operand, select_type, dependent);
+            self.views[view].uncacheable = uncacheable;
             if let Some(u) = &mut self.views[at.view].union {
                 u.operands.push(view);
             }
             self.run(input, view);
         }
+    }
+}
+
+/// Does it have one row at most, whatever the tables hold?
+fn one_row(n: &PlanNode) -> bool {
+    match &n.op {
+        PlanOp::OneRow | PlanOp::Limit { limit: Some(1), .. } | PlanOp::Sort { limit: Some(1), .. } => true,
+        PlanOp::Aggregate { groups, rollup: false, .. } => groups.is_empty(),
+        PlanOp::Values { rows } => rows.len() == 1,
+        PlanOp::Project { input, .. } | PlanOp::Filter { input, .. } | PlanOp::SingleRow { input } => one_row(input),
+        _ => false,
     }
 }
 

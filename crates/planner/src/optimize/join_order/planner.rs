@@ -10,9 +10,11 @@ use crate::optimize::cost::CostParams;
 use crate::optimize::lookup_cost::{self, Lookups};
 use crate::optimize::properties::{column_equality, keys};
 use crate::optimize::settings::Limits;
-use crate::optimize::tree::{as_column, compare, expr_columns, exprs_columns, filter, output_set};
+use crate::optimize::tree::{as_column, compare, expr_columns, exprs_columns, filter, output_set, visit};
 use expr::{CmpOp, ColumnId, Expr};
+use plan::explain::{JoinTried, Weighed};
 use plan::logical::{Columns, Logical, LogicalJoinKind};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use types::Result;
 
@@ -45,6 +47,8 @@ struct Candidate {
     estimate: Option<Estimate>,
     width: f64,
     split: (Set, Set, Option<usize>),
+    /// Methods that were weighed; only if the statement is traced.
+    ways: Vec<(&'static str, f64)>,
 }
 
 pub(super) struct Planner<'a> {
@@ -67,11 +71,17 @@ pub(super) struct Planner<'a> {
     may_hash: bool,
     pub(super) best: HashMap<Set, Entry>,
     free: Vec<Expr>,
+    /// If the statement is traced: where joins are noted, and what the relations are called there.
+    noted: Option<(&'a RefCell<Weighed>, Names)>,
 }
+
+/// The query block, and the tables of each relation.
+type Names = (u32, Vec<Vec<String>>);
 
 impl<'a> Planner<'a> {
     pub(super) fn new(block: Block, cx: &'a Context, est: &mut Estimator) -> Planner<'a> {
         let n = block.relations.len();
+        let noted = cx.weighed.as_ref().map(|w| (w, names(&block, cx)));
         let outputs: Vec<ColumnSet> = (0..n).map(|i| produces(&block, i)).collect();
         let home = |c: ColumnId| outputs.iter().position(|o| o.contains(c));
         let mut enters_by = vec![None; n];
@@ -145,6 +155,7 @@ impl<'a> Planner<'a> {
             may_hash: cx.settings.switch.hash_join && cx.settings.switch.block_nested_loop,
             best,
             free,
+            noted,
         }
     }
 
@@ -290,6 +301,10 @@ impl<'a> Planner<'a> {
             _ => l.width,
         };
         let mut cost = l.cost + r.cost + step;
+        let mut ways = vec![];
+        if self.noted.is_some() {
+            ways.push((if hashable { "hash join" } else { "nested loop" }, cost));
+        }
         // A semijoin's few right rows may ask the left table, each once.
         let free = !self.precedence.orders(a, b);
         let from_right = free && matches!(kind, LogicalJoinKind::Inner | LogicalJoinKind::Semi);
@@ -299,14 +314,16 @@ impl<'a> Planner<'a> {
                 let (fo, to_columns) = if from == a { (lo, ro) } else { (ro, lo) };
                 let once =
                     if kind == LogicalJoinKind::Semi && from == b { r.estimate.rows * self.cost.group } else { 0.0 };
-                if let Some(c) = self.lookup_cost(kind, outer, to, &on, fo, to_columns)
-                    && (c + once) * lookup_cost::ORDER_MARGIN < cost
-                {
+                let Some(c) = self.lookup_cost(kind, outer, to, &on, fo, to_columns) else { continue };
+                if self.noted.is_some() {
+                    ways.push(("index join", c + once));
+                }
+                if (c + once) * lookup_cost::ORDER_MARGIN < cost {
                     cost = c + once;
                 }
             }
         }
-        Some(Candidate { cost, rows: out, estimate, width, split: (a, b, op) })
+        Some(Candidate { cost, rows: out, estimate, width, split: (a, b, op), ways })
     }
 
     /// What joining `outer` with the single relation of `to` by one of its indexes costs.
@@ -346,6 +363,18 @@ impl<'a> Planner<'a> {
         let s = a | b;
         let known = self.best.get(&s).map(|e| e.estimate.rows);
         let Some(c) = self.candidate(a, b, known) else { return };
+        if let Some((weighed, (block, names))) = &self.noted {
+            let of = |s: Set| (0..names.len()).filter(|i| s & (1 << i) != 0).flat_map(|i| names[i].clone()).collect();
+            weighed.borrow_mut().note_join(|| JoinTried {
+                block: *block,
+                left: of(c.split.0),
+                right: of(c.split.1),
+                ways: c.ways.clone(),
+                rows: c.rows,
+                cost: c.cost,
+                chosen: self.best.get(&s).is_none_or(|old| c.cost < old.cost),
+            });
+        }
         match self.best.get_mut(&s) {
             Some(old) if c.cost < old.cost => {
                 old.cost = c.cost;
@@ -418,6 +447,26 @@ impl<'a> Planner<'a> {
         });
         found
     }
+}
+
+/// What a trace calls the relations: by the tables in them.
+fn names(block: &Block, cx: &Context) -> Names {
+    let mut of_block = 0;
+    let mut found = vec![];
+    for r in &block.relations {
+        let mut tables = vec![];
+        visit(r, &mut |n| match n {
+            Logical::Get { alias, columns, .. } => {
+                let own = columns.first().map_or(0, |c| cx.columns.block_of(c.0));
+                of_block = if of_block == 0 { own } else { own.min(of_block) };
+                tables.push(alias.to_string());
+            }
+            Logical::CteScan { name, .. } => tables.push(name.to_string()),
+            _ => {}
+        });
+        found.push(tables);
+    }
+    (of_block, found)
 }
 
 fn add_to_class(classes: &mut Vec<Class>, a: (usize, ColumnId), b: (usize, ColumnId)) {

@@ -94,6 +94,7 @@ impl Physical<'_, '_> {
                 .filter(|(i, _)| !found.used.contains(i))
                 .map(|(_, p)| self.resolve(p, &r.layout, &r.facts))
                 .collect::<Result<_>>()?;
+            self.note_ways(get, &site, vec![], scan_cost, Some(index));
             let found_rows = whole.rows.min(found.keys.len() as f64);
             let share = found_rows / whole.rows.max(1.0);
             let e = crate::optimize::cardinality::filtered(whole, predicates, share);
@@ -117,6 +118,7 @@ impl Physical<'_, '_> {
         if forced && paths.is_empty() {
             paths = self.covering_paths(&site, &r.numbers);
         }
+        let mut ways = self.ways(&site, &paths, &r.numbers);
         let best = paths
             .iter()
             .enumerate()
@@ -126,14 +128,18 @@ impl Physical<'_, '_> {
         let single = best.as_ref().map_or(f64::INFINITY, |b| b.0.0);
         let budget = if forced { single } else { single.min(scan_cost.max(SMALL_SCAN_NS)) };
         if let Some(merge) = self.merge_path(&site, &paths, r.numbers.len(), budget) {
+            ways.push(merge.way(&site));
+            self.note_ways(get, &site, ways, scan_cost, None);
             return self.index_merge(get, &site, r, merge);
         }
         let best = best.map(|(cost, i)| (cost, paths.swap_remove(i)));
         if let Some(((cost, sorted), path)) = best
             && (cost < scan_cost.max(SMALL_SCAN_NS) && !(path.skip_scan && cost > scan_cost) || forced)
         {
+            self.note_ways(get, &site, ways, scan_cost, Some(path.index));
             return self.index_scan(get, &site, r, path, (cost, sorted), None);
         }
+        self.note_ways(get, &site, ways, scan_cost, None);
         let filtered = if predicates.is_empty() {
             whole.clone()
         } else {
@@ -262,7 +268,7 @@ impl Physical<'_, '_> {
 /// A scan this short is not worth more: tables grow while their plans are kept, and then the index is the safe choice.
 pub(super) const SMALL_SCAN_NS: f64 = 1000.0;
 /// An index that leaves more of the table than this is no help, whatever the figures say.
-const WIDEST_SHARE: f64 = 0.5;
+pub(super) const WIDEST_SHARE: f64 = 0.5;
 /// How many times more entries than on average an ordered reader must expect to read.
 const UNEVEN: f64 = 4.0;
 

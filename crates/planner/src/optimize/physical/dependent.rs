@@ -17,8 +17,8 @@ use crate::optimize::join_order::order_joins;
 use crate::optimize::properties::{can_be_null, not_null};
 use crate::optimize::pushdown::{Pushing, push_predicates};
 use crate::optimize::tree::{
-    and, as_column, compare, expr_columns, filter, free_columns, is_not_null, is_volatile, not, output_set, outputs,
-    substitute, visit, visit_mut,
+    and, as_column, compare, differs_by_call, expr_columns, filter, free_columns, is_not_null, is_volatile, not,
+    output_set, outputs, substitute, visit, visit_mut,
 };
 use expr::{CmpOp, ColumnId, Expr, ExprKind, ParamId, Truth};
 use plan::logical::{Logical, LogicalJoinKind};
@@ -40,6 +40,8 @@ pub(super) struct Dependent {
     subplan: Built,
     columns: Vec<ColumnId>,
     unknown: Vec<UnknownTest>,
+    /// What came of a value says nothing of its next occurrence.
+    volatile: bool,
     /// All runs together.
     pub cost: f64,
 }
@@ -150,15 +152,16 @@ impl Physical<'_, '_> {
         }
         let values: Vec<Expr> = params.list.iter().map(|p| p.1.clone()).collect();
         let cached = self.cx.settings.switch.subquery_cache;
+        let volatile = differs_by_call(&right);
         let distinct = if values.is_empty() { 1.0 } else { group_count(values.iter(), &l.estimate) };
-        let runs = if cached { distinct.min(l.rows()) } else { l.rows() };
+        let runs = if cached && !volatile { distinct.min(l.rows()) } else { l.rows() };
         self.rows_read = before + (self.rows_read - before).min(subplan.cost()) * runs.max(1.0);
         let cost = runs * self.one_run(&subplan) + tests_cost;
         let mut resolved = vec![];
         for (id, e) in &params.list {
             resolved.push((*id, self.resolve(e, &l.layout, &l.not_null)?));
         }
-        Ok(Dependent { params: resolved, subplan, columns, unknown, cost })
+        Ok(Dependent { params: resolved, subplan, columns, unknown, volatile, cost })
     }
 
     /// Each operator of the subplan is set up anew.
@@ -204,7 +207,8 @@ impl Physical<'_, '_> {
         let mut tree = filter(right, conditions);
         let settings = self.cx.settings;
         if settings.condition_pushdown {
-            tree = push_predicates(tree, Pushing { transitive: settings.transitive_predicates, ..Pushing::ALL })?;
+            let pushing = Pushing { transitive: settings.transitive_predicates, ..Pushing::ALL };
+            tree = push_predicates(tree, pushing, None)?;
         }
         if settings.reorder_joins {
             tree = order_joins(tree, self.cx, &mut self.est)?;
@@ -276,7 +280,7 @@ impl Physical<'_, '_> {
         estimate: Estimate,
         strategy: Option<Strategy>,
     ) -> Result<Built> {
-        let Dependent { params, subplan, columns, unknown, cost } = dependent;
+        let Dependent { params, subplan, columns, unknown, volatile, cost } = dependent;
         let mut layout = l.layout.clone();
         let mut facts = l.not_null.clone();
         let physical = match kind {
@@ -313,7 +317,7 @@ impl Physical<'_, '_> {
             subplan: Box::new(subplan.node),
             params,
             kind: physical,
-            cache: self.cx.settings.switch.subquery_cache,
+            cache: self.cx.settings.switch.subquery_cache && !volatile,
             unknown,
         };
         let mut b = self.node(op, layout, facts, estimate, cost);

@@ -15,9 +15,6 @@ use plan::logical::{Logical, LogicalJoinKind};
 use plan::{JoinKey, JoinKind, PlanOp, Strategy};
 use types::{Error, IntSize, Result, SqlType};
 
-/// How many times larger than the right side the left side of a STRAIGHT_JOIN may be, and still build.
-const STRAIGHT_BUILD_MAX: f64 = 8.0;
-
 struct Key {
     left: Expr,
     right: Expr,
@@ -125,8 +122,8 @@ impl Physical<'_, '_> {
         // Which side builds.
         let (l_bytes, r_bytes) = (l.rows() * (l.width() + 16.0), r.rows() * (r.width() + 16.0));
         let turn = match kind {
-            // What builds is read first; a left side that is far larger still is what probes.
-            LogicalJoinKind::Inner if *straight => l_bytes < STRAIGHT_BUILD_MAX * r_bytes,
+            // The left side is read first: it is what builds, as in MySQL, or the outer loop.
+            LogicalJoinKind::Inner if *straight => !keys.is_empty(),
             LogicalJoinKind::Inner => l_bytes < r_bytes,
             LogicalJoinKind::Left | LogicalJoinKind::Semi | LogicalJoinKind::Anti => {
                 let smaller = !*straight && !keys.is_empty() && l_bytes * 1.5 < r_bytes;

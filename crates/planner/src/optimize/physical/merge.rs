@@ -17,6 +17,7 @@ use crate::optimize::ranges::mentions;
 use crate::optimize::tree::filter;
 use expr::{Expr, ExprKind};
 use plan::access::{EntryUse, Merge, MergeKind};
+use plan::explain::{Way, range_texts};
 use plan::logical::{IndexHintScope, Logical};
 use plan::{IndexRange, PlanOp};
 use types::{Error, Result};
@@ -43,6 +44,25 @@ struct MergePart {
 impl From<IndexPath> for MergePart {
     fn from(p: IndexPath) -> MergePart {
         MergePart { index: p.index, ranges: p.ranges, held: p.held }
+    }
+}
+
+impl MergePath {
+    /// For OPTIMIZER_TRACE.
+    pub(super) fn way(&self, site: &Site<'_>) -> Way {
+        let name = |p: &MergePart| site.table.indexes[p.index].name.to_string();
+        let names: Vec<String> = self.parts.iter().map(name).collect();
+        let of_part = |p: &MergePart| range_texts(site.table, &site.table.indexes[p.index], &p.ranges);
+        Way {
+            index: format!("{}({})", self.kind.name(), names.join(",")),
+            access_type: "index_merge",
+            ranges: self.parts.iter().flat_map(of_part).collect(),
+            rows: self.rows,
+            cost: self.cost,
+            covers: false,
+            sorted: true,
+            cause: None,
+        }
     }
 }
 

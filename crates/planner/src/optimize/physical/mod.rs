@@ -18,6 +18,7 @@ mod order;
 mod project;
 mod semijoin;
 mod sideways;
+mod weighed;
 
 use super::cardinality::{Estimate, Estimator};
 use super::column_set::ColumnSet;

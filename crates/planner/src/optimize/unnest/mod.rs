@@ -29,7 +29,9 @@ use super::column_set::ColumnSet;
 use super::context::Context;
 use super::properties::{equality_is_identity, not_null};
 use super::strategy::stays_dependent;
-use super::tree::{compare, filter, free_columns, map_children, output_set, outputs, substitute, visit_mut};
+use super::tree::{
+    compare, differs_by_call, filter, free_columns, map_children, output_set, outputs, substitute, visit_mut,
+};
 use domain::{Domain, only_compared};
 use expr::build::collate;
 use expr::{CmpOp, ColumnId, Expr};
@@ -75,10 +77,10 @@ fn eliminate(
     let left = unnest(left, cx)?;
     let f = free_columns(&right).intersection(&output_set(&left));
     let plain = |left, right, on| independent(kind, left, right, on, straight);
-    if f.is_empty() {
+    if f.is_empty() && !differs_by_call(&right) {
         return Ok(plain(left, unnest(right, cx)?, on));
     }
-    if stays_dependent(kind, &left, &right, &on, cx) {
+    if f.is_empty() || stays_dependent(kind, &left, &right, &on, cx) {
         let right = unnest(right, cx)?;
         return Ok(Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, dependent: true, straight });
     }
