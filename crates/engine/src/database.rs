@@ -5,6 +5,9 @@ use crate::durability::journal::BUILT_IN_SCHEMAS;
 use crate::durability::open;
 use crate::mdl::Mdl;
 use crate::monitor::digests::Digests;
+use crate::monitor::general_log::GeneralLog;
+use crate::monitor::history::History;
+use crate::monitor::log_tables::LogTables;
 use crate::monitor::slow_log::SlowLog;
 use crate::plan_cache::PlanCache;
 use crate::prepared::PreparedSlot;
@@ -22,7 +25,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 use storage::io::{Io, RealIo};
 use storage::{Background, FlushMode, StorageOptions, Store};
 use types::{Collation, Error, Result};
@@ -76,7 +79,10 @@ pub struct Database {
     variables: GlobalVars,
     status: GlobalStatus,
     digests: Digests,
+    history: History,
     slow_log: SlowLog,
+    general_log: GeneralLog,
+    log_tables: LogTables,
     processes: Arc<ProcessList>,
     accounts: Accounts,
     plan_cache: PlanCache,
@@ -89,6 +95,8 @@ pub struct Database {
     prepared_count: Arc<AtomicU64>,
     options: Options,
     started: Instant,
+    /// Microseconds since 1970.
+    started_us: i64,
     spill_dir: PathBuf,
     /// Checkpoints, in a durable database.
     background: Mutex<Option<Background>>,
@@ -149,7 +157,10 @@ impl Database {
             variables,
             status: GlobalStatus::default(),
             digests: Digests::default(),
+            history: History::default(),
             slow_log: SlowLog::default(),
+            general_log: GeneralLog::default(),
+            log_tables: LogTables::default(),
             processes: Arc::new(ProcessList::new()),
             accounts,
             plan_cache: PlanCache::default(),
@@ -159,10 +170,12 @@ impl Database {
             prepared_count: Arc::default(),
             options,
             started: Instant::now(),
+            started_us: SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64),
             spill_dir,
             background: Mutex::new(background),
         };
         db.apply_variable("innodb_deadlock_detect");
+        db.apply_variable("general_log");
         db.digests.set_on(db.variables.by_name("performance_schema").as_deref() == Some("ON"));
         let db = Arc::new(db);
         if catalog::CatalogReader::relation(&db.catalog, "mysql", "engine_cost").is_some() {
@@ -208,6 +221,9 @@ impl Database {
     pub(crate) fn apply_variable(&self, name: &str) {
         if name == "innodb_deadlock_detect" {
             return self.store.txns().waits().set_detection(self.variables.by_name(name).as_deref() == Some("ON"));
+        }
+        if name == "general_log" {
+            return self.general_log.set_on(self.variables.by_name(name).as_deref() == Some("ON"));
         }
         let Some(durable) = self.store.durable() else { return };
         match name {
@@ -273,6 +289,18 @@ impl Database {
         &self.digests
     }
 
+    pub(crate) fn history(&self) -> &History {
+        &self.history
+    }
+
+    pub(crate) fn general_log(&self) -> &GeneralLog {
+        &self.general_log
+    }
+
+    pub(crate) fn log_tables(&self) -> &LogTables {
+        &self.log_tables
+    }
+
     pub(crate) fn slow_log(&self) -> &SlowLog {
         &self.slow_log
     }
@@ -305,6 +333,10 @@ impl Database {
     /// Prepared statements of all sessions.
     pub fn prepared_count(&self) -> u64 {
         self.prepared_count.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn started_us(&self) -> i64 {
+        self.started_us
     }
 
     pub fn uptime_s(&self) -> u64 {

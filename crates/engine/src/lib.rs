@@ -38,6 +38,8 @@ mod variables;
 pub use accounts::{Account, Accounts, AuthPlugin};
 pub use collect::{Collect, LocalFiles, open_local};
 pub use database::{Database, Notices, Options};
+/// The columns of EXPLAIN's table.
+pub use plan::explain::TRADITIONAL_COLUMNS as EXPLAIN_COLUMNS;
 pub use prepared::PreparedInfo;
 pub use process::{Entry, Kill, Process, ProcessInfo, ProcessList};
 pub use session::Session;

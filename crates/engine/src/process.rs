@@ -16,8 +16,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::monitor::history::Ring;
 use executor::StatementCounters;
 use parking_lot::Mutex;
+use plan::Plan;
+use plan::explain::Change;
 use types::{Error, Result};
 
 /// Why a query or a connection is to stop. A later one in this list outranks an earlier one.
@@ -58,12 +61,21 @@ pub struct Process {
     /// What [`Process::killed`] says, as a flag that executing code can look at.
     stop: AtomicBool,
     counters: StatementCounters,
+    /// Bytes from and to the client.
+    bytes_received: AtomicU64,
+    bytes_sent: AtomicU64,
+    /// Nanoseconds spent waiting for locks of rows and tables, since the connection began.
+    lock_wait_ns: AtomicU64,
     load_bytes_done: AtomicU64,
     load_bytes_total: AtomicU64,
     shown: Mutex<Shown>,
     wakers: Mutex<Vec<Waker>>,
-    /// For EXPLAIN FOR CONNECTION: plans that take long enough to be asked for.
-    plan: Mutex<Option<Arc<plan::Plan>>>,
+    /// For EXPLAIN FOR CONNECTION: what is being run, and what is done with the rows found.
+    plan: Mutex<(Option<Arc<Plan>>, Option<Change>)>,
+    /// There may be one.
+    has_plan: AtomicBool,
+    /// The statements that it has run lately.
+    history: Mutex<Ring>,
 }
 
 #[derive(Clone)]
@@ -108,11 +120,16 @@ impl Process {
             running: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             counters: StatementCounters::default(),
+            bytes_received: AtomicU64::new(0),
+            bytes_sent: AtomicU64::new(0),
+            lock_wait_ns: AtomicU64::new(0),
             load_bytes_done: AtomicU64::new(0),
             load_bytes_total: AtomicU64::new(0),
             shown: Mutex::new(shown),
             wakers: Mutex::new(Vec::new()),
-            plan: Mutex::new(None),
+            plan: Mutex::new((None, None)),
+            has_plan: AtomicBool::new(false),
+            history: Mutex::default(),
         }
     }
 
@@ -136,6 +153,29 @@ impl Process {
     /// Counters of the running statement.
     pub fn counters(&self) -> &StatementCounters {
         &self.counters
+    }
+
+    /// Bytes have come from the client. Only for the connection's own thread: a plain addition.
+    pub fn note_received(&self, bytes: u64) {
+        self.bytes_received.store(self.bytes_received.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes have gone to the client; likewise.
+    pub fn note_sent(&self, bytes: u64) {
+        self.bytes_sent.store(self.bytes_sent.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
+    }
+
+    /// (received, sent)
+    pub fn bytes(&self) -> (u64, u64) {
+        (self.bytes_received.load(Ordering::Relaxed), self.bytes_sent.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn add_lock_wait(&self, time: Duration) {
+        self.lock_wait_ns.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn lock_wait_ns(&self) -> u64 {
+        self.lock_wait_ns.load(Ordering::Relaxed)
     }
 
     /// LOAD DATA has read so many bytes, of so many if that is known.
@@ -203,7 +243,7 @@ impl Process {
     /// The statement has been answered.
     pub fn end(&self) {
         self.running.store(false, Ordering::SeqCst);
-        *self.plan.lock() = None;
+        self.forget_plan();
         let mut shown = self.shown.lock();
         shown.command = "Sleep";
         shown.since = Instant::now();
@@ -211,13 +251,49 @@ impl Process {
         shown.info.clear();
     }
 
-    /// The plan that is being run, until the statement ends.
-    pub fn publish_plan(&self, plan: &plan::Plan) {
-        *self.plan.lock() = Some(Arc::new(plan.clone()));
+    /// The plan that is being run, until the statement ends. Where rows are changed, the plan that finds them stays.
+    pub fn publish_plan(&self, plan: &Arc<Plan>) {
+        let mut shown = self.plan.lock();
+        if shown.1.is_none() {
+            shown.0 = Some(plan.clone());
+            self.has_plan.store(true, Ordering::Relaxed);
+        }
     }
 
-    pub fn running_plan(&self) -> Option<Arc<plan::Plan>> {
-        self.plan.lock().clone()
+    /// The same of a statement that changes rows.
+    pub fn publish_change(&self, plan: &Arc<Plan>, change: Change) {
+        *self.plan.lock() = (Some(plan.clone()), Some(change));
+        self.has_plan.store(true, Ordering::Relaxed);
+    }
+
+    /// The statement has ended. Only for the session's own thread.
+    pub fn forget_plan(&self) {
+        if self.has_plan.load(Ordering::Relaxed) {
+            self.has_plan.store(false, Ordering::Relaxed);
+            let gone = std::mem::take(&mut *self.plan.lock());
+            drop(gone);
+        }
+    }
+
+    pub fn running_plan(&self) -> Option<(Arc<Plan>, Option<Change>)> {
+        let (plan, change) = self.plan.lock().clone();
+        plan.map(|p| (p, change))
+    }
+
+    pub(crate) fn history(&self) -> &Mutex<Ring> {
+        &self.history
+    }
+
+    /// The running command is this statement.
+    pub(crate) fn show_statement(&self, text: &[u8]) {
+        let mut shown = self.shown.lock();
+        shown.info.clear();
+        shown.info.extend_from_slice(&text[..text.len().min(INFO_LEN_MAX)]);
+    }
+
+    /// The statement, as the client sent it, behind what is in `text`.
+    pub(crate) fn copy_info(&self, text: &mut Vec<u8>) {
+        text.extend_from_slice(&self.shown.lock().info);
     }
 
     pub fn is_running(&self) -> bool {
@@ -257,11 +333,27 @@ impl Process {
     }
 }
 
+/// A process as its transactions see it.
+pub(crate) struct OfProcess(pub Arc<Process>);
+
+impl storage::Waiter for OfProcess {
+    fn stops(&self) -> bool {
+        self.0.killed().is_some()
+    }
+
+    fn waited(&self, time: Duration) {
+        self.0.add_lock_wait(time);
+    }
+}
+
 /// All connections.
 #[derive(Default)]
 pub struct ProcessList {
     processes: Mutex<BTreeMap<u32, Arc<Process>>>,
     last_id: AtomicU32,
+    /// Of connections that have ended.
+    bytes_received: AtomicU64,
+    bytes_sent: AtomicU64,
 }
 
 impl ProcessList {
@@ -311,6 +403,18 @@ impl ProcessList {
         self.len() == 0
     }
 
+    /// Bytes from and to all clients that are and were.
+    pub fn bytes(&self) -> (u64, u64) {
+        let processes = self.processes.lock();
+        let ended = (self.bytes_received.load(Ordering::Relaxed), self.bytes_sent.load(Ordering::Relaxed));
+        processes.values().map(|p| p.bytes()).fold(ended, |a, b| (a.0 + b.0, a.1 + b.1))
+    }
+
+    /// By id.
+    pub(crate) fn all(&self) -> Vec<Arc<Process>> {
+        self.processes.lock().values().cloned().collect()
+    }
+
     /// By id.
     pub fn infos(&self) -> Vec<ProcessInfo> {
         let processes: Vec<_> = self.processes.lock().values().cloned().collect();
@@ -332,7 +436,12 @@ impl Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.list.processes.lock().remove(&self.process.id);
+        let mut processes = self.list.processes.lock();
+        processes.remove(&self.process.id);
+        let (received, sent) = self.process.bytes();
+        self.list.bytes_received.fetch_add(received, Ordering::Relaxed);
+        self.list.bytes_sent.fetch_add(sent, Ordering::Relaxed);
+        drop(processes);
         // a waker may hold the socket
         self.process.wakers.lock().clear();
     }

@@ -25,8 +25,6 @@ use vector::Batch;
 
 /// Rows at which a statement is worth more than its own thread.
 const PARALLEL_ROWS_MIN: f64 = 20_000.0;
-/// Rows at which a plan is copied for others to see: below, it has run before anybody can ask.
-const PUBLISHED_ROWS_MIN: f64 = 5_000.0;
 
 impl Session {
     /// Answers a query of the client.
@@ -54,7 +52,7 @@ impl Session {
     /// Runs the plan of a query of the client and sends its rows.
     pub(crate) fn send_query(
         &mut self,
-        plan: &Plan,
+        plan: &Arc<Plan>,
         shape: &ResultShape,
         more: bool,
         sink: &mut dyn ResultSink,
@@ -107,7 +105,7 @@ impl Session {
         self.binder(&info).bind_query(query)
     }
 
-    pub(crate) fn optimize(&self, logical: LogicalQuery) -> Result<Plan> {
+    pub(crate) fn optimize(&self, logical: LogicalQuery) -> Result<Arc<Plan>> {
         if !logical.locks.is_empty() {
             // Who can lock rows has taken them out.
             return Err(Error::not_supported("locking clauses in this statement"));
@@ -119,24 +117,24 @@ impl Session {
     }
 
     /// The same, the plan's warnings left in it.
-    pub(crate) fn optimize_quietly(&self, logical: LogicalQuery) -> Result<Plan> {
+    pub(crate) fn optimize_quietly(&self, logical: LogicalQuery) -> Result<Arc<Plan>> {
         let settings = self.optimizer_settings();
         let store = self.db().store();
         let plan = if self.is_traced() {
-            let mut passes = Vec::new();
-            let plan = planner::optimize::optimize_traced(logical, store, &settings, None, Some(&mut passes));
-            plan.inspect(|plan| self.keep_trace(&passes, plan))
+            let mut weighed = plan::explain::Weighed::default();
+            let plan = planner::optimize::optimize_traced(logical, store, &settings, None, Some(&mut weighed));
+            plan.inspect(|plan| self.keep_trace(&weighed, plan))
         } else {
             planner::optimize::optimize(logical, store, &settings)
         };
         self.db().keep_statistics();
-        plan
+        plan.map(Arc::new)
     }
 
     /// Runs a plan; batches arrive at `out` on this thread.
     pub(crate) fn run(
         &mut self,
-        plan: &Plan,
+        plan: &Arc<Plan>,
         stats: Option<&NodeStatsSet>,
         out: &mut dyn FnMut(&Batch) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
@@ -152,7 +150,7 @@ impl Session {
     fn run_at(
         &self,
         runner: Runner,
-        plan: &Plan,
+        plan: &Arc<Plan>,
         stats: Option<&NodeStatsSet>,
         out: &mut dyn FnMut(&Batch) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
@@ -191,9 +189,7 @@ impl Session {
             counters: self.process().counters(),
             node_stats: stats,
         };
-        if plan.estimated_rows_read >= PUBLISHED_ROWS_MIN || plan.serial {
-            self.process().publish_plan(plan);
-        }
+        self.process().publish_plan(plan);
         let result = executor::execute(plan, &ctx, out);
         self.status().add_counts(&self.process().counters().take());
         result
@@ -291,7 +287,7 @@ impl Runner {
     pub fn run(
         self,
         session: &Session,
-        plan: &Plan,
+        plan: &Arc<Plan>,
         stats: Option<&NodeStatsSet>,
         out: &mut dyn FnMut(&Batch) -> Result<ControlFlow<()>>,
     ) -> Result<()> {

@@ -139,8 +139,6 @@ counters! {
 pub struct GlobalStatus {
     pub aborted_clients: AtomicU64,
     pub aborted_connects: AtomicU64,
-    pub bytes_received: AtomicU64,
-    pub bytes_sent: AtomicU64,
     pub connections: AtomicU64,
     pub threads_created: AtomicU64,
     sessions: Mutex<Sessions>,
@@ -192,8 +190,6 @@ impl GlobalStatus {
         [
             ("Aborted_clients", &self.aborted_clients),
             ("Aborted_connects", &self.aborted_connects),
-            ("Bytes_received", &self.bytes_received),
-            ("Bytes_sent", &self.bytes_sent),
             ("Connections", &self.connections),
             ("Threads_created", &self.threads_created),
         ]

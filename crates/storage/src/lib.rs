@@ -103,7 +103,7 @@ pub use shared::RowLockMode;
 pub use store::{StorageOptions, Store};
 pub use stream::TableStream;
 pub use table::Table;
-pub use txn::{ACTIVE, Change, LockWait, Savepoint, Snapshot, Txn, TxnManager, Unsettled, Versioned};
+pub use txn::{ACTIVE, Change, LockWait, Savepoint, Snapshot, Txn, TxnManager, Unsettled, Versioned, Waiter};
 pub use visit::IntRange;
 pub use waits::{
     Deadlock, DeadlockMember, DeadlockReport, LockId, OwnerId, RowLockName, Sleeper, WaitGraph, WaitInfo, Waiting,

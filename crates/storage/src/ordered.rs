@@ -37,6 +37,12 @@ impl Table {
         self.indexes().ordered.get(index)?.clone()
     }
 
+    /// Whether anybody has looked rows up in the index since it was made or the server started. `None`: it has no
+    /// ordered form.
+    pub fn index_was_read(&self, index: usize) -> Option<bool> {
+        self.ordered(index).map(|i| i.was_read())
+    }
+
     /// What makes keys of the index at this position of the definition. `None`: the index has no ordered form.
     pub fn index_encoder(&self, index: usize) -> Option<IndexEncoder> {
         self.ordered(index).map(IndexEncoder)
@@ -46,6 +52,7 @@ impl Table {
     pub fn index_cursor(&self, index: usize, range: &KeyRange, reverse: bool) -> Option<IndexCursor<'_>> {
         let set = self.indexes();
         let ordered = set.ordered.get(index)?.clone()?;
+        ordered.note_read();
         self.make_live(&set, index, &ordered);
         let unique = if ordered.leaves_out_runs { set.unique.get(index).cloned() } else { None };
         Some(IndexCursor::new(ordered, unique, self.rows(), range, reverse))
@@ -120,6 +127,7 @@ impl Table {
     pub fn index_get(&self, index: usize, key: &[u8], out: &mut Candidates) -> bool {
         let set = self.indexes();
         let Some(Some(ordered)) = set.ordered.get(index) else { return false };
+        ordered.note_read();
         self.make_live(&set, index, ordered);
         match ordered.tree() {
             Some(tree) if !ordered.leaves_out_runs => tree.get(key, out),
@@ -140,6 +148,7 @@ impl Table {
     ) -> bool {
         let set = self.indexes();
         let Some(Some(ordered)) = set.ordered.get(index) else { return false };
+        ordered.note_read();
         self.make_live(&set, index, ordered);
         if !ordered.leaves_out_runs
             && let Some(tree) = ordered.tree()

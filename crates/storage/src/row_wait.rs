@@ -72,7 +72,10 @@ impl<'a> RowWait<'a> {
         let owners = || holders.iter().filter(|h| h.holds_rows()).map(|h| h.owner()).collect();
         let victims = graph.wait_for_those(&waiting.1, owners).map_err(|_| Error::lock_deadlock())?;
         victims.iter().for_each(|v| v.wake());
-        self.sleep_on(holder, &waiting.1, begun)
+        let now = Instant::now();
+        let slept = self.sleep_on(holder, &waiting.1, begun);
+        self.txn.note_waited(now.elapsed());
+        slept
     }
 
     fn sleep_on(&self, holder: &Txn, waiting: &Waiting, begun: Instant) -> Result<()> {

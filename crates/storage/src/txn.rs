@@ -101,16 +101,24 @@ pub struct Txn {
     /// It changes or locks rows, so it sees commits as soon as they are ordered.
     is_current: AtomicBool,
     interrupted: AtomicBool,
-    stop: OnceLock<Stop>,
+    waiter: OnceLock<OfSession>,
     lock_wait_timeout_ms: AtomicU64,
 }
 
-/// Asked, while the transaction waits, whether it is to give up.
-struct Stop(Box<dyn Fn() -> bool + Send + Sync>);
+/// The session of a transaction that waits for locks of rows.
+pub trait Waiter: Send + Sync + 'static {
+    /// Asked every 50 ms: is the wait to end with error 1317?
+    fn stops(&self) -> bool;
 
-impl Debug for Stop {
+    /// A wait has ended, however it did.
+    fn waited(&self, time: Duration);
+}
+
+struct OfSession(Box<dyn Waiter>);
+
+impl Debug for OfSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Stop")
+        f.write_str("OfSession")
     }
 }
 
@@ -149,10 +157,9 @@ impl Txn {
         self.lock_wait_timeout_ms.store(timeout.as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// Has the transaction's lock waits ask `stop` every 50 ms; they end with error 1317 when it says so. To be called
-    /// once, by the transaction's session.
-    pub fn stop_waiting_when(&self, stop: impl Fn() -> bool + Send + Sync + 'static) {
-        let set = self.stop.set(Stop(Box::new(stop)));
+    /// Whom the transaction's lock waits ask and tell. To be called once, by the transaction's session.
+    pub fn set_waiter(&self, waiter: impl Waiter) {
+        let set = self.waiter.set(OfSession(Box::new(waiter)));
         debug_assert!(set.is_ok(), "a transaction has one session");
     }
 
@@ -171,7 +178,13 @@ impl Txn {
     }
 
     pub(crate) fn is_to_stop(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed) || self.stop.get().is_some_and(|s| (s.0)())
+        self.interrupted.load(Ordering::Relaxed) || self.waiter.get().is_some_and(|w| w.0.stops())
+    }
+
+    pub(crate) fn note_waited(&self, time: Duration) {
+        if let Some(w) = self.waiter.get() {
+            w.0.waited(time);
+        }
     }
 
     /// Ends the transaction's lock waits with error 1317, now and later, until [`Txn::clear_interrupt`].
@@ -456,7 +469,7 @@ impl TxnManager {
             let_go: AtomicBool::new(false),
             is_current: AtomicBool::new(false),
             interrupted: AtomicBool::new(false),
-            stop: OnceLock::new(),
+            waiter: OnceLock::new(),
             lock_wait_timeout_ms: AtomicU64::new(50_000),
         })
     }

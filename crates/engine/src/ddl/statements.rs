@@ -351,10 +351,8 @@ impl Session {
     }
 
     fn truncate(&mut self, name: &ObjectName) -> Result<u64> {
-        let of_digests = "events_statements_summary_by_digest";
         let in_schema = name.schema.as_deref().or(self.current_database()).unwrap_or_default();
-        if in_schema.eq_ignore_ascii_case("performance_schema") && name.name.eq_ignore_ascii_case(of_digests) {
-            self.db().digests().clear();
+        if self.truncate_kept(in_schema, &name.name) {
             return Ok(0);
         }
         let def = self.base_table(name)?;

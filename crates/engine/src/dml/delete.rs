@@ -18,7 +18,7 @@ use types::{Error, Result};
 /// A planned DELETE.
 #[derive(Debug)]
 pub(crate) struct DeletePlan {
-    pub plan: Plan,
+    pub plan: Arc<Plan>,
     keyed: Option<KeyedRow>,
     pub targets: Vec<DmlTarget>,
     ignore: bool,
@@ -84,7 +84,7 @@ impl Session {
         returning: Option<Returning>,
     ) -> Result<(u64, Option<ReturnedRows>)> {
         let DeletePlan { plan, keyed, targets, ignore, locks } = delete;
-        let found = self.find_rows(plan, keyed.as_ref(), targets, locks, txn)?;
+        let found = self.find_rows("DELETE", plan, keyed.as_ref(), targets, locks, txn)?;
         let returned = match returning {
             Some(r) => {
                 let ids: Vec<u64> =

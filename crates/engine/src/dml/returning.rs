@@ -11,13 +11,14 @@ use catalog::TableDef;
 use parser::ast;
 use plan::Plan;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use storage::Snapshot;
 use types::Result;
 use vector::Batch;
 
 /// A planned RETURNING list.
 pub(crate) struct Returning {
-    plan: Plan,
+    plan: Arc<Plan>,
     metas: Vec<ColumnMeta>,
 }
 

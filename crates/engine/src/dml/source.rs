@@ -1,11 +1,13 @@
 //! A query as a source of rows for a table.
 
+use super::on_duplicate::OnDuplicate;
 use super::writer::{RowWriter, WriteMode, Written, check_not_generated};
 use crate::query::{LockingPlan, Runner, has_locking};
 use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use parser::ast;
 use plan::Plan;
+use plan::explain::Change;
 use planner::bind::{BoundLocking, DuplicateNames};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -21,7 +23,7 @@ pub(crate) struct BoundSource {
 }
 
 enum SourcePlan {
-    Plain(Plan),
+    Plain(Arc<Plan>),
     /// Its rows are locked before the first of them is written.
     Locking(Box<LockingPlan>),
 }
@@ -135,6 +137,7 @@ impl Session {
         txn: &Arc<storage::Txn>,
         mode: WriteMode,
     ) -> Result<Written> {
+        let mode_replaces = matches!(mode.on_duplicate, OnDuplicate::Replace);
         let mut w = RowWriter::new(self, def, txn.clone(), columns, mode)?;
         let types: Vec<SqlType> = source.columns.iter().map(|c| c.1).collect();
         let mut row = Vec::with_capacity(types.len());
@@ -149,6 +152,12 @@ impl Session {
             });
             result.map(|()| ControlFlow::Continue(()))
         };
+        let finds = match &source.plan {
+            SourcePlan::Plain(plan) => plan,
+            SourcePlan::Locking(plan) => plan.finds(),
+        };
+        let verb = if mode_replaces { "REPLACE" } else { "INSERT" };
+        self.process().publish_change(finds, Change { verb, targets: vec![def.name.to_string()] });
         match &source.plan {
             // What is written from what was read has to be the newest, whatever the transaction's own snapshot is.
             SourcePlan::Plain(plan) => {

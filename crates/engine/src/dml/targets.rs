@@ -19,6 +19,7 @@ use crate::query::Runner;
 use crate::session::Session;
 use catalog::TableEngine;
 use executor::Reservation;
+use plan::explain::Change;
 use plan::{Plan, PlanNode, PlanOp};
 use planner::bind::DmlTarget;
 use std::ops::ControlFlow;
@@ -73,12 +74,14 @@ impl Session {
     /// `inner`: what locking clauses of subqueries mean.
     pub(super) fn find_rows(
         &self,
-        plan: &Plan,
+        verb: &'static str,
+        plan: &Arc<Plan>,
         keyed: Option<&KeyedRow>,
         targets: &[DmlTarget],
         inner: &StatementLocks,
         txn: &Arc<Txn>,
     ) -> Result<FoundRows> {
+        self.process().publish_change(plan, change_of(verb, targets));
         if let Some(row) = keyed
             && let Some(found) = self.find_keyed(row, txn)?
         {
@@ -119,6 +122,11 @@ impl Session {
             }
         }
     }
+}
+
+/// What a statement does to its tables, for EXPLAIN.
+pub(crate) fn change_of(verb: &'static str, targets: &[DmlTarget]) -> Change {
+    Change { verb, targets: targets.iter().map(|t| t.alias.to_string()).collect() }
 }
 
 /// Whether some operator of the plan is such.

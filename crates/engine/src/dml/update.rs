@@ -28,7 +28,7 @@ pub(crate) struct Updated {
 /// A planned UPDATE.
 #[derive(Debug)]
 pub(crate) struct UpdatePlan {
-    pub plan: Plan,
+    pub plan: Arc<Plan>,
     keyed: Option<KeyedRow>,
     pub targets: Vec<DmlTarget>,
     assignments: Vec<BoundAssignment>,
@@ -40,6 +40,15 @@ pub(crate) struct UpdatePlan {
 
 impl Session {
     pub(crate) fn update(&mut self, u: &ast::Update, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        if self.changes_consumers(u) {
+            let (matched, changed) = self.change_consumers(u)?;
+            return self.send_ok(
+                changed,
+                format!("Rows matched: {matched}  Changed: {changed}  Warnings: 0"),
+                more,
+                sink,
+            );
+        }
         let plan = self.plan_update(u, |_| true)?.ok_or_else(|| Error::internal("an UPDATE without a plan"))?;
         self.execute_update(&plan, more, sink)
     }
@@ -86,7 +95,7 @@ impl Session {
     }
 
     fn run_update(&self, u: &UpdatePlan, ignore: bool, txn: &Arc<Txn>) -> Result<Updated> {
-        let found = self.find_rows(&u.plan, u.keyed.as_ref(), &u.targets, &u.locks, txn)?;
+        let found = self.find_rows("UPDATE", &u.plan, u.keyed.as_ref(), &u.targets, &u.locks, txn)?;
         let joined = may_repeat_rows(&u.plan.root);
         let mut done = Updated::default();
         for target in 0..u.targets.len() {

@@ -29,7 +29,7 @@ pub const OPTIMIZER_TRACE: VirtualTable = VirtualTable {
         ("INSUFFICIENT_PRIVILEGES", SqlType::BIGINT),
     ],
     rows: |session, out| {
-        if let Some(t) = session.last_trace() {
+        for t in session.shown_traces() {
             out.push(vec![s(t.query), s(t.trace), Value::Int(t.missing_bytes as i64), Value::Int(0)]);
         }
     },
@@ -84,7 +84,9 @@ pub const EVENTS_STATEMENTS_SUMMARY_BY_DIGEST: VirtualTable = VirtualTable {
 fn summary_row(session: &Session, d: &Digest, m: &Sums) -> Vec<Value> {
     let a = &m.all;
     let mut row = vec![opt(d.schema.as_deref()), opt(d.digest.as_deref()), opt(d.text.as_deref()), uint(m.count)];
-    row.extend([ps(m.nanos), ps(m.nanos_min), ps(m.nanos / m.count.max(1)), ps(m.nanos_max), 0].map(uint));
+    row.extend(
+        [ps(m.nanos), ps(m.nanos_min), ps(m.nanos / m.count.max(1)), ps(m.nanos_max), ps(a.lock_nanos)].map(uint),
+    );
     row.extend([m.errors, a.warnings, a.rows_affected, a.rows_sent, a.rows_examined].map(uint));
     row.extend([a.created_tmp_disk_tables, a.created_tmp_tables].map(uint));
     row.extend([a.select_full_join, a.select_full_range_join, a.select_range, a.select_range_check].map(uint));
@@ -183,7 +185,7 @@ fn shown(session: &Session, column: &Shown, d: &Digest, m: &Sums, plain: bool) -
         Shown::Total => duration(m.nanos),
         Shown::Max => duration(m.nanos_max),
         Shown::Avg => duration(m.nanos / m.count.max(1)),
-        Shown::LockTime => duration(0),
+        Shown::LockTime => duration(a.lock_nanos),
         Shown::RowsSent => uint(a.rows_sent),
         Shown::RowsSentAvg => average(a.rows_sent, m.count),
         Shown::RowsExamined => uint(a.rows_examined),

@@ -5,6 +5,8 @@
 
 pub mod columns;
 mod digests;
+mod events;
+mod indexes;
 mod innodb_stats;
 pub mod locks;
 pub mod misc;
@@ -69,20 +71,28 @@ pub static TABLES: &[VirtualTable] = &[
 pub static PERFORMANCE_SCHEMA: &[VirtualTable] = &[
     locks::DATA_LOCK_WAITS,
     locks::DATA_LOCKS,
+    events::EVENTS_STATEMENTS_CURRENT,
+    events::EVENTS_STATEMENTS_HISTORY,
+    events::EVENTS_STATEMENTS_HISTORY_LONG,
     digests::EVENTS_STATEMENTS_SUMMARY_BY_DIGEST,
     status::GLOBAL_STATUS,
     status::GLOBAL_VARIABLES,
     locks::METADATA_LOCKS,
     status::SESSION_STATUS,
     status::SESSION_VARIABLES,
+    events::SETUP_CONSUMERS,
+    events::THREADS,
 ];
 
 /// mysql: what there is of it beside real tables.
-pub static MYSQL: &[VirtualTable] = &[innodb_stats::INNODB_INDEX_STATS, innodb_stats::INNODB_TABLE_STATS];
+pub static MYSQL: &[VirtualTable] =
+    &[events::GENERAL_LOG, innodb_stats::INNODB_INDEX_STATS, innodb_stats::INNODB_TABLE_STATS, events::SLOW_LOG];
 
 /// sys, likewise.
 pub static SYS: &[VirtualTable] = &[
     locks::SYS_INNODB_LOCK_WAITS,
+    indexes::SCHEMA_REDUNDANT_INDEXES,
+    indexes::SCHEMA_UNUSED_INDEXES,
     digests::STATEMENT_ANALYSIS,
     digests::WITH_ERRORS,
     digests::FULL_TABLE_SCANS,

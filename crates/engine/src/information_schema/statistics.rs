@@ -60,7 +60,7 @@ pub const COLUMN_STATISTICS: VirtualTable = VirtualTable {
     },
 };
 
-fn base_tables(session: &Session) -> Vec<std::sync::Arc<TableDef>> {
+pub(super) fn base_tables(session: &Session) -> Vec<std::sync::Arc<TableDef>> {
     session
         .relations(None)
         .into_iter()

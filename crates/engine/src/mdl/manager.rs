@@ -330,6 +330,9 @@ impl Mdl {
         if let Some(waiting) = asleep {
             self.txns.waits().leave(&waiting);
             owner.process.set_state(state_before);
+            if object.key.space != Space::UserLock {
+                owner.process.add_lock_wait(begun.elapsed());
+            }
         }
         result
     }

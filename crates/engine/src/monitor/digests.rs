@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// `performance_schema_digests_size`
 pub const DIGESTS_MAX: usize = 10_000;
@@ -36,6 +36,7 @@ pub struct Digest {
     /// 64 hexadecimal digits; `None`: all that found no place.
     pub digest: Option<Box<str>>,
     pub text: Option<Box<str>>,
+    id: u64,
     stripes: [Mutex<Option<Box<Sums>>>; STRIPES],
 }
 
@@ -149,6 +150,7 @@ impl Sums {
 }
 
 fn add_all(to: &mut Ended, e: &Ended) {
+    to.lock_nanos = to.lock_nanos.saturating_add(e.lock_nanos);
     to.warnings += e.warnings;
     to.rows_affected += e.rows_affected;
     to.rows_sent += e.rows_sent;
@@ -167,8 +169,13 @@ fn add_all(to: &mut Ended, e: &Ended) {
 }
 
 impl Digest {
-    fn new(schema: Option<&str>, digest: Option<Box<str>>, text: Option<Box<str>>) -> Digest {
-        Digest { schema: schema.map(Into::into), digest, text, stripes: Default::default() }
+    fn new(schema: Option<&str>, digest: Option<Box<str>>, text: Option<Box<str>>, id: u64) -> Digest {
+        Digest { schema: schema.map(Into::into), digest, text, id, stripes: Default::default() }
+    }
+
+    /// A number that no other digest has; 0: of those without a place.
+    pub fn id(&self) -> u64 {
+        self.id
     }
 
     /// Adds a statement of the session of this number.
@@ -201,6 +208,7 @@ pub struct Digests {
     on: AtomicBool,
     shards: [Mutex<HashMap<Key, Arc<Digest>>>; SHARDS],
     count: AtomicUsize,
+    last_id: AtomicU64,
     beyond: Arc<Digest>,
 }
 
@@ -210,7 +218,8 @@ impl Default for Digests {
             on: AtomicBool::new(true),
             shards: Default::default(),
             count: AtomicUsize::new(0),
-            beyond: Arc::new(Digest::new(None, None, None)),
+            beyond: Arc::new(Digest::new(None, None, None, 0)),
+            last_id: AtomicU64::new(0),
         }
     }
 }
@@ -239,7 +248,12 @@ impl Digests {
             return self.beyond.clone();
         }
         let hex: String = Sha256::digest(key.1.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
-        let made = Arc::new(Digest::new(schema, Some(hex.into()), Some(key.1.clone())));
+        let made = Arc::new(Digest::new(
+            schema,
+            Some(hex.into()),
+            Some(key.1.clone()),
+            self.last_id.fetch_add(1, Ordering::Relaxed) + 1,
+        ));
         shard.insert(key, made.clone());
         made
     }
@@ -254,6 +268,12 @@ impl Digests {
         all.sort_by_key(|(_, s)| s.first_seen_us);
         all.extend(self.beyond.sums().map(|s| (self.beyond.clone(), s)));
         all
+    }
+
+    /// All that are known, by their ids.
+    pub fn by_id(&self) -> HashMap<u64, Arc<Digest>> {
+        let shards = self.shards.iter();
+        shards.flat_map(|s| s.lock().values().map(|d| (d.id, d.clone())).collect::<Vec<_>>()).collect()
     }
 
     /// TRUNCATE TABLE.

@@ -1,23 +1,30 @@
-//! What is kept of statements that have ended: sums by digest, and the slow query log.
+//! What is kept of statements: sums by digest, the last ones of each connection, and the logs.
 //!
 //! ```text
 //!   statement ends ─▶ Ended { time, rows, how tables were read } ─┬▶ digests   sums of all statements of one shape
+//!                                                                ├▶ history   the last ones of each connection
 //!                                                                └▶ slow_log  a record in a file, if it took long
 //! ```
-//! - [`digests`] has performance_schema.events_statements_summary_by_digest.
-//! - [`slow_log`] writes the log of slow_query_log.
-//! - [`session`] has what a session notes when a statement begins and ends.
+//! - [`digests`] has performance_schema.events_statements_summary_by_digest, [`history`] events_statements_history.
+//! - [`slow_log`] writes the log of slow_query_log, [`general_log`] that of general_log; [`log_tables`] holds both as tables.
+//! - [`session`] has what a session notes when a statement begins and ends, [`setup`] the statements that change all this.
 //!
 //! Source: MySQL manual, "Statement Summary Tables", "The Slow Query Log".
 
 pub mod digests;
+pub mod general_log;
+pub mod history;
+pub mod log_tables;
 pub mod session;
+mod setup;
 pub mod slow_log;
 
 /// A statement that has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
     pub nanos: u64,
+    /// Of them, spent waiting for locks of rows and tables.
+    pub lock_nanos: u64,
     /// Microseconds since 1970 at which it began.
     pub began_us: i64,
     pub failed: bool,

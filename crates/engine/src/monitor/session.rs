@@ -2,17 +2,21 @@
 
 use super::Ended;
 use super::digests::{Digest, sample};
+use super::log_tables::SlowRecord;
 use super::slow_log::Client;
+use crate::process::Process;
 use crate::session::Session;
 use crate::status::SessionStatus;
 use std::path::PathBuf;
 use std::time::Instant;
+use types::Error;
 
 /// Where the session's counters were when the running statement began.
 #[derive(Clone, Copy, Debug)]
 pub struct Running {
     started: Instant,
     began_us: i64,
+    lock_wait_ns: u64,
     counts: [u64; COUNTS],
     pub rows_sent: u64,
     pub rows_affected: u64,
@@ -39,17 +43,25 @@ fn counts(s: &SessionStatus) -> [u64; COUNTS] {
 }
 
 impl Running {
-    pub fn new(status: &SessionStatus, began_us: i64) -> Running {
-        Running { started: Instant::now(), began_us, counts: counts(status), rows_sent: 0, rows_affected: 0 }
+    pub fn new(status: &SessionStatus, began_us: i64, process: &Process) -> Running {
+        Running {
+            started: Instant::now(),
+            began_us,
+            lock_wait_ns: process.lock_wait_ns(),
+            counts: counts(status),
+            rows_sent: 0,
+            rows_affected: 0,
+        }
     }
 
-    fn ended(&self, status: &SessionStatus) -> Ended {
+    fn ended(&self, status: &SessionStatus, process: &Process) -> Ended {
         let now = counts(status);
         // FLUSH STATUS sets them to zero.
         let since = |i: usize| now[i].saturating_sub(self.counts[i]);
         Ended {
             nanos: self.started.elapsed().as_nanos().min(u64::MAX.into()) as u64,
             began_us: self.began_us,
+            lock_nanos: process.lock_wait_ns() - self.lock_wait_ns,
             rows_sent: self.rows_sent,
             rows_affected: self.rows_affected,
             rows_examined: since(0),
@@ -71,13 +83,16 @@ impl Running {
 
 impl Session {
     /// A statement has ended. `text`: as the client sent it, or nothing where the list of processes has it.
-    pub(crate) fn note_ended(&self, digest: Option<&Digest>, text: &[u8], failed: bool) {
-        let mut ended = self.running().ended(self.status());
-        ended.failed = failed;
-        ended.warnings = self.warnings().count();
+    pub(crate) fn note_ended(&self, digest: Option<&Digest>, text: &[u8], error: Option<&Error>, warnings: u64) {
+        let mut ended = self.running().ended(self.status(), self.process());
+        ended.failed = error.is_some();
+        ended.warnings = warnings;
         if let Some(digest) = digest {
             let sampled = || sample(&self.text_or_shown(text));
             digest.add(self.process().id(), &ended, sampled);
+            if self.db().history().is_on() {
+                self.note_history(digest, &ended, text, error);
+            }
         }
         let slow = ended.nanos / 1000 > self.vars().hot().long_query_time_us;
         if slow {
@@ -94,25 +109,53 @@ impl Session {
         let on = |name: &str| globals.by_name(name).as_deref() == Some("ON");
         let wanted = on("slow_query_log")
             && (slow || on("log_queries_not_using_indexes"))
-            && ended.rows_examined >= self.vars().uint("min_examined_row_limit")
-            && globals.by_name("log_output").is_some_and(|o| o.split(',').any(|w| w == "FILE"));
+            && ended.rows_examined >= self.vars().uint("min_examined_row_limit");
         if !wanted {
             return;
         }
+        let outputs = globals.by_name("log_output").unwrap_or_default();
+        let to = |name: &str| outputs.split(',').any(|o| o == name);
         let (user, host) = self.user();
+        if to("TABLE") {
+            self.db().log_tables().add_slow(SlowRecord {
+                ended: *ended,
+                user_host: format!("{user}[{user}] @ {host} []"),
+                schema: self.current_database().unwrap_or_default().into(),
+                thread_id: self.process().id(),
+                text: self.text_or_shown(text),
+            });
+        }
+        if !to("FILE") {
+            return;
+        }
         let client = Client { user, host, id: self.process().id(), schema: self.current_database() };
         let text = self.text_or_shown(text);
         // A log that cannot be written must not fail statements.
-        let _ = self.db().slow_log().write(&self.slow_log_path(), &client, ended, &text);
+        let _ = self.db().slow_log().write(&self.log_path("slow_query_log_file"), &client, ended, &text);
+    }
+
+    fn note_history(&self, digest: &Digest, ended: &Ended, text: &[u8], error: Option<&Error>) {
+        let process = self.process();
+        let mut ring = process.history().lock();
+        let slot = ring.next(process.id());
+        if text.is_empty() {
+            process.copy_info(&mut slot.text)
+        } else {
+            slot.text.extend_from_slice(text)
+        }
+        slot.set(ended, self.current_database(), digest.id(), error);
+        if self.db().history().is_long_on() {
+            self.db().history().add_long(slot.clone());
+        }
     }
 
     fn text_or_shown(&self, text: &[u8]) -> Vec<u8> {
         if text.is_empty() { self.process().info().info.unwrap_or_default() } else { text.to_vec() }
     }
 
-    /// slow_query_log_file; a relative one lies beside the data.
-    fn slow_log_path(&self) -> PathBuf {
-        let name = self.db().variables().by_name("slow_query_log_file").unwrap_or_default();
+    /// The file that the variable names; a relative one lies beside the data.
+    pub(super) fn log_path(&self, variable: &str) -> PathBuf {
+        let name = self.db().variables().by_name(variable).unwrap_or_default();
         match &self.db().options().dir {
             Some(dir) => dir.join(&*name),
             None => PathBuf::from(&*name),

@@ -74,12 +74,12 @@ fn record(client: &Client<'_>, names_schema: bool, ended: &Ended, text: &[u8]) -
     types::temporal::date_format::date_format(Timestamp(end_us).to_utc(), b"%Y-%m-%dT%H:%i:%s.%f", &mut at);
     let at = String::from_utf8_lossy(&at);
     let mut head = String::new();
-    let seconds = ended.nanos as f64 / 1e9;
+    let (seconds, locked) = (ended.nanos as f64 / 1e9, ended.lock_nanos as f64 / 1e9);
     let (user, host, id) = (client.user, client.host, client.id);
     let _ = write!(
         head,
         "# Time: {at}Z\n# User@Host: {user}[{user}] @ {host} []  Id: {id:5}\n# Query_time: {seconds:.6}  \
-         Lock_time: 0.000000 Rows_sent: {}  Rows_examined: {}\n",
+         Lock_time: {locked:.6} Rows_sent: {}  Rows_examined: {}\n",
         ended.rows_sent, ended.rows_examined,
     );
     if let (true, Some(schema)) = (names_schema, client.schema) {

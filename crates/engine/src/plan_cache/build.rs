@@ -116,7 +116,8 @@ impl Session {
                 Body::Delete(_, Some(general)) => &mut general.plan,
                 _ => return None,
             };
-            take_estimate(general, &valued?)?;
+            let valued = valued?;
+            take_estimate(general, &valued)?;
         }
         Some(made)
     }
@@ -193,10 +194,11 @@ impl Session {
         let shape = Arc::new(ResultShape::new(metas));
         let mut plan = self.optimize_quietly(bound.query)?;
         let valued = self.untyped_binder(&info).with_params(params).bind_locking_query(query)?.query;
-        if take_estimate(&mut plan, &self.optimize_quietly(valued)?).is_none() {
+        let valued = self.optimize_quietly(valued)?;
+        if take_estimate(&mut plan, &valued).is_none() {
             return Ok(None);
         }
-        let locking = LockingQuery { plan: Arc::new(plan), shape, targets: bound.targets };
+        let locking = LockingQuery { plan, shape, targets: bound.targets };
         Ok(Some(Built { body: Body::Locking(locking), tables, sized: true }))
     }
 
@@ -247,14 +249,14 @@ impl Session {
 
 /// Gives a plan made without values the estimate of the one made with them; `None` if that is another plan, much is read,
 /// or each execution is to be warned of something.
-fn take_estimate(plan: &mut Plan, valued: &Plan) -> Option<()> {
+fn take_estimate(plan: &mut Arc<Plan>, valued: &Plan) -> Option<()> {
     if !plan.warnings.is_empty() || !valued.warnings.is_empty() {
         return None;
     }
     if valued.estimated_rows_read > ROWS_READ_MAX || !same_shape(plan, valued) {
         return None;
     }
-    plan.estimated_rows_read = valued.estimated_rows_read;
+    Arc::make_mut(plan).estimated_rows_read = valued.estimated_rows_read;
     Some(())
 }
 

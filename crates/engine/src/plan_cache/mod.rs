@@ -111,7 +111,7 @@ pub(crate) enum Body {
 /// A SELECT for the executor.
 #[derive(Debug)]
 pub(crate) struct QueryPlan {
-    pub plan: Plan,
+    pub plan: Arc<Plan>,
     pub shape: Arc<ResultShape>,
 }
 

@@ -325,7 +325,8 @@ impl Session {
             return None;
         };
         let result = self.end_known_statement(result);
-        self.note_ended(plan.digest.get().map(|d| &**d), b"", result.is_err());
+        let warnings = self.diagnostics_count() - u64::from(result.is_err());
+        self.note_ended(plan.digest.get().map(|d| &**d), b"", result.as_ref().err(), warnings);
         Some(result)
     }
 

@@ -48,6 +48,7 @@ impl Session {
     /// COM_STMT_PREPARE.
     pub fn prepare(&mut self, text: &[u8]) -> Result<PreparedInfo> {
         self.status().com_stmt_prepare.add(1);
+        self.note_command("Prepare", text);
         self.begin_diagnostics();
         let mark = self.mark_locks();
         let result = self.prepare_statement(text);
@@ -72,6 +73,8 @@ impl Session {
         if params.len() != statement.param_count as usize {
             return Err(Error::wrong_arguments("mysqld_stmt_execute"));
         }
+        self.process().show_statement(&statement.text);
+        self.note_command("Execute", &statement.text);
         if let Some(result) = self.execute_known_prepared(&statement, params, sink) {
             return result;
         }

@@ -3,6 +3,7 @@
 //! What is explained becomes an [`Explained`]: a plan (INSERT ... VALUES has none) and what is done with the rows that it
 //! finds. The formats are printed from that by `plan::explain`.
 
+use crate::dml::targets::change_of;
 use crate::process::Process;
 use crate::rows::{RowSet, UBIGINT, long_text, s, text};
 use crate::session::Session;
@@ -12,7 +13,7 @@ use parser::ast::{self, Explain, ExplainFormat, ExplainTarget, InsertSource, Sta
 use plan::Plan;
 use plan::explain::Change;
 use plan::logical::LogicalQuery;
-use planner::bind::{BoundDelete, BoundUpdate, DmlTarget, NewValue};
+use planner::bind::{BoundDelete, BoundUpdate, NewValue};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -76,7 +77,7 @@ impl Session {
         }
         Ok(match format {
             ExplainFormat::Tree => Look::Tree,
-            ExplainFormat::Json if e.analyze => Look::Steps,
+            ExplainFormat::Json if e.analyze || self.vars().uint("explain_json_format_version") == 2 => Look::Steps,
             ExplainFormat::Json => Look::Json,
             ExplainFormat::Traditional if e.analyze => {
                 return Err(Error::not_supported("EXPLAIN ANALYZE with TRADITIONAL format"));
@@ -120,9 +121,7 @@ impl Session {
 
     /// The rows that UPDATE and DELETE change are found by a query.
     fn explained(&mut self, statement: &Statement, analyze: bool) -> Result<Explained> {
-        let of = |verb, targets: &[DmlTarget]| {
-            Some(Change { verb, targets: targets.iter().map(|t| t.alias.to_string()).collect() })
-        };
+        let of = |verb, targets: &[planner::bind::DmlTarget]| Some(change_of(verb, targets));
         Ok(match statement {
             Statement::Query(query) => {
                 let mut logical = self.bind_query(query)?;
@@ -130,7 +129,7 @@ impl Session {
                     logical.locks.clear();
                 }
                 let rewritten = Some(self.rewritten(&logical));
-                Explained { plan: Some(Arc::new(self.optimize(logical)?)), change: None, rewritten }
+                Explained { plan: Some(self.optimize(logical)?), change: None, rewritten }
             }
             Statement::Update(u) => {
                 let mut rewritten = None;
@@ -139,7 +138,7 @@ impl Session {
                     true
                 };
                 let u = self.plan_update(u, wanted)?.ok_or_else(unplanned)?;
-                Explained { change: of("UPDATE", &u.targets), plan: Some(Arc::new(u.plan)), rewritten }
+                Explained { change: of("UPDATE", &u.targets), plan: Some(u.plan), rewritten }
             }
             Statement::Delete(d) => {
                 let mut rewritten = None;
@@ -148,7 +147,7 @@ impl Session {
                     true
                 };
                 let d = self.plan_delete(d, wanted)?.ok_or_else(unplanned)?;
-                Explained { change: of("DELETE", &d.targets), plan: Some(Arc::new(d.plan)), rewritten }
+                Explained { change: of("DELETE", &d.targets), plan: Some(d.plan), rewritten }
             }
             Statement::Insert(i) => self.explained_insert(i)?,
             _ => return Err(Error::not_supported("EXPLAIN of this statement")),
@@ -175,7 +174,7 @@ impl Session {
                 }
                 logical.locks.clear();
                 rewritten += &format!(" {}", self.rewritten(&logical));
-                Some(Arc::new(self.optimize(logical)?))
+                Some(self.optimize(logical)?)
             }
         };
         let change = Some(Change { verb, targets: vec![def.name.to_string()] });
@@ -183,15 +182,27 @@ impl Session {
     }
 
     /// What another connection is running.
-    fn explained_connection(&self, id: u64) -> Result<Explained> {
+    fn explained_connection(&mut self, id: u64) -> Result<Explained> {
         let found = u32::try_from(id).ok().and_then(|id| self.db().processes().get(id));
         let process: Arc<Process> = found.ok_or_else(|| Error::no_such_thread(id))?;
         let (user, _) = self.user();
         if process.info().user != user && user != "root" {
             return Err(Error::kill_denied(id));
         }
-        let plan = process.running_plan().ok_or_else(Error::explain_not_supported)?;
-        Ok(Explained { plan: Some(plan), change: None, rewritten: None })
+        if let Some((plan, change)) = process.running_plan() {
+            return Ok(Explained { plan: Some(plan), change, rewritten: None });
+        }
+        // It needs no plan of operators (one row by a unique key, rows of constants), or is waiting to make one.
+        let info = process.info();
+        let text = info.info.filter(|_| process.is_running()).ok_or_else(Error::explain_not_supported)?;
+        let parsed = parser::parse_single(&text, &self.parse_options()).map_err(|_| Error::explain_not_supported())?;
+        if parsed.param_count > 0 || !is_explainable(&parsed.statement) {
+            return Err(Error::explain_not_supported());
+        }
+        let own = self.swap_database(info.database.map(Into::into));
+        let explained = self.explained(&parsed.statement, false);
+        self.swap_database(own);
+        explained.map(|x| Explained { rewritten: None, ..x })
     }
 
     fn rewritten(&self, query: &LogicalQuery) -> String {
@@ -246,6 +257,10 @@ impl Session {
         }
         rows.send(sink, &self.end_info(more))
     }
+}
+
+fn is_explainable(s: &Statement) -> bool {
+    matches!(s, Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
 }
 
 fn unplanned() -> Error {

@@ -30,7 +30,7 @@ pub(crate) struct LockingPlan {
     plan: Arc<Plan>,
     width: usize,
     targets: Vec<(LockTarget, Arc<Table>)>,
-    rows: Option<Plan>,
+    rows: Option<Arc<Plan>>,
     locks: StatementLocks,
 }
 
@@ -58,6 +58,13 @@ pub(crate) fn has_locking(query: &ast::Query) -> bool {
             ast::QueryBody::Nested(inner) => query = inner,
             _ => return false,
         }
+    }
+}
+
+impl LockingPlan {
+    /// What finds the rows.
+    pub fn finds(&self) -> &Arc<Plan> {
+        self.rows.as_ref().unwrap_or(&self.plan)
     }
 }
 
@@ -129,7 +136,7 @@ impl Session {
         if let Some(rows) = &mut rows {
             locks.0.extend(self.take_locks(rows)?.0);
         }
-        let plan = Arc::new(self.optimize(query)?);
+        let plan = self.optimize(query)?;
         let rows = rows.map(|q| self.optimize(q)).transpose()?;
         let mut planned = self.locking_plan(plan, width, targets)?;
         locks.0.append(&mut planned.locks.0);
@@ -176,7 +183,7 @@ impl Session {
 
     fn run_whole(
         &self,
-        plan: &Plan,
+        plan: &Arc<Plan>,
         snapshot: &Snapshot,
         locking: &LockingPlan,
         lookups: &Arc<Lookups>,

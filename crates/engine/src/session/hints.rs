@@ -126,7 +126,7 @@ impl Session {
         if clamped {
             self.warn(Warning::of(Error::truncated_wrong_value(def.name, crate::rows::display(value))));
         }
-        let text = self.check_meaning(def, text)?;
+        let text = self.check_meaning(def, text, false)?;
         if def.name == "sql_mode" {
             self.sql_mode = set::parse_sql_mode(&text);
         }

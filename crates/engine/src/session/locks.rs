@@ -451,7 +451,12 @@ impl Session {
                 for option in options {
                     match &**option {
                         "STATUS" => self.db.status().flush(&self.status),
-                        "LOGS" | "SLOW LOGS" => self.db.slow_log().reopen(),
+                        "LOGS" => {
+                            self.db.slow_log().reopen();
+                            self.db.general_log().reopen();
+                        }
+                        "SLOW LOGS" => self.db.slow_log().reopen(),
+                        "GENERAL LOGS" => self.db.general_log().reopen(),
                         _ => {}
                     }
                 }

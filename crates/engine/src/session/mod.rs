@@ -106,7 +106,7 @@ impl Session {
         let sql_mode = set::parse_sql_mode(vars.text("sql_mode"));
         let warnings = Warnings::new(vars.uint("max_error_count") as usize);
         let locks = SessionLocks::new(&db, &process);
-        let running = Running::new(&status, 0);
+        let running = Running::new(&status, 0, &process);
         let mut session = Session {
             db,
             process,
@@ -143,6 +143,7 @@ impl Session {
             traces: Default::default(),
         };
         session.start_clock();
+        session.note_command("Connect", format!("{user}@{host}").as_bytes());
         session
     }
 
@@ -246,7 +247,7 @@ impl Session {
             self.start_clock();
         }
         self.status().questions.add(1);
-        self.running = Running::new(&self.status, self.statement_time_us);
+        self.running = Running::new(&self.status, self.statement_time_us, &self.process);
         self.begin_statement();
         self.warnings = Warnings::new(self.vars.hot().max_error_count);
     }
@@ -268,6 +269,11 @@ impl Session {
             self.diagnostics_count += 1;
             self.diagnostics.push(Warning { level: WarningLevel::Error, code: e.code(), message: e.message().into() });
         }
+    }
+
+    /// Conditions of the last statement, an error among them.
+    pub(crate) fn diagnostics_count(&self) -> u64 {
+        self.diagnostics_count
     }
 
     pub(crate) fn prepared(&self) -> &PreparedStatements {
@@ -293,6 +299,7 @@ impl Session {
     /// Answers `text`, one or more statements; each sends its result to `sink`. On an error the rest is not run.
     /// `multi`: more than one statement is allowed (CLIENT_MULTI_STATEMENTS); else a second one is error 1064.
     pub fn execute(&mut self, text: &[u8], multi: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        self.note_command("Query", text);
         if self.entry.is_some() {
             self.process.begin("Query", text);
         }
@@ -344,8 +351,9 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         self.start_clock();
+        self.process.forget_plan();
         self.status().questions.add(1);
-        self.running = Running::new(&self.status, self.statement_time_us);
+        self.running = Running::new(&self.status, self.statement_time_us, &self.process);
         self.begin_statement();
         let keeps_diagnostics = dispatch::keeps_diagnostics(statement);
         if !keeps_diagnostics {
@@ -357,7 +365,7 @@ impl Session {
         self.end_trace();
         let digests = self.db.digests();
         let digest = digests.is_on().then(|| digests.of(self.database.as_deref(), text, &self.parse_options()));
-        self.note_ended(digest.as_deref(), text, ended.is_err());
+        self.note_ended(digest.as_deref(), text, ended.as_ref().err(), self.warnings.count());
         if keeps_diagnostics && ended.is_ok() {
             return Ok(());
         }
@@ -487,6 +495,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.note_command("Quit", b"");
         self.rollback_quietly();
         self.drop_all_temporary();
         self.db.mdl().remove_owner(&self.locks.owner);

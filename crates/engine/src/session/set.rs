@@ -128,7 +128,7 @@ impl Session {
                 text
             }
         };
-        let text = self.check_meaning(def, text)?;
+        let text = self.check_meaning(def, text, global)?;
         for twin in twins(def.name) {
             let twin = variables::find(twin).expect("twins are defined");
             out.push(if global {
@@ -152,7 +152,7 @@ impl Session {
     }
 
     /// Checks that only the variable's own meaning can make; may rewrite the text.
-    pub(super) fn check_meaning(&self, def: &VarDef, text: Box<str>) -> Result<Box<str>> {
+    pub(super) fn check_meaning(&self, def: &VarDef, text: Box<str>, global: bool) -> Result<Box<str>> {
         let bad = || Error::wrong_value_for_var(def.name, &text);
         match def.name {
             "time_zone" => {
@@ -173,9 +173,13 @@ impl Session {
             "collation_connection" | "collation_server" => Ok(crate::charset::collation(&text)?.name().into()),
             "sql_mode" => Ok(expand_sql_mode(&text).into()),
             "max_allowed_packet" => Ok((text.parse::<u64>().map_err(|_| bad())? / 1024 * 1024).to_string().into()),
-            "log_output" if text.split(',').any(|w| w == "TABLE") => Err(Error::not_supported("log_output = TABLE")),
-            "slow_query_log_file" if &*text == NULL_TEXT || text.is_empty() => Err(bad()),
-            "optimizer_switch" | "optimizer_trace" => set_flags(def, self.vars.text(def.name), &text),
+            "slow_query_log_file" | "general_log_file" if &*text == NULL_TEXT || text.is_empty() => Err(bad()),
+            "optimizer_switch" | "optimizer_trace" | "optimizer_trace_features" => {
+                let now = if global { self.db.variables().get(def) } else { self.vars.text(def.name).into() };
+                set_flags(def, &now, &text)
+            }
+            // DEFAULT is another name.
+            "explain_format" if &*text == "DEFAULT" => Ok("TRADITIONAL".into()),
             _ => Ok(text),
         }
     }
@@ -192,10 +196,10 @@ impl Session {
                     "autocommit" => self.set_autocommit(&*text == "ON")?,
                     "sql_mode" => self.sql_mode = parse_sql_mode(&text),
                     "last_insert_id" => self.last_insert_id = text.parse().unwrap_or(0),
-                    "timestamp" => {}
                     _ => {}
                 }
                 self.vars.set(def, text);
+                self.trace_variable_set(def.name);
             }
             Assignment::Transaction { global, isolation, read_only, next_only } => {
                 if next_only {

@@ -18,6 +18,7 @@
 //! committed versions, at every level.
 
 use super::Session;
+use crate::process::OfProcess;
 use parser::ast::CompletionType;
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,8 +116,7 @@ impl Session {
         let isolation = self.isolation();
         self.next_txn = NextTransaction::default();
         let txn = self.db.store().txns().begin_of(self.locks.owner.id);
-        let process = self.process.clone();
-        txn.stop_waiting_when(move || process.killed().is_some());
+        txn.set_waiter(OfProcess(self.process.clone()));
         self.locks.owner.begin(&txn, isolation.spaced(), read_only);
         self.txn = Some(Transaction { txn, snapshot: None, explicit, read_only, isolation, savepoints: Vec::new() });
     }

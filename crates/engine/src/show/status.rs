@@ -11,6 +11,9 @@ impl Session {
         let counted = counted.into_iter().chain(db.status().own());
         let mut all: Vec<(String, String)> = counted.map(|(n, v)| (n.into(), v.to_string())).collect();
         let mut push = |name: &str, value: u64| all.push((name.into(), value.to_string()));
+        let (received, sent) = if global { db.processes().bytes() } else { self.process().bytes() };
+        push("Bytes_received", received);
+        push("Bytes_sent", sent);
         push("Uptime", db.uptime_s());
         let cache = db.plan_cache();
         push("Nextleaf_plan_cache_hits", cache.hits.load(Ordering::Relaxed));

@@ -190,10 +190,13 @@ impl Wire {
             };
             match read(&mut self.stream, spare, began) {
                 Ok(0) => return Err((ReadError::Closed, began)),
-                Ok(len) => match &mut self.compression {
-                    None => reader.filled(len),
-                    Some(compression) => compression.input.filled(len),
-                },
+                Ok(len) => {
+                    self.process.note_received(len as u64);
+                    match &mut self.compression {
+                        None => reader.filled(len),
+                        Some(compression) => compression.input.filled(len),
+                    }
+                }
                 Err(e) if matches!(e.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
                     return Err((ReadError::Idle, began));
                 }
@@ -258,6 +261,7 @@ impl Wire {
         let Some(compression) = &mut self.compression else {
             while !self.out.unsent().is_empty() {
                 let len = self.stream.write(self.out.unsent(), limit, abort)?;
+                self.process.note_sent(len as u64);
                 self.out.advance(len);
             }
             return Ok(());
@@ -265,6 +269,7 @@ impl Wire {
         loop {
             while !compression.output.unsent().is_empty() {
                 let len = self.stream.write(compression.output.unsent(), limit, abort)?;
+                self.process.note_sent(len as u64);
                 compression.output.advance(len);
             }
             let plain = self.out.unsent().len();

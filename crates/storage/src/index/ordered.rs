@@ -23,7 +23,7 @@
 
 use super::btree::Tree;
 use super::encode::KeyEncoder;
-use crate::sync::{AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, Rank};
+use crate::sync::{AtomicBool, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use catalog::{IndexAlgorithm, IndexDef, IndexKind, TableDef, TableEngine};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -63,6 +63,8 @@ pub struct OrderedIndex {
     /// Rows in sorted runs of the unique index of the same position have no entries.
     pub leaves_out_runs: bool,
     state: AtomicU8,
+    /// Somebody has looked rows up in it.
+    read: AtomicBool,
     tree: OnceLock<Tree>,
     /// While building: keys that rows got, or may have lost.
     log: Mutex<Vec<KeyedRow>>,
@@ -78,6 +80,18 @@ pub struct OrderedIndex {
 }
 
 impl OrderedIndex {
+    /// Somebody looks rows up. A store only the first time: others share the line.
+    pub fn note_read(&self) {
+        if !self.was_read() {
+            self.read.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether anybody has looked rows up since the index was made or the server started.
+    pub fn was_read(&self) -> bool {
+        self.read.load(Ordering::Relaxed)
+    }
+
     /// `None`: the index has no ordered form.
     pub fn new(table: &TableDef, index: &IndexDef) -> Option<OrderedIndex> {
         if matches!(index.kind, IndexKind::FullText | IndexKind::Spatial) {
@@ -101,6 +115,7 @@ impl OrderedIndex {
             encoder,
             leaves_out_runs,
             state: AtomicU8::new(State::Cold as u8),
+            read: AtomicBool::new(false),
             tree: OnceLock::new(),
             log: Mutex::new(Rank::IndexLog, Vec::new()),
             pending: Mutex::new(Rank::IndexLog, Vec::new()),
