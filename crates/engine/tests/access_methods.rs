@@ -4,19 +4,6 @@ mod common;
 
 use common::{Client, database};
 
-fn value(c: &mut Client, name: &str) -> u64 {
-    let rows = c.ok(&format!("SHOW SESSION STATUS LIKE '{name}'"));
-    let (_, value) = rows[0].split_once(',').expect("two columns");
-    value.parse().expect("a number")
-}
-
-/// What the statement adds to the named variables.
-fn counts(c: &mut Client, sql: &str, names: &[&str]) -> Vec<u64> {
-    let before: Vec<u64> = names.iter().map(|n| value(c, n)).collect();
-    c.ok(sql);
-    names.iter().zip(before).map(|(n, b)| value(c, n) - b).collect()
-}
-
 /// The last column of EXPLAIN.
 fn extra(c: &mut Client, sql: &str) -> String {
     let rows = c.ok(&format!("EXPLAIN {sql}"));
@@ -42,17 +29,17 @@ fn conditions_on_later_parts_are_tested_on_entries() {
     let sql = "SELECT SUM(x) FROM t FORCE INDEX (abs) WHERE a = 7 AND s = 'W3'";
     assert_eq!(extra(&mut c, sql), "Using index condition");
     let rows = c.ok(sql);
-    let n = counts(&mut c, sql, &ICP);
+    let n = c.counts(sql, &ICP);
     assert_eq!(n[1..], [10, 10]);
     assert!((10..=100).contains(&n[0]), "{n:?}");
     c.ok("SET optimizer_switch = 'index_condition_pushdown=off'");
     assert_eq!(extra(&mut c, sql), "Using where");
-    assert_eq!(counts(&mut c, sql, &ICP), [0, 0, 100]);
+    assert_eq!(c.counts(sql, &ICP), [0, 0, 100]);
     assert_eq!(c.ok(sql), rows);
     c.ok("SET optimizer_switch = 'default'");
     // Entries that failed tell where to go on: of a's 33 values above 6 each has 100.
     let sql = "SELECT SUM(x) FROM t FORCE INDEX (abs) WHERE a > 6 AND b = 3";
-    let n = counts(&mut c, sql, &ICP);
+    let n = c.counts(sql, &ICP);
     assert_eq!(n[1..], [330, 330]);
     assert!(n[0] < 3300, "{n:?}");
 }
@@ -63,7 +50,7 @@ fn values_of_a_leading_part_are_skipped() {
     let sql = "SELECT SUM(x) FROM t FORCE INDEX (abs) WHERE b = 3";
     assert_eq!(extra(&mut c, sql), "Using where; Using index for skip scan");
     let rows = c.ok(sql);
-    let n = counts(&mut c, sql, &ICP);
+    let n = c.counts(sql, &ICP);
     assert_eq!(n[1..], [400, 400]);
     // For each of 40 values of a: 16 entries that say where b = 3 begins, 16 of which 10 have it, and 16 that say that
     // no more do; the first 64 and the last are read in one go.
@@ -81,13 +68,13 @@ fn row_ids_are_sorted() {
     let rows = c.ok(sql);
     c.ok("SET optimizer_switch = 'mrr=on,mrr_cost_based=off'");
     assert_eq!(extra(&mut c, sql), "Using where; Using MRR");
-    assert_eq!(counts(&mut c, sql, &names), [1, 0, 2600]);
+    assert_eq!(c.counts(sql, &names), [1, 0, 2600]);
     assert_eq!(c.ok(sql), rows);
     c.ok("SET read_rnd_buffer_size = 8192");
-    assert_eq!(counts(&mut c, sql, &names), [1, 2, 2600]);
+    assert_eq!(c.counts(sql, &names), [1, 2, 2600]);
     c.ok("SET optimizer_switch = 'mrr=off'");
     assert_eq!(extra(&mut c, sql), "Using where");
-    assert_eq!(counts(&mut c, sql, &names)[..2], [0, 0]);
+    assert_eq!(c.counts(sql, &names)[..2], [0, 0]);
     assert_eq!(c.ok(sql), rows);
 }
 
@@ -106,7 +93,7 @@ fn groups_are_jumped_over() {
         let loose = sql.replace("FROM t", "FROM t FORCE INDEX (abs)");
         assert!(extra(&mut c, &loose).contains("Using index for group-by"), "{sql}: {}", extra(&mut c, &loose));
         assert_eq!(c.ok(&format!("{loose} ORDER BY 1")), plain, "{sql}");
-        let n = counts(&mut c, &loose, &read)[0];
+        let n = c.counts(&loose, &read)[0];
         assert!(n <= most, "{sql}: {n}");
     }
 }
@@ -137,7 +124,7 @@ fn indexes_are_merged() {
     ] {
         assert!(extra(&mut c, sql).ends_with(words), "{sql}: {}", extra(&mut c, sql));
         let rows = c.ok(sql);
-        assert_eq!(counts(&mut c, sql, &names), moved, "{sql}");
+        assert_eq!(c.counts(sql, &names), moved, "{sql}");
         let off = sql.replace("/*+ INDEX_MERGE(t b, s) */", "");
         c.ok("SET optimizer_switch = 'index_merge=off'");
         assert!(!extra(&mut c, &off).contains("Using union"), "{sql}");
@@ -160,7 +147,7 @@ fn indexes_are_merged() {
     // UPDATE and DELETE find their rows so, too.
     let sql = "DELETE FROM t WHERE x = 77 OR s = 'w4' AND a = 7";
     assert!(extra(&mut c, sql).ends_with("Using union(x,s); Using where"), "{}", extra(&mut c, sql));
-    assert_eq!(counts(&mut c, sql, &["Innodb_rows_read", "Handler_delete"]), [20, 20]);
+    assert_eq!(c.counts(sql, &["Innodb_rows_read", "Handler_delete"]), [20, 20]);
 }
 
 #[test]

@@ -68,6 +68,10 @@ fn names_that_are_not_there() {
         ("WITH c AS (SELECT /*+ BKA(x) */ 1 AS n) SELECT 1", &[]),
         ("SELECT /*+ JOIN_ORDER(t, z) */ 1 FROM t", &["3128 Unresolved name `z`@`select#1` for JOIN_ORDER hint"]),
         ("UPDATE /*+ NO_ICP(z) */ t SET id = 1", &["3128 Unresolved name `z`@`select#1` for NO_ICP hint"]),
+        (
+            "SELECT /*+ NO_DERIVED_CONDITION_PUSHDOWN(z) */ 1 FROM t",
+            &["3128 Unresolved name `z`@`select#1` for NO_DERIVED_CONDITION_PUSHDOWN hint"],
+        ),
         ("DELETE /*+ NO_ICP(z) */ FROM t", &["3128 Unresolved name `z`@`select#1` for NO_ICP hint"]),
     ] {
         check(&mut c, sql, expected);
@@ -88,6 +92,10 @@ fn the_first_of_two_stands() {
         ("SELECT /*+ QB_NAME(q1) NO_ICP(@q1 t i1) NO_ICP(@q1 t i1) */ 1 FROM t", "NO_ICP(`t`@`q1` `i1` )"),
         ("SELECT /*+ BKA() BKA() */ 1", "BKA( )"),
         ("SELECT /*+ BKA() NO_BKA() */ 1", "NO_BKA( )"),
+        (
+            "SELECT /*+ DERIVED_CONDITION_PUSHDOWN(d) NO_DERIVED_CONDITION_PUSHDOWN(d) */ 1 FROM (SELECT 1) d",
+            "NO_DERIVED_CONDITION_PUSHDOWN(`d` )",
+        ),
         ("SELECT /*+ QB_NAME(q) QB_NAME(r) */ 1", "QB_NAME(`r`)"),
         ("SELECT /*+ MAX_EXECUTION_TIME(10000)MAX_EXECUTION_TIME(2) */ 1", "MAX_EXECUTION_TIME(2)"),
         (
@@ -103,6 +111,31 @@ fn the_first_of_two_stands() {
         "SELECT * FROM (SELECT /*+ MAX_EXECUTION_TIME(1) */ 1) d",
         &["3125 MAX_EXECUTION_TIME hint is supported by top-level standalone SELECT statements only"],
     );
+}
+
+/// As MySQL does, the note of EXPLAIN tells which hints hold.
+#[test]
+fn the_note_names_the_hints_that_hold() {
+    let mut c = client();
+    let mut note = |sql: &str| {
+        c.ok(&format!("EXPLAIN {sql}"));
+        let rows = c.ok("SHOW WARNINGS");
+        rows.into_iter().find(|r| r.starts_with("Note,1003,")).unwrap_or_default()
+    };
+    for (sql, hints) in [
+        ("SELECT /*+ NO_INDEX(t) */ id FROM t", "/*+ NO_INDEX(`t`@`select#1`) */ `d`"),
+        ("SELECT /*+ QB_NAME(q) NO_ICP(t i1) */ id FROM t", "/*+ QB_NAME(`q`) NO_ICP(`t`@`q` `i1`) */ `d`"),
+        ("SELECT /*+ BKA() NO_BKA() BKA(z) */ id FROM t", "/*+ BKA(@`select#1`) */ `d`"),
+        (
+            "SELECT /*+ SEMIJOIN(@s FIRSTMATCH) */ id FROM t WHERE id IN (SELECT /*+ QB_NAME(s) */ a FROM u)",
+            "/*+ SEMIJOIN(@`s` FIRSTMATCH) */",
+        ),
+        ("SELECT /*+ JOIN_PREFIX(u) */ t.id FROM t JOIN u ON t.id = u.id", "/*+ JOIN_PREFIX(`u`@`select#1`) */"),
+    ] {
+        let text = note(sql);
+        assert!(text.contains(hints), "{sql}: {text}");
+    }
+    assert!(!note("SELECT id FROM t").contains("/*+"));
 }
 
 #[test]

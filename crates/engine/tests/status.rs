@@ -2,29 +2,7 @@
 
 mod common;
 
-use common::{Client, database};
-
-fn value(c: &mut Client, scope: &str, name: &str) -> u64 {
-    let rows = c.ok(&format!("SHOW {scope} STATUS LIKE '{name}'"));
-    let (_, value) = rows[0].split_once(',').expect("two columns");
-    value.parse().expect("a number")
-}
-
-/// What the statement adds to the named variables.
-fn counts(c: &mut Client, sql: &str, names: &[&str]) -> Vec<u64> {
-    let before: Vec<u64> = names.iter().map(|n| value(c, "SESSION", n)).collect();
-    c.ok(sql);
-    names.iter().zip(before).map(|(n, b)| value(c, "SESSION", n) - b).collect()
-}
-
-fn filled() -> (std::sync::Arc<engine::Database>, Client) {
-    let db = database();
-    let mut c = Client::new(&db);
-    c.ok("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, KEY (a))");
-    let rows: Vec<String> = (0..2000).map(|i| format!("({i},{},{i})", i % 100)).collect();
-    c.ok(&format!("INSERT INTO t VALUES {}", rows.join(",")));
-    (db, c)
-}
+use common::{Client, filled};
 
 #[test]
 fn how_tables_are_read_is_counted() {
@@ -37,15 +15,15 @@ fn how_tables_are_read_is_counted() {
         "Select_range",
         "Innodb_rows_read",
     ];
-    assert_eq!(counts(&mut c, "SELECT SUM(b) FROM t WHERE b % 3 = 0", &names), [2000, 0, 0, 1, 0, 2000]);
-    assert_eq!(counts(&mut c, "SELECT b FROM t FORCE INDEX (a) WHERE a = 5", &names), [0, 1, 20, 0, 0, 20]);
-    assert_eq!(counts(&mut c, "SELECT b FROM t WHERE id = 5", &names), [0, 1, 0, 0, 0, 1]);
-    assert_eq!(counts(&mut c, "SELECT b FROM t FORCE INDEX (a) WHERE a BETWEEN 5 AND 6", &names)[1..5], [1, 40, 0, 1]);
+    assert_eq!(c.counts("SELECT SUM(b) FROM t WHERE b % 3 = 0", &names), [2000, 0, 0, 1, 0, 2000]);
+    assert_eq!(c.counts("SELECT b FROM t FORCE INDEX (a) WHERE a = 5", &names), [0, 1, 20, 0, 0, 20]);
+    assert_eq!(c.counts("SELECT b FROM t WHERE id = 5", &names), [0, 1, 0, 0, 0, 1]);
+    assert_eq!(c.counts("SELECT b FROM t FORCE INDEX (a) WHERE a BETWEEN 5 AND 6", &names)[1..5], [1, 40, 0, 1]);
     let names = ["Sort_scan", "Sort_rows", "Created_tmp_tables", "Sort_merge_passes"];
-    assert_eq!(counts(&mut c, "SELECT a, COUNT(*) n FROM t GROUP BY a ORDER BY n, a", &names), [1, 100, 1, 0]);
-    assert_eq!(counts(&mut c, "SELECT b FROM t ORDER BY b DESC LIMIT 7", &names)[..3], [1, 7, 0]);
+    assert_eq!(c.counts("SELECT a, COUNT(*) n FROM t GROUP BY a ORDER BY n, a", &names), [1, 100, 1, 0]);
+    assert_eq!(c.counts("SELECT b FROM t ORDER BY b DESC LIMIT 7", &names)[..3], [1, 7, 0]);
     let names = ["Select_scan", "Select_full_join"];
-    assert_eq!(counts(&mut c, "SELECT COUNT(*) FROM t x JOIN t y ON x.b = y.b + 1", &names), [1, 1]);
+    assert_eq!(c.counts("SELECT COUNT(*) FROM t x JOIN t y ON x.b = y.b + 1", &names), [1, 1]);
 }
 
 #[test]
@@ -54,11 +32,10 @@ fn a_statement_of_several_plans_counts_each_once() {
     c.ok("CREATE TABLE u (id INT)");
     let names = ["Innodb_rows_read", "Innodb_rows_inserted", "Handler_write", "Com_insert", "Questions"];
     // the two SHOW STATUS around it count as well
-    let n = counts(&mut c, "INSERT INTO u SELECT id FROM t WHERE id < 10", &names);
+    let n = c.counts("INSERT INTO u SELECT id FROM t WHERE id < 10", &names);
     assert_eq!((n[1], n[2], n[3]), (10, 10, 1));
     assert!(n[0] >= 10);
-    let n =
-        counts(&mut c, "SELECT (SELECT MAX(b) FROM t WHERE b % 2000 < 7), (SELECT SUM(b) FROM t WHERE b > 1)", &names);
+    let n = c.counts("SELECT (SELECT MAX(b) FROM t WHERE b % 2000 < 7), (SELECT SUM(b) FROM t WHERE b > 1)", &names);
     assert_eq!(n[0], 4000);
 }
 
@@ -66,20 +43,20 @@ fn a_statement_of_several_plans_counts_each_once() {
 fn global_is_the_sum_of_sessions_that_are_and_were() {
     let (db, mut c) = filled();
     let mut other = Client::new(&db);
-    let before = value(&mut c, "GLOBAL", "Com_select");
-    let own = value(&mut c, "SESSION", "Com_select");
+    let before = c.status("GLOBAL", "Com_select");
+    let own = c.status("SESSION", "Com_select");
     for _ in 0..5 {
         other.ok("SELECT b FROM t WHERE id = 7");
     }
-    assert_eq!(value(&mut c, "GLOBAL", "Com_select"), before + 5);
-    assert_eq!(value(&mut c, "SESSION", "Com_select"), own);
-    assert_eq!(value(&mut other, "SESSION", "Com_select"), 5);
+    assert_eq!(c.status("GLOBAL", "Com_select"), before + 5);
+    assert_eq!(c.status("SESSION", "Com_select"), own);
+    assert_eq!(other.status("SESSION", "Com_select"), 5);
     drop(other);
-    assert_eq!(value(&mut c, "GLOBAL", "Com_select"), before + 5);
+    assert_eq!(c.status("GLOBAL", "Com_select"), before + 5);
     c.ok("SELECT 1");
     c.ok("FLUSH STATUS");
-    assert_eq!(value(&mut c, "SESSION", "Com_select"), 0);
-    assert_eq!(value(&mut c, "GLOBAL", "Com_select"), before + 6);
+    assert_eq!(c.status("SESSION", "Com_select"), 0);
+    assert_eq!(c.status("GLOBAL", "Com_select"), before + 6);
     c.ok("SELECT 1");
     let at = "WHERE VARIABLE_NAME = 'Com_select'";
     let rows = c.ok(&format!("SELECT VARIABLE_VALUE FROM performance_schema.session_status {at}"));

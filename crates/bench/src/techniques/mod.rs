@@ -282,20 +282,7 @@ pub fn run(t: &Technique, args: &TechniqueArgs) -> Result<bool, Failure> {
 
 /// EXPLAIN's columns; MariaDB has neither `partitions` nor `filtered`.
 fn explain_head(width: usize) -> Vec<String> {
-    let all = [
-        "id",
-        "select_type",
-        "table",
-        "partitions",
-        "type",
-        "possible_keys",
-        "key",
-        "key_len",
-        "ref",
-        "rows",
-        "filtered",
-        "Extra",
-    ];
+    let all = engine::EXPLAIN_COLUMNS;
     all.iter()
         .filter(|c| width == all.len() || !["partitions", "filtered"].contains(c))
         .map(|c| c.to_string())

@@ -77,6 +77,79 @@ impl Client {
     }
 }
 
+impl Client {
+    /// A status variable: `scope` is SESSION or GLOBAL.
+    pub fn status(&mut self, scope: &str, name: &str) -> u64 {
+        let rows = self.ok(&format!("SHOW {scope} STATUS LIKE '{name}'"));
+        let (_, value) = rows[0].split_once(',').expect("two columns");
+        value.parse().expect("a number")
+    }
+
+    /// What the statement adds to the session's status variables.
+    pub fn counts(&mut self, sql: &str, names: &[&str]) -> Vec<u64> {
+        let before: Vec<u64> = names.iter().map(|n| self.status("SESSION", n)).collect();
+        self.ok(sql);
+        names.iter().zip(before).map(|(n, b)| self.status("SESSION", n) - b).collect()
+    }
+
+    /// The rows of EXPLAIN's table, NULL as an empty string.
+    pub fn explain(&mut self, sql: &str) -> Vec<Vec<String>> {
+        let sql = format!("EXPLAIN FORMAT=TRADITIONAL {sql}");
+        let mut sink = Collect::default();
+        self.session.execute(sql.as_bytes(), true, &mut sink).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        sink.texts().into_iter().map(|r| r.into_iter().map(Option::unwrap_or_default).collect()).collect()
+    }
+
+    /// EXPLAIN's table as one text, its columns separated by bars.
+    pub fn explained(&mut self, sql: &str) -> String {
+        self.explain(sql).iter().map(|r| r.join("|")).collect::<Vec<_>>().join("\n")
+    }
+
+    /// EXPLAIN FORMAT=TREE without figures.
+    pub fn tree(&mut self, sql: &str) -> String {
+        let text = self.ok(&format!("EXPLAIN FORMAT=TREE {sql}")).join("\n");
+        text.lines().map(|l| l.split("  (cost=").next().unwrap_or(l)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The warnings of the last statement, as `code message`.
+    pub fn warnings(&mut self) -> Vec<String> {
+        let strip = |w: String| w.strip_prefix("Warning,").map(|w| w.replacen(',', " ", 1));
+        self.ok("SHOW WARNINGS").into_iter().filter_map(strip).collect()
+    }
+}
+
+/// The table `t` of 2000 rows: id, a = id % 100 with an index, b = id.
+pub fn filled() -> (Arc<Database>, Client) {
+    let db = database();
+    let mut c = Client::new(&db);
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, KEY (a))");
+    let rows: Vec<String> = (0..2000).map(|i| format!("({i},{},{i})", i % 100)).collect();
+    c.ok(&format!("INSERT INTO t VALUES {}", rows.join(",")));
+    (db, c)
+}
+
+/// Three tables whose columns and indexes suit every technique of the optimizer: `t` of 4000 rows, `u` of 600, `w` of 30.
+pub fn tables() -> Client {
+    let db = database();
+    let mut c = Client::new(&db);
+    for sql in [
+        "CREATE TABLE t (id INT PRIMARY KEY, a INT NOT NULL, b INT, s VARCHAR(20), x INT, KEY a (a), KEY b (b), \
+         KEY abs (a, b, s))",
+        "CREATE TABLE u (id INT PRIMARY KEY, k INT NOT NULL, v INT, KEY k (k), KEY kv (k, v))",
+        "CREATE TABLE w (id INT PRIMARY KEY, k INT NOT NULL)",
+    ] {
+        c.ok(sql);
+    }
+    let rows: Vec<String> = (0..4000).map(|i| format!("({i},{},{},'w{}',{i})", i % 40, i / 40 % 10, i / 400)).collect();
+    c.ok(&format!("INSERT INTO t VALUES {}", rows.join(",")));
+    let rows: Vec<String> = (0..600).map(|i| format!("({i},{},{})", i % 60, i % 7)).collect();
+    c.ok(&format!("INSERT INTO u VALUES {}", rows.join(",")));
+    let rows: Vec<String> = (0..30).map(|i| format!("({i},{})", i * 2)).collect();
+    c.ok(&format!("INSERT INTO w VALUES {}", rows.join(",")));
+    c.ok("ANALYZE TABLE t, u, w");
+    c
+}
+
 /// A session with a thread of its own, so that statements may wait.
 pub struct Remote {
     to: std::sync::mpsc::Sender<String>,
