@@ -38,6 +38,8 @@ pub struct Options {
     pub dir: Option<PathBuf>,
     /// Worker threads beside the sessions' own; `None`: one less than the cores.
     pub workers: Option<usize>,
+    /// Have workers help with the smallest statements too, for tests.
+    pub eager_workers: bool,
     /// Rows per leaf, for tests of small leaves.
     pub leaf_rows: Option<usize>,
     /// Bytes that all statements together may hold; `None`: half of the machine's memory.
@@ -152,7 +154,9 @@ impl Database {
             mdl: Mdl::new(store.txns().clone()),
             timer: Timer::default(),
             store,
-            pool: WorkerPool::new(options.workers.unwrap_or(cores - 1)),
+            pool: (if options.eager_workers { WorkerPool::eager } else { WorkerPool::new })(
+                options.workers.unwrap_or(cores - 1),
+            ),
             memory: MemoryAccountant::new(memory_bytes),
             variables,
             status: GlobalStatus::default(),

@@ -184,7 +184,10 @@ impl Session {
             memory: MemoryAccountant::child(self.db().memory(), limit),
             killed: self.process().stop_flag(),
             spill_dir: self.db().spill_dir(),
-            dop: if plan.estimated_rows_read < PARALLEL_ROWS_MIN { 1 } else { dop },
+            dop: match self.db().pool().is_worth_sharing(plan.estimated_rows_read, PARALLEL_ROWS_MIN) {
+                true => dop,
+                false => 1,
+            },
             max_recursion_depth: self.vars().uint("cte_max_recursion_depth"),
             counters: self.process().counters(),
             node_stats: stats,

@@ -53,6 +53,7 @@ struct Queue {
 pub struct WorkerPool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    eager: bool,
 }
 
 impl std::fmt::Debug for WorkerPool {
@@ -78,7 +79,19 @@ impl WorkerPool {
                     .ok()
             })
             .collect();
-        WorkerPool { shared, threads }
+        WorkerPool { shared, threads, eager: false }
+    }
+
+    /// For tests of few rows: no statement is too small for help, and its own thread gives way to the helpers first.
+    pub fn eager(threads: usize) -> WorkerPool {
+        let mut pool = WorkerPool::new(threads);
+        pool.eager = true;
+        pool
+    }
+
+    /// Whether several threads are worth having for `n` rows, where usually `min` are needed.
+    pub fn is_worth_sharing(&self, n: f64, min: f64) -> bool {
+        self.eager || n >= min
     }
 
     pub fn thread_count(&self) -> usize {
@@ -108,6 +121,9 @@ impl WorkerPool {
             self.shared.wake.notify_one();
         }
         let _guard = WaitForHelpers { pool: self, job: &job };
+        if self.eager {
+            std::thread::yield_now();
+        }
         f(0);
     }
 }

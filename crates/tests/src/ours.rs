@@ -50,12 +50,15 @@ pub struct Config {
     pub query_memory_bytes: Option<usize>,
     /// Flags of optimizer_switch that are set first.
     pub switch: &'static str,
+    /// Workers help with the smallest statements.
+    pub eager: bool,
 }
 
 /// The usual way, leaves of 8 rows on one thread, 1 MiB of memory, two ways to run subqueries that are seldom chosen,
 /// and accesses that are chosen where others are forbidden.
 pub fn configs() -> Vec<Config> {
-    let usual = Config { name: "default", workers: 1, leaf_rows: None, query_memory_bytes: None, switch: "" };
+    let usual =
+        Config { name: "default", workers: 1, leaf_rows: None, query_memory_bytes: None, switch: "", eager: false };
     vec![
         usual.clone(),
         Config { name: "tiny leaves, one thread", workers: 0, leaf_rows: Some(8), ..usual },
@@ -110,6 +113,7 @@ impl Ours {
     pub fn open(config: &Config) -> Ours {
         let options = Options {
             workers: Some(config.workers),
+            eager_workers: config.eager,
             leaf_rows: config.leaf_rows,
             query_memory_bytes: config.query_memory_bytes,
             ..Options::default()

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use tests::ours::{Config, Ours};
 
 fn ours() -> Ours {
-    let config = Config { name: "estimates", workers: 0, leaf_rows: None, query_memory_bytes: None, switch: "" };
+    let config =
+        Config { name: "estimates", workers: 0, leaf_rows: None, query_memory_bytes: None, switch: "", eager: false };
     let mut ours = Ours::open(&config);
     run(&mut ours, "CREATE DATABASE g");
     run(&mut ours, "USE g");

@@ -236,3 +236,54 @@ fn a_join_by_index_of_more_rows_than_expected_becomes_a_hash_join() {
         }
     }
 }
+
+/// The first leaves of `t` hold their numbers in arrays of 8 and 16 bits, later ones need more.
+#[test]
+fn a_rescued_join_takes_leaves_of_all_widths() {
+    const INNER: i64 = 40_000;
+    const OUTER: i64 = 6_000;
+    let mut db = Ours::open(&configs()[0]);
+    let mut run = |sql: &str| drop(db.run(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}")));
+    run("CREATE DATABASE j");
+    run("USE j");
+    run("SET cte_max_recursion_depth = 100000");
+    run("CREATE TABLE t (id INT PRIMARY KEY, k INT, b BIGINT, s VARCHAR(20), d DECIMAL(20,2), KEY k (k))");
+    run("CREATE TABLE o (id INT PRIMARY KEY, k INT, v INT, KEY v (v))");
+    let numbers =
+        |n: i64| format!("WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {})", n - 1);
+    run(&format!(
+        "INSERT INTO t {} SELECT i, i * 3, IF(i < 1000, i % 100, i * 1000000), CONCAT('s', i % 7), i / 4 FROM n",
+        numbers(INNER)
+    ));
+    run(&format!("INSERT INTO o {} SELECT i, i * 11 % {}, i % 10 FROM n", numbers(OUTER), INNER * 3));
+    run("SET @low = -1, @high = 100");
+    for (join, kind) in [("JOIN", Kind::Inner), ("LEFT JOIN", Kind::Left)] {
+        let sql =
+            format!("SELECT o.id, t.id, t.b, t.s, t.d FROM o {join} t ON o.k = t.k WHERE o.v BETWEEN @low AND @high");
+        let plan = tree(&mut db, &sql);
+        assert!(
+            plan.contains("index lookup") || plan.contains("Index lookup") || plan.contains("key access"),
+            "{plan}"
+        );
+        let before = status(&mut db, "Handler_read_key");
+        let got = answer(&mut db, &sql);
+        let lookups = status(&mut db, "Handler_read_key") - before;
+        assert!((lookups as i64) < OUTER - 1000, "{lookups} lookups: it was not rescued\n{plan}");
+        let mut expected: Vec<String> = (0..OUTER)
+            .filter_map(|o| {
+                let k = o * 11 % (INNER * 3);
+                match (k % 3 == 0, kind) {
+                    (true, _) => {
+                        let i = k / 3;
+                        let b = if i < 1000 { i % 100 } else { i * 1_000_000 };
+                        Some(format!("{o}|{i}|{b}|s{}|{}.{:02}", i % 7, i / 4, i % 4 * 25))
+                    }
+                    (false, Kind::Left) => Some(format!("{o}|-|-|-|-")),
+                    (false, _) => None,
+                }
+            })
+            .collect();
+        expected.sort();
+        assert!(got == expected, "{} rows, not {}: {sql}\n{plan}", got.len(), expected.len());
+    }
+}

@@ -173,7 +173,8 @@ impl<'a> AggregateSource<'a> {
             ready: Mutex::new(ready),
             next: AtomicUsize::new(0),
         };
-        if !is_parted && (parts.len() <= 1 || total < PARALLEL_MERGE_GROUPS_MIN || spec.key_count() == 0) {
+        let shared = run.ctx.pool.is_worth_sharing(total as f64, PARALLEL_MERGE_GROUPS_MIN as f64);
+        if !is_parted && (parts.len() <= 1 || !shared || spec.key_count() == 0) {
             // A single set: the first takes the others in. No input at all still makes one row without GROUP BY.
             let mut sets = parts.into_iter().flat_map(|b| b.sets);
             let mut all = match sets.next() {

@@ -202,7 +202,10 @@ pub fn run_index_scan<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         tests,
         covering,
         multi_range,
-        workers: if *ordered { 1 } else { (entries / ROWS_PER_WORKER).max(1) as usize },
+        workers: match run.ctx.pool.is_worth_sharing(entries as f64, 2.0 * ROWS_PER_WORKER as f64) {
+            true if !*ordered => (entries / ROWS_PER_WORKER).max(2) as usize,
+            _ => 1,
+        },
         scanned,
         gives_up: used.give_up.zip(run.attempt()),
         walk: Mutex::new(walk),

@@ -1,27 +1,30 @@
 //! Logic-bug hunting: random tables, random queries, and laws that their answers must obey.
 //!
 //! ```text
-//!  seed ─▶ schema ─▶ World: usual leaves, leaves of 8 rows, a snapshot beside changes
+//!  seed ─▶ schema ─▶ World: usual leaves, leaves of 8 rows, many threads, a snapshot beside changes; a MariaDB
 //!            │                     ▲
-//!            └──▶ query ─▶ Case ───┤ check: forced plans, partitions, counts, a pivot row (see `oracle`)
+//!            └──▶ query ─▶ Case ───┤ check: forced plans, partitions, counts, a pivot row, a rival (see `oracle`)
 //!                                  ▼
 //!                       Failure ─ reduce ─▶ a short script with its seed
 //! ```
-//! One seed makes one schema and all cases over it; a failure comes again from its seed alone.
+//! One seed makes one schema and all cases over it; a failure comes again from its seed alone, but for those of `traffic`.
 
-mod expr;
-mod hints;
 mod node;
 mod oracle;
 mod query;
 mod reduce;
+mod rival;
 mod schema;
+mod traffic;
+mod way;
 mod world;
 
 pub use oracle::{Case, Oracle};
 pub use query::Queries;
 pub use reduce::Failure;
+pub use rival::Rival;
 pub use schema::{Profile, Schema};
+pub use traffic::traffic;
 pub use world::World;
 
 use fastrand::Rng;
@@ -48,16 +51,18 @@ impl Tally {
     }
 }
 
-/// Makes the tables of a seed and checks `cases` cases over them. Failures are not reduced yet.
-pub fn round(seed: u64, cases: u64, profile: Profile) -> Tally {
+/// Makes the tables of a seed and checks `cases` cases over them; beside a rival, cases that both define alike.
+/// Failures are not reduced yet.
+pub fn round(seed: u64, cases: u64, rival: Option<&Rival>) -> Tally {
+    let profile = if rival.is_some() { Profile::Common } else { Profile::Wild };
     let mut rng = Rng::with_seed(seed);
     let schema = Schema::random(&mut rng, profile);
     let changes: Vec<String> = match rng.u8(0..3) {
-        0 => (0..rng.usize(1..12)).map(|_| schema.change(&mut rng)).collect(),
+        0 if rival.is_none() => (0..rng.usize(1..12)).map(|_| schema.change(&mut rng)).collect(),
         _ => Vec::new(),
     };
     let mut tally = Tally::default();
-    let mut world = World::open(&schema, &changes).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    let mut world = World::open(&schema, &changes, rival).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
     for _ in 0..cases {
         let case = Case::random(&mut rng, &schema, profile);
         tally.cases += 1;
@@ -74,7 +79,7 @@ pub fn round(seed: u64, cases: u64, profile: Profile) -> Tally {
 #[cfg(test)]
 mod tests {
     use super::node::{Node, Sort};
-    use super::world::Way;
+    use super::way::Way;
     use super::*;
 
     #[test]
@@ -94,12 +99,12 @@ mod tests {
             nodes: vec![node],
             ordered: 0,
             ways: vec![way],
-            pivot: Vec::new(),
+            tables: Vec::new(),
             combine: Vec::new(),
         };
-        let mut world = World::open(&schema, &[]).expect("the tables are made");
+        let mut world = World::open(&schema, &[], None).expect("the tables are made");
         let fault = case.check(&mut world).expect("the fault is found");
-        let small = Failure { seed: 7, schema, changes: Vec::new(), case, fault }.reduce();
+        let small = Failure { seed: 7, schema: schema.clone(), changes: Vec::new(), case, fault }.reduce(None);
         assert_eq!(small.schema.tables.len(), 1);
         assert_eq!(small.schema.tables[0].rows.len(), 1, "{}", small.report());
         assert_eq!(small.schema.tables[0].columns.len(), 1, "{}", small.report());

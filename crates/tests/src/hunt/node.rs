@@ -27,6 +27,8 @@ pub enum Sort {
 #[derive(Clone, Debug)]
 pub enum Part {
     Text(Cow<'static, str>),
+    /// A constant that may be a parameter of a prepared statement.
+    Constant(String),
     Node(Node),
     /// Index and optimizer hints: there in some renderings only.
     Hint(Node),
@@ -70,6 +72,12 @@ impl Node {
         self
     }
 
+    pub fn constant(sort: Sort, text: String) -> Node {
+        let mut out = Node::new(sort);
+        out.parts.push(Part::Constant(text));
+        out
+    }
+
     pub fn n(mut self, node: Node) -> Node {
         self.parts.push(Part::Node(node));
         self
@@ -94,23 +102,42 @@ impl Node {
 
     pub fn render(&self, hints: bool) -> String {
         let mut out = String::new();
-        self.write(hints, &mut out);
+        self.write(hints, &mut |c, out| out.push_str(c), &mut out);
         out
     }
 
-    fn write(&self, hints: bool, out: &mut String) {
+    /// With `?` for its constants, which come by themselves.
+    pub fn parametrized(&self, hints: bool) -> (String, Vec<String>) {
+        let (mut out, mut constants) = (String::new(), Vec::new());
+        let mut take = |c: &str, out: &mut String| {
+            out.push('?');
+            constants.push(c.to_string());
+        };
+        self.write(hints, &mut take, &mut out);
+        (out, constants)
+    }
+
+    fn write(&self, hints: bool, constant: &mut dyn FnMut(&str, &mut String), out: &mut String) {
         for part in &self.parts {
             match part {
                 Part::Text(t) => out.push_str(t),
-                Part::Node(n) => n.write(hints, out),
-                Part::Hint(n) if hints => n.write(hints, out),
+                Part::Constant(c) => constant(c, out),
+                Part::Node(n) => n.write(hints, constant, out),
+                Part::Hint(n) if hints => n.write(hints, constant, out),
                 Part::Hint(_) => {}
             }
         }
     }
 
-    /// All that one edit makes of it, boldest edits first.
-    pub fn smaller(&self) -> Vec<Node> {
+    /// All that one edit makes of it, boldest edits first. They are made one by one: all together are its size squared.
+    pub fn smaller(&self) -> impl Iterator<Item = Node> + '_ {
+        let whole = self.render(true).len();
+        let edits = self.edits().into_iter().map(|(path, new)| self.with(&path, new));
+        edits.filter(move |n| n.render(true).len() <= whole)
+    }
+
+    /// Places and what may stand there instead.
+    fn edits(&self) -> Vec<(Vec<usize>, Node)> {
         let mut paths = vec![Vec::new()];
         let mut at = 0;
         // breadth first: edits near the root leave out most
@@ -124,20 +151,18 @@ impl Node {
             at += 1;
         }
         let mut out = Vec::new();
-        for path in &paths {
-            let node = self.at(path);
+        for path in paths {
+            let node = self.at(&path);
             let text = node.render(true);
             for plain in node.plain.iter().filter(|p| ***p != *text) {
-                out.push(self.with(path, Node::leaf(node.sort, plain.clone())));
+                out.push((path.clone(), Node::leaf(node.sort, plain.clone())));
             }
             if !matches!(node.sort, Sort::Opt | Sort::Fixed) {
                 let mut below = Vec::new();
                 node.below(node.sort, &mut below);
-                out.extend(below.into_iter().map(|b| self.with(path, b.clone())));
+                out.extend(below.into_iter().map(|b| (path.clone(), b.clone())));
             }
         }
-        let whole = self.render(true).len();
-        out.retain(|n| n.render(true).len() <= whole);
         out
     }
 
@@ -156,7 +181,7 @@ impl Node {
     fn at(&self, path: &[usize]) -> &Node {
         path.iter().fold(self, |node, i| match &node.parts[*i] {
             Part::Node(n) | Part::Hint(n) => n,
-            Part::Text(_) => unreachable!("paths lead through nodes"),
+            Part::Text(_) | Part::Constant(_) => unreachable!("paths lead through nodes"),
         })
     }
 
@@ -165,7 +190,7 @@ impl Node {
         let mut out = self.clone();
         match &mut out.parts[*first] {
             Part::Node(n) | Part::Hint(n) => *n = n.with(rest, new),
-            Part::Text(_) => unreachable!("paths lead through nodes"),
+            Part::Text(_) | Part::Constant(_) => unreachable!("paths lead through nodes"),
         }
         out
     }
@@ -180,7 +205,7 @@ mod tests {
         let pred = |t: &'static str| Node::leaf(Sort::Pred, t);
         let both = Node::new(Sort::Pred).n(pred("a = 1")).t(" AND ").n(pred("b = 2"));
         let select = Node::new(Sort::Select).t("SELECT 1").n(Node::empty().t(" WHERE ").n(both));
-        let texts: Vec<String> = select.smaller().iter().map(|n| n.render(true)).collect();
+        let texts: Vec<String> = select.smaller().map(|n| n.render(true)).collect();
         for text in ["SELECT 1", "SELECT 1 WHERE TRUE", "SELECT 1 WHERE b = 2", "SELECT 1 WHERE a = 1 AND TRUE"] {
             assert!(texts.iter().any(|t| t == text), "{text} is not among {texts:?}");
         }

@@ -1,8 +1,10 @@
 //! Makes a failing case small: fewer ways, tables, rows, indexes, changes, and less SQL.
 
-use super::oracle::{Case, Fault, tables_of};
+use super::oracle::{Case, Fault, RIVAL};
+use super::rival::Rival;
 use super::schema::Schema;
-use super::world::World;
+use super::way::{Place, Way};
+use super::world::{World, shorten};
 use std::time::{Duration, Instant};
 
 /// Everything that a fault needs to come again.
@@ -15,123 +17,124 @@ pub struct Failure {
     pub fault: Fault,
 }
 
-/// How long one failure may be worked on.
+/// How long one failure may be worked on; with a MariaDB, whose tables take longer to make.
 const WITHIN: Duration = Duration::from_secs(25);
+const WITHIN_WITH_RIVAL: Duration = Duration::from_secs(60);
 
-impl Failure {
-    /// Whether the same fault is still there; keeps the smaller case if so.
-    fn accept(&mut self, schema: &Schema, changes: &[String], case: &Case) -> bool {
-        let Ok(mut world) = World::open(schema, changes) else { return false };
-        let fault = case.check(&mut world).filter(|f| f.class == self.fault.class);
-        self.keep(fault, schema, changes, case)
+/// A failure that is being made smaller.
+struct Reducer<'r> {
+    failure: Failure,
+    rival: Option<&'r Rival>,
+    until: Instant,
+}
+
+impl Reducer<'_> {
+    /// Keeps an edit if the same fault is still there.
+    fn tried(&mut self, edit: impl FnOnce(&mut Failure)) -> bool {
+        let mut new = self.failure.clone();
+        edit(&mut new);
+        let Ok(mut world) = World::open(&new.schema, &new.changes, self.rival) else { return false };
+        let fault = new.case.check(&mut world);
+        drop(world);
+        self.kept(new, fault)
     }
 
-    fn keep(&mut self, fault: Option<Fault>, schema: &Schema, changes: &[String], case: &Case) -> bool {
-        let Some(fault) = fault else { return false };
-        (self.schema, self.changes, self.case) = (schema.clone(), changes.to_vec(), case.clone());
-        self.fault = fault;
+    fn kept(&mut self, mut new: Failure, fault: Option<Fault>) -> bool {
+        let Some(fault) = fault.filter(|f| f.class == self.failure.fault.class) else { return false };
+        new.fault = fault;
+        self.failure = new;
         true
     }
 
     /// Reduces in turns until nothing gets smaller or time is up. A fault that does not come again stays as it is.
-    pub fn reduce(mut self) -> Failure {
-        let until = Instant::now() + WITHIN;
-        let (schema, changes, case) = (self.schema.clone(), self.changes.clone(), self.case.clone());
-        if !self.accept(&schema, &changes, &case) {
-            self.fault.text += "\n  (does not come again by itself)";
-            return self;
+    fn reduce(&mut self) {
+        if !self.tried(|_| ()) {
+            self.failure.fault.text += "\n  (does not come again by itself)";
+            return;
         }
-        self.one_way();
+        self.fewer_tables();
+        if self.failure.fault.class != RIVAL {
+            self.one_way();
+        }
         loop {
             let before = self.size();
-            self.smaller_sql(until);
+            self.smaller_sql();
             self.fewer_tables();
-            self.fewer_statements(until);
-            self.fewer_rows(until);
-            self.fewer_keys(until);
-            if self.size() >= before || Instant::now() > until {
-                return self;
+            self.fewer_statements();
+            self.fewer_rows();
+            self.fewer_keys();
+            if self.size() >= before || self.is_late() {
+                return;
             }
         }
+    }
+
+    fn is_late(&self) -> bool {
+        Instant::now() > self.until
     }
 
     fn size(&self) -> usize {
-        let sql: usize = self.case.nodes.iter().map(|n| n.render(true).len()).sum();
-        sql + self.schema.script().iter().map(String::len).sum::<usize>() + self.changes.len()
+        let Failure { schema, changes, case, .. } = &self.failure;
+        let sql: usize = case.nodes.iter().map(|n| n.render(true).len()).sum();
+        let statements = schema.costs.len() + changes.len();
+        sql + schema.script().iter().map(String::len).sum::<usize>() + statements
     }
 
     fn one_way(&mut self) {
-        for way in self.case.ways.clone() {
-            let mut case = self.case.clone();
-            case.ways = vec![way];
-            let (schema, changes) = (self.schema.clone(), self.changes.clone());
-            if self.accept(&schema, &changes, &case) {
+        for way in self.failure.case.ways.clone() {
+            if self.tried(|f| f.case.ways = vec![way]) {
                 break;
             }
         }
-        // fewer settings, fewer flags
-        let mut way = self.case.ways[0].clone();
-        for i in (0..way.sets.len()).rev() {
-            let mut fewer = way.clone();
-            fewer.sets.remove(i);
-            if self.with_way(&fewer) {
-                way = fewer;
-            }
+        self.fewer_settings();
+        let changes: [fn(&mut Way); 4] =
+            [|w| w.prepared = false, |w| w.parameters = false, |w| w.hints = false, |w| w.place = Place::Usual];
+        for change in changes {
+            self.tried(|f| change(&mut f.case.ways[0]));
         }
-        for i in 0..way.sets.len() {
-            let Some((name, flags)) =
-                way.sets[i].clone().split_once(" = '").map(|(n, f)| (n.to_string(), f.to_string()))
-            else {
-                continue;
-            };
-            let mut flags: Vec<String> = flags.trim_end_matches('\'').split(',').map(str::to_owned).collect();
+        if self.failure.case.ways[0].place == Place::Usual {
+            self.tried(|f| f.changes.clear());
+        }
+    }
+
+    /// Fewer settings, fewer flags.
+    fn fewer_settings(&mut self) {
+        for i in (0..self.failure.case.ways[0].sets.len()).rev() {
+            self.tried(|f| drop(f.case.ways[0].sets.remove(i)));
+        }
+        for i in 0..self.failure.case.ways[0].sets.len() {
+            let set = self.failure.case.ways[0].sets[i].clone();
+            let Some((name, flags)) = set.split_once(" = '") else { continue };
+            let mut flags: Vec<&str> = flags.trim_end_matches('\'').split(',').collect();
             let mut at = 0;
             while at < flags.len() && flags.len() > 1 {
                 let mut fewer = flags.clone();
                 fewer.remove(at);
-                let mut new = way.clone();
-                new.sets[i] = format!("{name} = '{}'", fewer.join(","));
-                if self.with_way(&new) {
-                    (flags, way) = (fewer, new);
+                let set = format!("{name} = '{}'", fewer.join(","));
+                if self.tried(|f| f.case.ways[0].sets[i] = set) {
+                    flags = fewer;
                 } else {
                     at += 1;
                 }
             }
         }
-        for change in [|w: &mut super::world::Way| w.prepared = false, |w: &mut super::world::Way| w.hints = false] {
-            let mut new = self.case.ways[0].clone();
-            change(&mut new);
-            self.with_way(&new);
-        }
-        let mut new = self.case.ways[0].clone();
-        new.place = super::world::Place::Usual;
-        if self.with_way(&new) {
-            let (schema, case) = (self.schema.clone(), self.case.clone());
-            self.accept(&schema, &[], &case);
-        }
     }
 
-    fn with_way(&mut self, way: &super::world::Way) -> bool {
-        let mut case = self.case.clone();
-        case.ways = vec![way.clone()];
-        let (schema, changes) = (self.schema.clone(), self.changes.clone());
-        self.accept(&schema, &changes, &case)
-    }
-
-    fn smaller_sql(&mut self, until: Instant) {
-        let Ok(mut world) = World::open(&self.schema, &self.changes) else { return };
+    fn smaller_sql(&mut self) {
+        let (schema, changes) = (self.failure.schema.clone(), self.failure.changes.clone());
+        let Ok(mut world) = World::open(&schema, &changes, self.rival) else { return };
         'again: loop {
-            for i in 0..self.case.nodes.len() {
-                for smaller in self.case.nodes[i].smaller() {
-                    if Instant::now() > until {
+            for i in 0..self.failure.case.nodes.len() {
+                let node = self.failure.case.nodes[i].clone();
+                let length = node.render(true).len();
+                for smaller in node.smaller().filter(|n| n.render(true).len() < length) {
+                    if self.is_late() {
                         return;
                     }
-                    let mut case = self.case.clone();
-                    let shorter = smaller.render(true).len() < case.nodes[i].render(true).len();
-                    case.nodes[i] = smaller;
-                    let fault = case.check(&mut world).filter(|f| f.class == self.fault.class);
-                    let (schema, changes) = (self.schema.clone(), self.changes.clone());
-                    if shorter && self.keep(fault, &schema, &changes, &case) {
+                    let mut new = self.failure.clone();
+                    new.case.nodes[i] = smaller;
+                    let fault = new.case.check(&mut world);
+                    if self.kept(new, fault) {
                         continue 'again;
                     }
                 }
@@ -141,47 +144,48 @@ impl Failure {
     }
 
     fn fewer_tables(&mut self) {
-        let used = tables_of(&self.case, &self.schema);
-        let mut schema = self.schema.clone();
-        schema.tables.retain(|t| used.contains(&t.name));
+        let used = self.failure.case.tables_of(&self.failure.schema);
         let gone = |s: &String| s.split(' ').any(|w| w.starts_with('t') && w.len() == 2 && !used.contains(w));
-        schema.then.retain(|s| !gone(s));
-        let changes: Vec<String> = self.changes.iter().filter(|s| !gone(s)).cloned().collect();
-        let case = self.case.clone();
-        self.accept(&schema, &changes, &case);
+        self.tried(|f| {
+            f.schema.tables.retain(|t| used.contains(&t.name));
+            f.schema.then.retain(|s| !gone(s));
+            f.changes.retain(|s| !gone(s));
+        });
     }
 
-    fn fewer_statements(&mut self, until: Instant) {
-        for i in (0..self.schema.then.len()).rev() {
-            let (mut schema, changes, case) = (self.schema.clone(), self.changes.clone(), self.case.clone());
-            schema.then.remove(i);
-            self.accept(&schema, &changes, &case);
+    fn fewer_statements(&mut self) {
+        for i in (0..self.failure.schema.then.len()).rev() {
+            self.tried(|f| drop(f.schema.then.remove(i)));
         }
-        for i in (0..self.changes.len()).rev() {
-            if Instant::now() > until {
-                return;
+        self.tried(|f| f.schema.costs.clear());
+        for i in (0..self.failure.schema.costs.len()).rev() {
+            if !self.is_late() {
+                self.tried(|f| drop(f.schema.costs.remove(i)));
             }
-            let (schema, mut changes, case) = (self.schema.clone(), self.changes.clone(), self.case.clone());
-            changes.remove(i);
-            if !changes.is_empty() {
-                self.accept(&schema, &changes, &case);
+        }
+        // without any there is no snapshot
+        for i in (1..self.failure.changes.len()).rev() {
+            if !self.is_late() {
+                self.tried(|f| drop(f.changes.remove(i)));
             }
         }
     }
 
-    fn fewer_rows(&mut self, until: Instant) {
-        for t in 0..self.schema.tables.len() {
-            let mut chunk = self.schema.tables[t].rows.len().div_ceil(2);
+    fn fewer_rows(&mut self) {
+        for t in 0..self.failure.schema.tables.len() {
+            self.tried(|f| f.schema.tables[t].loaded = 0);
+            let mut chunk = self.failure.schema.tables[t].rows.len().div_ceil(2);
             while chunk > 0 {
                 let mut at = 0;
-                while at < self.schema.tables[t].rows.len() {
-                    if Instant::now() > until {
+                while at < self.failure.schema.tables[t].rows.len() {
+                    if self.is_late() {
                         return;
                     }
-                    let (mut schema, changes, case) = (self.schema.clone(), self.changes.clone(), self.case.clone());
-                    let end = (at + chunk).min(schema.tables[t].rows.len());
-                    schema.tables[t].rows.drain(at..end);
-                    if !self.accept(&schema, &changes, &case) {
+                    let fewer = |f: &mut Failure| {
+                        let rows = &mut f.schema.tables[t].rows;
+                        rows.drain(at..(at + chunk).min(rows.len()));
+                    };
+                    if !self.tried(fewer) {
                         at += chunk;
                     }
                 }
@@ -191,31 +195,45 @@ impl Failure {
     }
 
     /// Indexes, and columns that nothing names.
-    fn fewer_keys(&mut self, until: Instant) {
-        for t in 0..self.schema.tables.len() {
-            for k in (0..self.schema.tables[t].keys.len()).rev() {
-                let (mut schema, changes, case) = (self.schema.clone(), self.changes.clone(), self.case.clone());
-                schema.tables[t].keys.remove(k);
-                self.accept(&schema, &changes, &case);
+    fn fewer_keys(&mut self) {
+        for t in 0..self.failure.schema.tables.len() {
+            for k in (0..self.failure.schema.tables[t].keys.len()).rev() {
+                self.tried(|f| drop(f.schema.tables[t].keys.remove(k)));
             }
-            for c in (1..self.schema.tables[t].columns.len()).rev() {
-                if Instant::now() > until {
+            for c in (1..self.failure.schema.tables[t].columns.len()).rev() {
+                if self.is_late() {
                     return;
                 }
-                let (mut schema, changes, case) = (self.schema.clone(), self.changes.clone(), self.case.clone());
-                let table = &mut schema.tables[t];
-                table.columns.remove(c);
-                table.rows.iter_mut().for_each(|r| drop(r.remove(c)));
-                self.accept(&schema, &changes, &case);
+                self.tried(|f| {
+                    let table = &mut f.schema.tables[t];
+                    table.columns.remove(c);
+                    table.rows.iter_mut().for_each(|r| drop(r.remove(c)));
+                });
             }
         }
+    }
+}
+
+impl Failure {
+    /// As small as it gets in the time there is.
+    pub fn reduce(self, rival: Option<&Rival>) -> Failure {
+        let within = if rival.is_some() { WITHIN_WITH_RIVAL } else { WITHIN };
+        let mut reducer = Reducer { failure: self, rival, until: Instant::now() + within };
+        reducer.reduce();
+        reducer.failure
     }
 
     /// The script that shows it.
     pub fn report(&self) -> String {
         let mut out = format!("seed {} ({:?}, {})\n", self.seed, self.case.oracle, self.fault.class);
+        for t in self.schema.tables.iter().filter(|t| t.loaded > 0) {
+            out += &format!("  -- {}: the first {} rows by LOAD DATA\n", t.name, t.loaded);
+        }
         for statement in self.schema.script() {
-            out += &format!("  {};\n", super::world::shorten(&statement));
+            out += &format!("  {};\n", shorten(&statement));
+        }
+        for cost in &self.schema.costs {
+            out += &format!("  for odd costs: {cost};\n");
         }
         for change in &self.changes {
             out += &format!("  beside: {change};\n");

@@ -55,6 +55,8 @@ pub struct Table {
     /// Clauses of CREATE TABLE, with names but for the primary key.
     pub keys: Vec<String>,
     pub rows: Vec<Vec<String>>,
+    /// So many of the first rows come from a file.
+    pub loaded: usize,
     pub options: &'static str,
 }
 
@@ -63,6 +65,8 @@ pub struct Schema {
     pub tables: Vec<Table>,
     /// Statements after the rows are in.
     pub then: Vec<String>,
+    /// Changes of the cost constants, for databases that are to choose other plans.
+    pub costs: Vec<String>,
 }
 
 const WORDS: &[&str] = &[
@@ -215,7 +219,8 @@ impl Table {
             (Profile::Wild, 0) if columns.iter().all(|c| !c.ty.starts_with("TEXT")) => " ENGINE=MEMORY",
             _ => "",
         };
-        Table { name: format!("t{number}"), columns, keys, rows: data, options }
+        let loaded = if rng.bool() { rng.usize(0..=rows) } else { 0 };
+        Table { name: format!("t{number}"), columns, keys, rows: data, loaded, options }
     }
 
     fn random_keys(rng: &mut Rng, columns: &[Column], profile: Profile) -> Vec<String> {
@@ -263,6 +268,23 @@ impl Table {
         self.keys.iter().map(name).collect()
     }
 
+    /// Statements that insert all rows but the first `from`.
+    pub fn inserts(&self, from: usize) -> Vec<String> {
+        let rows = self.rows.get(from..).unwrap_or_default();
+        let row = |r: &Vec<String>| format!("({})", r.join(", "));
+        let batch = |rows: &[Vec<String>]| {
+            format!("INSERT INTO {} VALUES {}", self.name, rows.iter().map(row).collect::<Vec<_>>().join(", "))
+        };
+        rows.chunks(BATCH).map(batch).collect()
+    }
+
+    /// The first rows as a file that LOAD DATA reads.
+    pub fn lines(&self, rows: usize) -> String {
+        let field = |v: &String| if v == "NULL" { "\\N".to_string() } else { v.trim_matches('\'').to_string() };
+        let line = |r: &Vec<String>| r.iter().map(field).collect::<Vec<_>>().join("\t") + "\n";
+        self.rows.iter().take(rows).map(line).collect()
+    }
+
     pub fn create(&self, name: &str, with_keys: bool) -> String {
         let mut out = format!("CREATE TABLE {name} (");
         for (i, c) in self.columns.iter().enumerate() {
@@ -276,6 +298,45 @@ impl Table {
         }
         out + ") COLLATE utf8mb4_general_ci" + self.options
     }
+}
+
+/// The constants of the cost model (see `mysql.engine_cost`), and what they are.
+const COSTS: &[(&str, f64)] = &[
+    ("hash_build", 12.0),
+    ("hash_probe", 4.0),
+    ("output", 2.0),
+    ("pair", 2.0),
+    ("scan", 1.0),
+    ("predicate", 1.0),
+    ("group", 8.0),
+    ("sort_compare", 3.0),
+    ("key_lookup", 100.0),
+    ("index_open", 300.0),
+    ("index_descent", 300.0),
+    ("index_row", 60.0),
+    ("index_entry", 12.0),
+    ("multi_range_row", 25.0),
+    ("leaf_visit", 60.0),
+    ("random_row", 150.0),
+    ("subquery_run", 4000.0),
+    ("fetch_column", 3.0),
+    ("batch_keys_min", 100.0),
+];
+
+/// Some of them a thousand times too large or too small; half of the time scans cost much, so that indexes are used.
+fn odd_costs(rng: &mut Rng) -> Vec<String> {
+    let mut out = Vec::new();
+    let indexes = rng.bool();
+    for (name, value) in COSTS {
+        let factor = match *name {
+            "scan" if indexes => 1000.0,
+            "index_open" | "index_descent" | "index_row" | "index_entry" | "key_lookup" if indexes => 0.01,
+            _ if rng.u8(0..3) == 0 => [0.001, 0.01, 100.0, 1000.0][rng.usize(0..4)],
+            _ => continue,
+        };
+        out.push(format!("UPDATE mysql.engine_cost SET cost_value = {} WHERE cost_name = '{name}'", value * factor));
+    }
+    out
 }
 
 impl Schema {
@@ -293,7 +354,7 @@ impl Schema {
                 Table::random(rng, number, rows, profile)
             })
             .collect();
-        let mut schema = Schema { tables, then: Vec::new() };
+        let mut schema = Schema { tables, then: Vec::new(), costs: odd_costs(rng) };
         for _ in 0..rng.usize(0..4) {
             let statement = schema.change(rng);
             schema.then.push(statement);
@@ -330,10 +391,7 @@ impl Schema {
         let mut out = Vec::new();
         for t in &self.tables {
             out.push(t.create(&t.name, true));
-            for rows in t.rows.chunks(BATCH) {
-                let rows: Vec<String> = rows.iter().map(|r| format!("({})", r.join(", "))).collect();
-                out.push(format!("INSERT INTO {} VALUES {}", t.name, rows.join(", ")));
-            }
+            out.extend(t.inserts(0));
         }
         out.extend(self.then.iter().cloned());
         out

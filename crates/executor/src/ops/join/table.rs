@@ -85,7 +85,7 @@ impl<K: TableKey> Unchained<K> {
         let shift = 64 - bits;
         let mut directory = vec![0u64; (1 << bits) + 1];
         let mut entries = vec![(K::default(), 0u32); n];
-        if n < PARALLEL_ROWS_MIN || run.dop == 1 {
+        if run.dop == 1 || !run.ctx.pool.is_worth_sharing(n as f64, PARALLEL_ROWS_MIN as f64) {
             fill(lists.iter().map(Vec::as_slice), &mut directory[1..], &mut entries, shift, 0, 0);
             return Ok(Unchained { directory, shift, entries });
         }

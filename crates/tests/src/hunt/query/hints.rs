@@ -1,7 +1,7 @@
 //! Hints: index hints behind tables, optimizer hints behind SELECT. They never change rows.
 
-use super::node::Node;
-use super::query::{From, Queries};
+use super::super::node::Node;
+use super::{From, Queries};
 
 impl Queries<'_> {
     /// ` FORCE INDEX (..)` and its kin, or nothing.
