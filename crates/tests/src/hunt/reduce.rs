@@ -53,7 +53,7 @@ impl Reducer<'_> {
             return;
         }
         self.fewer_tables();
-        if self.failure.fault.class != RIVAL {
+        if !self.failure.fault.class.starts_with(RIVAL) {
             self.one_way();
         }
         loop {

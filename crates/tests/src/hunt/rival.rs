@@ -1,6 +1,6 @@
 //! MariaDB, asked the same, and where it is known to answer otherwise.
 
-use super::oracle::differ;
+use super::oracle::{Fault, RIVAL, differ};
 use super::schema::Schema;
 use crate::oracle::MariaDb;
 use crate::{Answer, TextRows};
@@ -16,8 +16,9 @@ const SQL_MODE: &str = "SET SESSION sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_
 /// Seconds after which it gives a statement up.
 const STATEMENT_S: u32 = 3;
 
-/// What it refuses or gives up and we answer: rows of subqueries within IN (1235), time (1969), LIMIT in subqueries.
-const THEIR_REFUSALS: &[u16] = &[1235, 1969, 1317];
+/// What it refuses or gives up and we answer: rows of subqueries within IN (1235), time (1969), group keys of several
+/// tables that have one name in HAVING (1463, 1054).
+const THEIR_REFUSALS: &[u16] = &[1235, 1969, 1317, 1463, 1054];
 
 /// What we refuse and it answers: see COMPAT.md (1235, 1267); reading the table that is changed, as MySQL does (1093);
 /// time and memory.
@@ -83,17 +84,26 @@ fn cells(rows: &TextRows) -> TextRows {
 }
 
 /// What is wrong with our answer to a statement, if it is not known to be MariaDB's fault or declared.
-pub fn compare(ours: &Answer, theirs: &Answer, ordered: usize) -> Option<String> {
+pub fn compare(ours: &Answer, theirs: &Answer, ordered: usize) -> Option<Fault> {
     match (ours, theirs) {
         (Ok(a), Ok(b)) => {
-            let (_, text) = differ(&cells(a), &cells(b), ordered)?;
-            Some(format!("  ours against MariaDB's\n{text}"))
+            let (class, text) = differ(&cells(a), &cells(b), ordered)?;
+            fault(&class, format!("  ours against MariaDB's\n{text}"))
         }
         (Err(_), Err(_)) => None,
         (Err((code, _)), _) | (_, Err((code, _))) if OF_VALUES.contains(code) => None,
         (Err((code, _)), Ok(_)) if OUR_REFUSALS.contains(code) => None,
-        (Err((code, m)), Ok(rows)) => Some(format!("  ours: error {code}: {m}\n  MariaDB's: {} rows", rows.len())),
+        (Err((code, m)), Ok(rows)) => {
+            fault(&format!("error {code}"), format!("  ours: error {code}: {m}\n  MariaDB's: {} rows", rows.len()))
+        }
         (Ok(_), Err((code, _))) if THEIR_REFUSALS.contains(code) => None,
-        (Ok(rows), Err((code, m))) => Some(format!("  ours: {} rows\n  MariaDB's: error {code}: {m}", rows.len())),
+        (Ok(rows), Err((code, m))) => fault(
+            &format!("their error {code}"),
+            format!("  ours: {} rows\n  MariaDB's: error {code}: {m}", rows.len()),
+        ),
     }
+}
+
+fn fault(class: &str, text: String) -> Option<Fault> {
+    Some(Fault { class: format!("{RIVAL} {class}"), text })
 }

@@ -58,6 +58,7 @@ pub struct Table {
     /// So many of the first rows come from a file.
     pub loaded: usize,
     pub options: &'static str,
+    pub collation: &'static str,
 }
 
 #[derive(Clone, Debug)]
@@ -65,6 +66,8 @@ pub struct Schema {
     pub tables: Vec<Table>,
     /// Statements after the rows are in.
     pub then: Vec<String>,
+    /// Of its texts and of the sessions that ask.
+    pub collation: &'static str,
     /// Changes of the cost constants, for databases that are to choose other plans.
     pub costs: Vec<String>,
 }
@@ -126,11 +129,12 @@ fn column(rng: &mut Rng, kind: Kind, name: String, profile: Profile) -> Column {
         }
         Kind::Dec if wild => pick(rng, &["DECIMAL(8,2)", "DECIMAL(18,2)", "DECIMAL(30,4)", "DECIMAL(12,3)"]),
         Kind::Dec => "DECIMAL(8,2)".into(),
+        Kind::Dbl if wild => pick(rng, &["DOUBLE", "FLOAT"]),
         Kind::Dbl => "DOUBLE".into(),
         Kind::Txt => pick(rng, &["VARCHAR(10)", "CHAR(8)", "VARCHAR(200)", "TEXT"]),
         Kind::Bin => pick(rng, &["VARCHAR(10)", "CHAR(8)"]) + " COLLATE utf8mb4_bin",
         Kind::Date => "DATE".into(),
-        Kind::Stamp if wild => pick(rng, &["DATETIME", "DATETIME(3)"]),
+        Kind::Stamp if wild => pick(rng, &["DATETIME", "DATETIME(3)", "TIMESTAMP"]),
         Kind::Stamp => "DATETIME".into(),
         Kind::Time => "TIME".into(),
     };
@@ -175,13 +179,13 @@ fn functional(rng: &mut Rng, columns: &[Column]) -> Option<String> {
         Kind::Int if !c.unsigned => format!("(({n} + 1))"),
         Kind::Dec => format!("(({n} * 2))"),
         Kind::Txt if !c.ty.starts_with("TEXT") => format!("((LOWER({n})))"),
-        Kind::Date | Kind::Stamp => format!("((YEAR({n})))"),
+        Kind::Date | Kind::Stamp if c.ty != "TIMESTAMP" => format!("((YEAR({n})))"),
         _ => return None,
     })
 }
 
 impl Table {
-    fn random(rng: &mut Rng, number: usize, rows: usize, profile: Profile) -> Table {
+    fn random(rng: &mut Rng, number: usize, rows: usize, profile: Profile, collation: &'static str) -> Table {
         let id = Column {
             name: "id".into(),
             kind: Kind::Int,
@@ -220,7 +224,7 @@ impl Table {
             _ => "",
         };
         let loaded = if rng.bool() { rng.usize(0..=rows) } else { 0 };
-        Table { name: format!("t{number}"), columns, keys, rows: data, loaded, options }
+        Table { name: format!("t{number}"), columns, keys, rows: data, loaded, options, collation }
     }
 
     fn random_keys(rng: &mut Rng, columns: &[Column], profile: Profile) -> Vec<String> {
@@ -296,7 +300,7 @@ impl Table {
                 let _ = write!(out, ", {k}");
             });
         }
-        out + ") COLLATE utf8mb4_general_ci" + self.options
+        out + ") COLLATE " + self.collation + self.options
     }
 }
 
@@ -342,6 +346,10 @@ fn odd_costs(rng: &mut Rng) -> Vec<String> {
 impl Schema {
     pub fn random(rng: &mut Rng, profile: Profile) -> Schema {
         let big = rng.u8(0..5) == 0;
+        let collation = match profile == Profile::Wild && rng.bool() {
+            true => "utf8mb4_0900_ai_ci",
+            false => "utf8mb4_general_ci",
+        };
         let tables: Vec<Table> = (0..rng.usize(2..6))
             .map(|number| {
                 let rows = match rng.u8(0..10) {
@@ -351,10 +359,10 @@ impl Schema {
                     5 | 6 => rng.usize(40..300),
                     _ => rng.usize(2..16),
                 };
-                Table::random(rng, number, rows, profile)
+                Table::random(rng, number, rows, profile, collation)
             })
             .collect();
-        let mut schema = Schema { tables, then: Vec::new(), costs: odd_costs(rng) };
+        let mut schema = Schema { tables, then: Vec::new(), collation, costs: odd_costs(rng) };
         for _ in 0..rng.usize(0..4) {
             let statement = schema.change(rng);
             schema.then.push(statement);

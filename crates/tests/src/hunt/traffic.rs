@@ -125,7 +125,7 @@ pub fn traffic(seed: u64, cases: u64) -> Tally {
         let _stop = Stop(&stop);
         for n in 0..WRITERS {
             let mut session = usual.beside();
-            settle(&mut session).expect("settings");
+            settle(&mut session, &schema).expect("settings");
             session.run("SET innodb_lock_wait_timeout = 1").expect("a setting");
             let (schema, stop, rng) = (&schema, &stop, Rng::with_seed(seed ^ (n + 1) << 32));
             scope.spawn(move || write(session, rng, schema, stop));

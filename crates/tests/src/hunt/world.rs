@@ -82,7 +82,7 @@ pub fn open(config: &Config, schema: &Schema) -> Result<Ours, String> {
     ours.cap(ROWS_MAX);
     run(&mut ours, "CREATE DATABASE d")?;
     run(&mut ours, "CREATE DATABASE pv")?;
-    settle(&mut ours)?;
+    settle(&mut ours, schema)?;
     schema.tables.iter().try_for_each(|t| fill(&mut ours, t))?;
     schema.then.iter().try_for_each(|sql| run(&mut ours, sql))?;
     for t in &schema.tables {
@@ -92,9 +92,9 @@ pub fn open(config: &Config, schema: &Schema) -> Result<Ours, String> {
 }
 
 /// The session's own settings.
-pub fn settle(ours: &mut Ours) -> Done {
+pub fn settle(ours: &mut Ours, schema: &Schema) -> Done {
     run(ours, "USE d")?;
-    run(ours, "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci")?;
+    run(ours, &format!("SET NAMES utf8mb4 COLLATE {}", schema.collation))?;
     run(ours, &format!("SET max_execution_time = {STATEMENT_MS}"))
 }
 

@@ -56,7 +56,7 @@ pub struct Case {
     pub combine: Vec<&'static str>,
 }
 
-/// The class of differences from MariaDB.
+/// The classes of differences from MariaDB begin so.
 pub const RIVAL: &str = "rival";
 
 /// Ways in which a forced statement runs.
