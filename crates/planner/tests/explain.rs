@@ -366,7 +366,8 @@ fn the_formats_do_not_contradict_each_other() {
             if inserts {
                 // The query that is inserted has no number of its own there.
                 json.facts.iter_mut().chain(&mut facts).for_each(|f| f[0].clear());
-                (json.facts.sort(), facts.sort());
+                json.facts.sort();
+                facts.sort();
             }
             assert_eq!(json.facts, facts, "JSON and table of {sql}\n{}", explain::json(Some(plan), x.change.as_ref()));
             json.block_words.sort();

@@ -2,7 +2,7 @@
 //! `log_output` says.
 //!
 //! ```text
-//! 2026-01-31T08:30:00.123456Z	    8 Query	SELECT 1
+//! 2026-01-31T08:30:00.123456Z       8 Query   SELECT 1
 //! ```
 
 use super::log_tables::GeneralRecord;

@@ -159,7 +159,7 @@ fn only(p: &Expr, columns: &ColumnSet) -> bool {
 
 impl Pusher<'_> {
     /// May conditions go into the derived table that the node is part of?
-    fn into_derived(&self, node: &Logical) -> bool {
+    fn goes_into_derived(&self, node: &Logical) -> bool {
         self.hinted.and_then(|h| h.of(node)).unwrap_or(self.pushing.derived)
     }
 
@@ -174,7 +174,7 @@ impl Pusher<'_> {
                 }
             }
             Logical::Project { input, exprs } => {
-                let closed = makes_rows(&input) && !self.into_derived(&input);
+                let closed = makes_rows(&input) && !self.goes_into_derived(&input);
                 let stay = |p: &Expr| {
                     let cols = expr_columns(p);
                     closed || is_volatile(p) || exprs.iter().any(|(id, e)| cols.contains(*id) && is_volatile(e))
@@ -213,7 +213,7 @@ impl Pusher<'_> {
                 )
             }
             Logical::Distinct { input } => {
-                let open = ps.is_empty() || self.into_derived(&input);
+                let open = ps.is_empty() || self.goes_into_derived(&input);
                 let (above, below): (Vec<_>, Vec<_>) = ps.into_iter().partition(|p| !open || is_volatile(p));
                 filter(Logical::Distinct { input: Box::new(self.push(*input, below)) }, above)
             }
@@ -226,7 +226,7 @@ impl Pusher<'_> {
             }
             Logical::Window { input, partition_by, order_by, calls } => {
                 let keys: ColumnSet = partition_by.iter().filter_map(as_column).collect();
-                let open = !ps.is_empty() && !keys.is_empty() && self.into_derived(&input);
+                let open = !ps.is_empty() && !keys.is_empty() && self.goes_into_derived(&input);
                 let (below, above): (Vec<_>, Vec<_>) =
                     ps.into_iter().partition(|p| open && !is_volatile(p) && only_keys(p, &keys));
                 filter(

@@ -43,7 +43,7 @@ impl Json {
     }
 }
 
-fn eat<'a>(rest: &mut &'a str, token: char) -> bool {
+fn eat(rest: &mut &str, token: char) -> bool {
     *rest = rest.trim_start();
     match rest.strip_prefix(token) {
         Some(after) => {
