@@ -70,7 +70,7 @@ impl Bench {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let socket = Arc::new(Socket::Unix(ours));
         let who = Box::new(Echo { id, socket: socket.clone(), send: self.send.clone(), patience });
-        self.workers.add(id, socket, who, patience, id % 2 == 0).unwrap();
+        self.workers.add(id, socket, who, patience, id.is_multiple_of(2)).unwrap();
         theirs
     }
 
