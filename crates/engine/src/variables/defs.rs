@@ -305,7 +305,7 @@ pub static DEFS: &[VarDef] = &[
     var("table_definition_cache", Global, Int { min: 400, max: 524288 }, "2000", Accepted),
     var("table_open_cache", Global, Int { min: 1, max: 524288 }, "4000", Accepted),
     var("thread_cache_size", Global, Int { min: 0, max: 16384 }, "9", Accepted),
-    var("thread_handling", Global, Text, "one-thread-per-connection", ReadOnly),
+    var("thread_handling", Global, Enum(&["dynamic", "one-thread-per-connection", "pool-of-threads"]), "dynamic", Real),
     var("thread_stack", Global, Int { min: 131072, max: U64 }, "1048576", ReadOnly),
     var("time_zone", Both, Text, "SYSTEM", Real),
     var("timestamp", Session, Double { min: 0.0, max: 4102444800.0 }, "0.000000", Real),

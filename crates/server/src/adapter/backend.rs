@@ -52,6 +52,14 @@ impl Backend for EngineBackend {
         self.db.global_if_set("max_connections").and_then(|text| text.parse().ok())
     }
 
+    fn workers_serve(&self) -> Option<bool> {
+        match &*self.db.global_if_set("thread_handling")? {
+            "one-thread-per-connection" => Some(false),
+            "pool-of-threads" => Some(true),
+            _ => None,
+        }
+    }
+
     fn connect_timeout(&self) -> Option<Duration> {
         self.db.global_if_set("connect_timeout").and_then(|text| text.parse().ok()).map(Duration::from_secs)
     }

@@ -23,6 +23,11 @@ pub trait Backend: Send + Sync + 'static {
         None
     }
 
+    /// thread_handling: whether workers serve all connections, or none. `None`: as many are busy.
+    fn workers_serve(&self) -> Option<bool> {
+        None
+    }
+
     /// SET GLOBAL connect_timeout, likewise.
     fn connect_timeout(&self) -> Option<Duration> {
         None

@@ -11,6 +11,7 @@
 //!                 ◀──────────────────────────────────────────────────────────────────────────
 //!               fewer than half of both, in CALM_WINDOWS windows in turn
 //! ```
+//! `thread_handling` may say otherwise: `one-thread-per-connection` or `pool-of-threads` in any case.
 //! Connections move by themselves, each behind its next command; so nobody waits for anybody.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -92,15 +93,17 @@ impl Crowd {
         self.has_room.load(Ordering::Relaxed)
     }
 
-    /// A window ends. To be called by one thread.
-    pub(crate) fn next_window(&self) {
+    /// A window ends. To be called by one thread. `workers`: whether they serve in any case, or never.
+    pub(crate) fn next_window(&self, workers: Option<bool>) {
         let next = self.window.load(Ordering::Relaxed).wrapping_add(1).max(1);
         self.window.store(next, Ordering::Relaxed);
         let busy = self.busy.swap(0, Ordering::Relaxed);
         let committing = self.committing.swap(0, Ordering::Relaxed);
         self.has_room.store(busy <= self.cores / 2, Ordering::Relaxed);
         let (many, many_committing) = (self.cores * BUSY_MANY, self.cores * COMMITTING_MANY);
-        if busy > many || committing > many_committing {
+        if let Some(workers) = workers {
+            self.is_crowded.store(workers, Ordering::Relaxed);
+        } else if busy > many || committing > many_committing {
             self.calm_windows.store(0, Ordering::Relaxed);
             self.is_crowded.store(true, Ordering::Relaxed);
         } else if busy * 2 > many || committing * 2 > many_committing {
@@ -126,15 +129,19 @@ mod tests {
         all.iter_mut().for_each(|l| crowd.note_command(l));
         all.iter_mut().for_each(|l| crowd.note_command(l));
         assert!(!crowd.is_there());
-        crowd.next_window();
+        crowd.next_window(None);
         assert!(crowd.is_there() && !crowd.leaves_room());
         for _ in 0..CALM_WINDOWS * 3 {
             all.iter_mut().take(21).for_each(|l| crowd.note_command(l));
-            crowd.next_window();
+            crowd.next_window(None);
             assert!(crowd.is_there(), "half as many are a crowd once there is one");
         }
-        (0..=CALM_WINDOWS).for_each(|_| crowd.next_window());
+        (0..=CALM_WINDOWS).for_each(|_| crowd.next_window(None));
         assert!(!crowd.is_there() && crowd.leaves_room());
+        crowd.next_window(Some(true));
+        assert!(crowd.is_there());
+        crowd.next_window(Some(false));
+        assert!(!crowd.is_there());
     }
 
     #[test]
@@ -147,11 +154,11 @@ mod tests {
                 crowd.note_commit(l);
             });
         }
-        crowd.next_window();
+        crowd.next_window(None);
         assert!(!crowd.is_there());
         let mut more = [Latest::default(); 9];
         more.iter_mut().for_each(|l| crowd.note_commit(l));
-        crowd.next_window();
+        crowd.next_window(None);
         assert!(crowd.is_there(), "those who commit count for more");
     }
 }

@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::crowd::Crowd;
 use super::socket::Socket;
-use super::{Kill, Process};
+use super::{Backend, Kill, Process};
 
 /// A client's going is noticed after at most about this long.
 const PERIOD: Duration = Duration::from_millis(20);
@@ -30,7 +30,6 @@ struct Watched {
     socket: Arc<Socket>,
 }
 
-#[derive(Default)]
 struct Shared {
     watched: Mutex<HashMap<u32, Watched>>,
     asleep: AtomicBool,
@@ -38,6 +37,7 @@ struct Shared {
     lock: Mutex<()>,
     wake: Condvar,
     crowd: Arc<Crowd>,
+    backend: Arc<dyn Backend>,
 }
 
 impl Shared {
@@ -54,8 +54,17 @@ pub(crate) struct HangupMonitor {
 }
 
 impl HangupMonitor {
-    pub(crate) fn start(crowd: Arc<Crowd>) -> std::io::Result<HangupMonitor> {
-        let shared = Arc::new(Shared { crowd, ..Shared::default() });
+    /// `crowd`: its windows are ended.
+    pub(crate) fn start(crowd: Arc<Crowd>, backend: Arc<dyn Backend>) -> std::io::Result<HangupMonitor> {
+        let shared = Arc::new(Shared {
+            watched: Mutex::default(),
+            asleep: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            lock: Mutex::default(),
+            wake: Condvar::new(),
+            crowd,
+            backend,
+        });
         let monitored = shared.clone();
         let thread = thread::Builder::new().name("hangup".to_owned()).spawn(move || run(&monitored))?;
         Ok(HangupMonitor { shared, thread: Some(thread) })
@@ -112,7 +121,7 @@ fn run(shared: &Shared) {
         }
         periods = periods.wrapping_add(1);
         if periods % WINDOW_PERIODS == 0 {
-            shared.crowd.next_window();
+            shared.crowd.next_window(shared.backend.workers_serve());
         }
         if idle_periods < IDLE_PERIODS_MAX {
             thread::sleep(PERIOD);

@@ -152,14 +152,14 @@ impl Server {
         let secrets = Secrets::open(&options.tls).map_err(StartError)?;
         let thread = |e: io::Error| StartError(format!("cannot start a thread: {e}"));
         let (stop_read, stop_write) = UnixStream::pair().map_err(thread)?;
-        let crowd = Arc::new(Crowd::default());
+        let (crowd, watched) = (Arc::new(Crowd::default()), backend.clone());
         let shared = Shared {
             options,
             backend,
             processes,
             secrets: Arc::new(secrets),
             digests: DigestCache::default(),
-            monitor: HangupMonitor::start(crowd.clone()).map_err(thread)?,
+            monitor: HangupMonitor::start(crowd.clone(), watched).map_err(thread)?,
             crowd,
             threads: Arc::default(),
             workers: Workers::start().map_err(thread)?,
