@@ -355,11 +355,12 @@ impl<'a> IndexScanSource<'a> {
             self.run.ctx.check_killed()?;
         }
         loop {
-            if let Some((most, gave_up)) = self.gives_up
-                && walk.seen > most
-            {
-                gave_up.store(true, Relaxed);
-                return Ok(false);
+            if let Some((most, gave_up)) = self.gives_up {
+                if walk.seen > most {
+                    gave_up.store(true, Relaxed);
+                    return Ok(false);
+                }
+                walk.size = walk.size.min((most - walk.seen) as usize + 1);
             }
             if let Some(cursor) = &mut walk.cursor {
                 if cursor.next(out, walk.size)? {

@@ -94,7 +94,8 @@ impl Physical<'_, '_> {
         if passes_all || self.cx.stats.index_form(table.id, *index).clustered {
             return (found, false);
         }
-        let entry = cost.index_row + columns.len() as f64 * cost.fetch_column + filters.len() as f64 * cost.predicate;
+        // Rows lie anywhere: at worst no two of them together.
+        let entry = cost.random_row + columns.len() as f64 * cost.fetch_column + filters.len() as f64 * cost.predicate;
         if examined * entry <= 2.0 * budget {
             // To its very end the walk costs no more.
             return (found, false);
