@@ -55,7 +55,7 @@ pub(crate) use seat::waits;
 /// A group has at most so many cores; beyond that one poll set would be fought over.
 const GROUP_CORES: usize = 4;
 /// So much work in the queue calls a helper.
-const PRESSURE: Duration = Duration::from_micros(200);
+const PRESSURE: Duration = Duration::from_micros(50);
 /// Statements that take this long on average are worth a poller of their own.
 const SLOW: Duration = Duration::from_micros(100);
 
