@@ -30,7 +30,8 @@ fn groups(order: &[(u64, u32)], shift: u32) -> impl Iterator<Item = Group<'_>> {
 impl Table {
     /// The wanted columns of the rows with these ids. Ids may come in any order and more than once.
     ///
-    /// Each leaf is visited once; its chunks' Arcs are cloned under the latch and values are copied with nothing held.
+    /// Each leaf is visited once; its chunks' Arcs are cloned under the latch and values are copied with nothing held. Where
+    /// each leaf has a row or two of many, these are copied under the latch: that is shorter than to count references.
     /// Rows of one leaf share its string heap, rows of several are copied into a heap of their own.
     pub fn fetch(&self, row_ids: &[u64], columns: &[usize], snapshot: &Snapshot) -> Fetched {
         self.fetch_if(row_ids, columns, snapshot, |leaf, slot, _| leaf.is_seen(slot, snapshot))
@@ -55,11 +56,18 @@ impl Table {
         // Where output row i lies in leaf order; NOWHERE: not seen.
         let mut place = vec![NOWHERE; row_ids.len()];
         let mut next = 0;
+        let leaves = groups(&order, shift).count();
+        let is_scattered = leaves > 1 && order.len() < leaves * SCATTERED_ROWS;
+        let mut copied: Vec<Chunk> = Vec::new();
+        if is_scattered {
+            copied.extend(columns.iter().map(|&c| Chunk::empty(self.types()[c], order.len())));
+        }
+        let mut slots = Vec::new();
         for group in groups(&order, shift) {
             let Some(slot) = self.heap.slot(group.leaf_no) else { continue };
             let state = slot.read();
             let Some(leaf) = state.leaf() else { continue };
-            let mut slots = Vec::with_capacity(group.rows.len());
+            slots.clear();
             let mut patched = false;
             for &(row_id, out) in group.rows {
                 let slot = self.split(row_id).1;
@@ -73,23 +81,37 @@ impl Table {
             if slots.is_empty() {
                 continue;
             }
+            if is_scattered && !patched {
+                copied.iter_mut().zip(columns).for_each(|(to, &c)| append(to, leaf.column(c), &slots));
+                continue;
+            }
             let chunks = if patched {
                 as_seen(leaf, &slots, columns, snapshot)
             } else {
                 columns.iter().map(|&c| leaf.column(c).clone()).collect()
             };
+            drop(state);
             if patched {
                 slots = (0..slots.len() as u16).collect();
             }
-            drop(state);
-            parts.push((chunks, slots));
+            if is_scattered {
+                copied.iter_mut().zip(&chunks).for_each(|(to, from)| append(to, from, &slots));
+            } else {
+                parts.push((chunks, std::mem::take(&mut slots)));
+            }
         }
         let all = next as usize == row_ids.len();
         let in_order = all && place.iter().enumerate().all(|(i, p)| *p as usize == i);
         let chunks = (0..columns.len())
             .map(|i| {
-                let mut chunk = self.concat(columns[i], &parts, i);
-                chunk.widen_to(self.types()[columns[i]]);
+                let chunk = match copied.get_mut(i) {
+                    Some(copied) => std::mem::replace(copied, Chunk::empty(self.types()[columns[i]], 0)),
+                    None => {
+                        let mut chunk = self.concat(columns[i], &parts, i);
+                        chunk.widen_to(self.types()[columns[i]]);
+                        chunk
+                    }
+                };
                 if in_order { chunk } else { arrange(chunk, &place) }
             })
             .collect();
@@ -107,15 +129,7 @@ impl Table {
         }
         let rows = parts.iter().map(|p| p.1.len()).sum();
         let mut out = Chunk::empty(self.types()[column], rows);
-        // Leaves of one load share dictionaries: codes are enough as long as all parts have the same.
-        if let Some((chunks, _)) = parts.first()
-            && let Values::Dict(d) = &chunks[i].values
-        {
-            out.values = Values::Dict(vector::DictValues { codes: Vec::with_capacity(rows), dict: d.dict.clone() });
-        }
-        for (chunks, slots) in parts {
-            out.append(&chunks[i], Rows::At(slots));
-        }
+        parts.iter().for_each(|(chunks, slots)| append(&mut out, &chunks[i], slots));
         out
     }
 
@@ -133,6 +147,19 @@ impl Table {
 }
 
 const NOWHERE: u32 = u32::MAX;
+
+/// Rows a leaf below which they are scattered.
+const SCATTERED_ROWS: usize = 4;
+
+/// Appends values of a leaf. Leaves of one load share dictionaries: codes are enough as long as all have the same.
+fn append(out: &mut Chunk, from: &Chunk, slots: &[u16]) {
+    if out.is_empty()
+        && let Values::Dict(d) = &from.values
+    {
+        out.values = Values::Dict(vector::DictValues { codes: Vec::with_capacity(slots.len()), dict: d.dict.clone() });
+    }
+    out.append(from, Rows::At(slots));
+}
 
 /// The columns of `slots` as `snapshot` sees them, packed.
 fn as_seen(leaf: &Leaf, slots: &[u16], columns: &[usize], snapshot: &Snapshot) -> Vec<std::sync::Arc<Chunk>> {

@@ -7,7 +7,7 @@
 //! by what they read. Any carrier of the same family is as good as another: the values are the same numbers, and they are
 //! still a plain slice. A value that does not fit widens the array it is written to.
 
-use crate::{Chunk, Values};
+use crate::{Chunk, Rows, Values};
 use std::borrow::Cow;
 use std::sync::Arc;
 use types::{I256, PhysType};
@@ -103,6 +103,43 @@ impl Values {
         Cow::Owned(self.recast(phys))
     }
 
+    /// Appends rows of a narrower array of the same family, each widened by itself. False: it is none.
+    pub(crate) fn append_narrower(&mut self, from: &Values, rows: Rows<'_>) -> bool {
+        fn extend<T: Copy, U>(out: &mut Vec<U>, from: &[T], rows: Rows<'_>, widen: impl Fn(T) -> U) {
+            match rows {
+                Rows::Range(a, b) => out.extend(from[a..b].iter().map(|&x| widen(x))),
+                Rows::At(p) => out.extend(p.iter().map(|&i| widen(from[i as usize]))),
+            }
+        }
+        macro_rules! take {
+            ($out:expr, $to:ty: $($p:ident)*) => {
+                match from {
+                    $(Values::$p(v) => extend($out, v, rows, |x| <$to>::from(x)),)*
+                    _ => return false,
+                }
+            };
+        }
+        match self {
+            Values::I16(out) => take!(out, i16: I8),
+            Values::I32(out) => take!(out, i32: I8 I16),
+            Values::I64(out) => take!(out, i64: I8 I16 I32),
+            Values::I128(out) => take!(out, i128: I8 I16 I32 I64),
+            Values::I256(out) => match from {
+                Values::I8(v) => extend(out, v, rows, |x| I256::from(x as i128)),
+                Values::I16(v) => extend(out, v, rows, |x| I256::from(x as i128)),
+                Values::I32(v) => extend(out, v, rows, |x| I256::from(x as i128)),
+                Values::I64(v) => extend(out, v, rows, |x| I256::from(x as i128)),
+                Values::I128(v) => extend(out, v, rows, I256::from),
+                _ => return false,
+            },
+            Values::U16(out) => take!(out, u16: U8),
+            Values::U32(out) => take!(out, u32: U8 U16),
+            Values::U64(out) => take!(out, u64: U8 U16 U32),
+            _ => return false,
+        }
+        true
+    }
+
     /// Writes the integer at `j` of `from`, an array of the same family, to position `i`, widening this array if the
     /// value asks for it. False: these are no two arrays of one family.
     pub(crate) fn set_carried(&mut self, i: usize, from: &Values, j: usize) -> bool {
@@ -176,6 +213,27 @@ impl Chunk {
 mod tests {
     use super::*;
     use crate::{Bitmap, Bounds};
+
+    #[test]
+    fn rows_of_narrower_arrays_are_appended_widened() {
+        let narrow = [Values::I8(vec![-1, 2, 3]), Values::I16(vec![-1, 2, 3]), Values::I32(vec![-1, 2, 3])];
+        for from in &narrow {
+            let mut out = Values::I64(vec![7]);
+            out.append(from, Rows::At(&[2, 0]));
+            out.append(from, Rows::Range(1, 3));
+            assert!(matches!(&out, Values::I64(v) if *v == [7, 3, -1, 2, 3]));
+            let mut out = Values::I256(vec![]);
+            out.append(from, Rows::At(&[0]));
+            assert!(matches!(&out, Values::I256(v) if v[0].to_i64() == Some(-1)));
+        }
+        let mut out = Values::U64(vec![]);
+        out.append(&Values::U8(vec![255, 1]), Rows::At(&[0]));
+        assert!(matches!(&out, Values::U64(v) if *v == [255]));
+        // The other way round the result widens.
+        let mut out = Values::I8(vec![5]);
+        out.append(&Values::I32(vec![1 << 20]), Rows::At(&[0]));
+        assert!(matches!(&out, Values::I32(v) if *v == [5, 1 << 20]));
+    }
 
     #[test]
     fn the_narrowest_that_holds_the_bounds() {

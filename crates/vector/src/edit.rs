@@ -90,8 +90,10 @@ impl Values {
         if is_narrower(self.phys(), from.phys()) {
             *self = self.widened(from.phys()).into_owned();
         }
-        let from = from.widened(self.phys());
-        let from = from.as_ref();
+        // Rows of a leaf's narrow array come a few at a time: the others are left alone.
+        if self.append_narrower(from, rows) {
+            return;
+        }
         if let (Values::Dict(a), Values::Dict(b)) = (&mut *self, from)
             && Arc::ptr_eq(&a.dict, &b.dict)
         {
@@ -99,7 +101,7 @@ impl Values {
         }
         same_fixed!(&mut *self, from, a, b => return extend(a, b, rows), else ());
         self.undict_in_place();
-        let Values::Str(out) = self else { unreachable!("widened() made the forms equal") };
+        let Values::Str(out) = self else { unreachable!("the forms are equal") };
         rows.for_each(|i| out.push(from.str_bytes(i)));
     }
 
