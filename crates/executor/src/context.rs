@@ -92,6 +92,19 @@ pub trait TableReader: Send + Sync {
         Err(Error::internal("candidates of an index without order"))
     }
 
+    /// The same of candidates read since a moment ([`TableReader::settled`]): those in leaves without versions need not be
+    /// compared with their rows' keys.
+    fn fetch_candidates_since(
+        &self,
+        index: usize,
+        candidates: &Candidates,
+        columns: &[usize],
+        with_row_id: bool,
+        _moment: Option<u64>,
+    ) -> Result<Batch> {
+        self.fetch_candidates(index, candidates, columns, with_row_id)
+    }
+
     /// The leaves in which rows within the spans (in order) lie by the order of the index: by leaf, and within a leaf.
     /// `None`: the table's rows do not lie so.
     fn index_leaves(&self, _index: usize, _spans: &[KeySpan]) -> Option<OrderedLeaves> {

@@ -273,7 +273,19 @@ impl TableReader for StoreReader<'_> {
         columns: &[usize],
         with_row_id: bool,
     ) -> Result<Batch> {
-        let fetched = self.table.fetch_found(index, candidates, columns, self.snapshot).ok_or_else(no_order)?;
+        self.fetch_candidates_since(index, candidates, columns, with_row_id, None)
+    }
+
+    fn fetch_candidates_since(
+        &self,
+        index: usize,
+        candidates: &Candidates,
+        columns: &[usize],
+        with_row_id: bool,
+        moment: Option<u64>,
+    ) -> Result<Batch> {
+        let found = self.table.fetch_found(index, candidates, columns, self.snapshot, moment);
+        let fetched = found.ok_or_else(no_order)?;
         let mut batch = batch(fetched, candidates.len());
         self.note(&batch.selection, batch.rows, |i| candidates.row_ids()[i]);
         if with_row_id {

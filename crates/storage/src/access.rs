@@ -63,20 +63,34 @@ impl Table {
         Some(RunLeaves { leaves, is_all: unique.hashed_rows() == 0 })
     }
 
-    /// The wanted columns of the candidates that `snapshot` sees under their keys; one position a candidate.
+    /// The wanted columns of the candidates that `snapshot` sees under their keys; one position a candidate. With a
+    /// `moment` ([`Table::settled`]) since which they were read, rows in leaves without versions are not compared.
     pub fn fetch_found(
         &self,
         index: usize,
         candidates: &Candidates,
         columns: &[usize],
         snapshot: &Snapshot,
+        moment: Option<u64>,
     ) -> Option<Fetched> {
         let encoder = self.index_encoder(index)?;
         let mut scratch = Vec::new();
-        Some(self.fetch_if(candidates.row_ids(), columns, snapshot, |leaf, slot, i| {
-            let has = |at: &dyn Fn(usize) -> _| encoder.has_key(at, candidates.key(i), &mut scratch);
-            leaf.with_seen(slot, snapshot, has) == Some(true)
-        }))
+        let mut fetch = |trusts_leaves: bool| {
+            self.fetch_if(candidates.row_ids(), columns, snapshot, |leaf, slot, i| {
+                if trusts_leaves && !leaf.has_versions() {
+                    return leaf.is_seen(slot, snapshot);
+                }
+                let has = |at: &dyn Fn(usize) -> _| encoder.has_key(at, candidates.key(i), &mut scratch);
+                leaf.with_seen(slot, snapshot, has) == Some(true)
+            })
+        };
+        if moment.is_some() && snapshot.skipping().is_none() {
+            let fetched = fetch(true);
+            if self.is_still(moment) {
+                return Some(fetched);
+            }
+        }
+        Some(fetch(false))
     }
 
     /// A walk over the candidates that are not, or not only, in sorted runs.

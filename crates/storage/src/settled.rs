@@ -18,6 +18,9 @@ use crate::sync::{AtomicU64, Ordering};
 use crate::table::Table;
 use crate::txn::Snapshot;
 
+/// Leaves that one look at candidates remembers.
+const KNOWN_LEAVES: usize = 512;
+
 /// How many have begun, and ended, to take versions and then entries away.
 #[derive(Debug, Default)]
 pub struct Flux {
@@ -61,11 +64,13 @@ impl Table {
         if snapshot.skipping().is_some() {
             return false;
         }
-        let mut known = None;
+        // Leaves that were looked at, by the low bits of their numbers: many entries lie in few leaves.
+        let mut known = [u64::MAX; KNOWN_LEAVES];
         let settled = |&row_id: &u64| {
             let leaf_no = self.split(row_id).0;
-            let is_settled = known == Some(leaf_no) || self.has_no_versions(leaf_no);
-            known = Some(leaf_no);
+            let known = &mut known[leaf_no as usize % KNOWN_LEAVES];
+            let is_settled = *known == leaf_no || self.has_no_versions(leaf_no);
+            *known = leaf_no;
             is_settled
         };
         candidates.row_ids().iter().all(settled) && self.flux.begun.load(Ordering::SeqCst) == moment
@@ -76,6 +81,11 @@ impl Table {
         snapshot.skipping().is_none()
             && self.has_no_versions(leaf_no)
             && self.flux.begun.load(Ordering::SeqCst) == moment
+    }
+
+    /// Has nobody begun to take entries away since the moment?
+    pub(crate) fn is_still(&self, moment: Option<u64>) -> bool {
+        moment.is_some_and(|m| self.flux.begun.load(Ordering::SeqCst) == m)
     }
 
     fn has_no_versions(&self, leaf_no: u64) -> bool {

@@ -244,6 +244,7 @@ impl JoinLocal<'_> {
             let mut found = std::mem::take(&mut self.candidates);
             found.clear();
             ends.clear();
+            let moment = s.reader.settled(s.index);
             s.reader.index_get_many(s.index, &keys[done..next], usize::MAX, &mut found, &mut ends)?;
             s.run.ctx.counters.handler_read_next.fetch_add(found.len() as u64, Relaxed);
             // Keys with many entries go a few at a time.
@@ -255,7 +256,7 @@ impl JoinLocal<'_> {
             if let Some(tests) = &s.tests {
                 tests.apply_beside(&s.run, &mut found, &mut positions)?;
             }
-            let flow = self.join_candidates(input, &positions, &found, matched)?;
+            let flow = self.join_candidates(input, &positions, &found, moment, matched)?;
             self.candidates = found;
             if flow == Flow::Done {
                 return Ok(Flow::Done);
@@ -265,12 +266,13 @@ impl JoinLocal<'_> {
         Ok(Flow::More)
     }
 
-    /// Fetches and joins candidates, each with the input row at its position.
+    /// Fetches and joins candidates read since `moment`, each with the input row at its position.
     fn join_candidates(
         &mut self,
         input: &Batch,
         positions: &[u16],
         found: &Candidates,
+        moment: Option<u64>,
         matched: &mut Bitmap,
     ) -> Result<Flow> {
         let s = self.stage;
@@ -280,7 +282,7 @@ impl JoinLocal<'_> {
             let from = n * BATCH_ROWS_MAX;
             part.clear();
             part.append(found, from, from + positions.len());
-            let fetched = s.reader.fetch_candidates(s.index, &part, s.columns, s.with_row_id)?;
+            let fetched = s.reader.fetch_candidates_since(s.index, &part, s.columns, s.with_row_id, moment)?;
             if self.pairs(input, positions, fetched, matched)? == Flow::Done {
                 return Ok(Flow::Done);
             }

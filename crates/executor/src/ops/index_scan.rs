@@ -483,7 +483,7 @@ impl IndexScanPull<'_, '_> {
             return Ok(Some(batch));
         }
         let without_rows = s.counts || s.covering.is_some();
-        let moment = if without_rows && self.unsettled < UNSETTLED_MAX { s.reader.settled(s.index) } else { None };
+        let moment = s.reader.settled(s.index);
         if !s.take(&mut self.candidates)? {
             return Ok(None);
         }
@@ -491,7 +491,10 @@ impl IndexScanPull<'_, '_> {
             s.leave_out_scanned(&mut self.candidates);
         }
         entries_walked(&s.run, s.reverse).fetch_add(self.candidates.len() as u64, Relaxed);
-        if moment.is_some_and(|m| s.reader.all_seen(m, &self.candidates)) {
+        if without_rows
+            && self.unsettled < UNSETTLED_MAX
+            && moment.is_some_and(|m| s.reader.all_seen(m, &self.candidates))
+        {
             self.unsettled = 0;
             let mut batch = match &s.covering {
                 Some((keys, parts)) => decoded(keys, parts, &self.candidates),
@@ -504,7 +507,7 @@ impl IndexScanPull<'_, '_> {
             return Ok(Some(batch));
         }
         self.unsettled += 1;
-        s.reader.fetch_candidates(s.index, &self.candidates, s.columns, s.with_row_id).map(Some)
+        s.reader.fetch_candidates_since(s.index, &self.candidates, s.columns, s.with_row_id, moment).map(Some)
     }
 }
 

@@ -238,6 +238,7 @@ impl JoinLocal<'_> {
         let most = if stage.outputs_pairs() { usize::MAX } else { FIRST_ENTRIES };
         let (mut done, mut size, mut refills, mut open) = (0, KEYS_AT_ONCE, 0, Vec::new());
         found.clear();
+        let mut moment = stage.reader.settled(stage.index);
         let mut flow = Flow::More;
         while done < distinct.len() && flow == Flow::More {
             stage.run.ctx.check_killed()?;
@@ -261,7 +262,8 @@ impl JoinLocal<'_> {
                 if let Some(tests) = &stage.tests {
                     tests.apply_beside(&stage.run, &mut found, &mut owners)?;
                 }
-                flow = self.read_in_order(&found, &owners, &groups, filled)?;
+                flow = self.read_in_order((&found, moment), &owners, &groups, filled)?;
+                moment = stage.reader.settled(stage.index);
                 found.clear();
                 owners.clear();
             }
@@ -293,10 +295,10 @@ impl JoinLocal<'_> {
         Ok(flow)
     }
 
-    /// Reads candidates in the order in which their rows lie.
+    /// Reads candidates, read since a moment, in the order in which their rows lie.
     fn read_in_order(
         &mut self,
-        found: &Candidates,
+        (found, moment): (&Candidates, Option<u64>),
         owners: &[u32],
         groups: &Groups,
         filled: &mut Filled,
@@ -310,7 +312,8 @@ impl JoinLocal<'_> {
             stage.run.ctx.check_killed()?;
             part.clear();
             chosen.iter().for_each(|&i| part.append(found, i as usize, i as usize + 1));
-            let fetched = stage.reader.fetch_candidates(stage.index, &part, stage.columns, stage.with_row_id)?;
+            let fetched =
+                stage.reader.fetch_candidates_since(stage.index, &part, stage.columns, stage.with_row_id, moment)?;
             let owners: Vec<u32> = chosen.iter().map(|&i| owners[i as usize]).collect();
             if self.with_partners(filled, fetched, &owners, groups)? == Flow::Done {
                 return Ok(Flow::Done);
