@@ -54,6 +54,7 @@ mod current;
 mod definitions;
 mod dict;
 mod durable;
+mod estimate;
 mod fetch;
 mod heap;
 mod image;

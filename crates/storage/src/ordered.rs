@@ -58,40 +58,6 @@ impl Table {
         Some(IndexCursor::new(ordered, unique, self.rows(), range, reverse))
     }
 
-    /// About how many entries the range has. Does not build the index: where it does not exist yet, the answer comes
-    /// from the sample of the table's rows.
-    pub fn index_estimate(&self, index: usize, range: &KeyRange) -> u64 {
-        let set = self.indexes();
-        let Some(Some(ordered)) = set.ordered.get(index) else { return 0 };
-        let Some(interval) = range.interval() else { return 0 };
-        let of_runs = match set.unique.get(index) {
-            Some(unique) if ordered.leaves_out_runs => unique.estimate_runs(&ordered.encoder, self.rows(), &interval),
-            _ => 0,
-        };
-        if let Some(tree) = ordered.tree() {
-            return of_runs + tree.estimate(&interval.start, interval.end.as_deref());
-        }
-        if ordered.leaves_out_runs && set.unique[index].hashed_rows() == 0 {
-            return of_runs;
-        }
-        let statistics = self.statistics();
-        let sample = &statistics.sample;
-        let positions = sample.selection.to_positions(sample.rows);
-        let chunk = |c: usize, row: u16| match &sample.columns[c] {
-            vector::Vector::Flat(chunk) => (&**chunk, row as usize),
-            vector::Vector::Const(chunk) => (&**chunk, 0),
-        };
-        let mut key = Vec::new();
-        let hits = positions.iter().filter(|&&row| {
-            key.clear();
-            ordered.encoder.encode_row(&|c| chunk(c, row), &mut key);
-            interval.contains(&key)
-        });
-        let (hits, rows) = (hits.count() as f64, self.row_count() as f64);
-        // Nothing found among n rows: about one in 2n may be there.
-        (hits.max(0.5) / positions.len().max(1) as f64 * rows).ceil() as u64
-    }
-
     /// The candidates that `snapshot` sees, each once: under the key that its visible version has. In their order.
     pub fn fetch_candidates(
         &self,
@@ -210,7 +176,7 @@ impl Table {
         }
     }
 
-    fn make_live(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex) {
+    pub(crate) fn make_live(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex) {
         self.make_live_while(set, index, ordered, &|| Ok(())).expect("nobody ends it");
     }
 

@@ -23,6 +23,7 @@ pub mod key;
 pub mod ordered;
 pub mod point;
 pub mod runs;
+pub mod sampled;
 pub mod set;
 
 use crate::heap::Heap;

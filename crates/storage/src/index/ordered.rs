@@ -23,9 +23,10 @@
 
 use super::btree::Tree;
 use super::encode::KeyEncoder;
+use super::sampled::SampledKeys;
 use crate::sync::{AtomicBool, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use catalog::{IndexAlgorithm, IndexDef, IndexKind, TableDef, TableEngine};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use types::{PhysType, Result};
 
@@ -77,6 +78,8 @@ pub struct OrderedIndex {
     built: Condvar,
     /// Entries made for versions whose end the index will not be told of: see [`OrderedIndex::add_orphans`].
     orphans: Mutex<Vec<KeyedRow>>,
+    /// Keys of the table's sample, as of the statistics that were asked for last.
+    pub sampled: Mutex<Option<Arc<SampledKeys>>>,
 }
 
 impl OrderedIndex {
@@ -123,6 +126,7 @@ impl OrderedIndex {
             building: Mutex::new(Rank::IndexBuild, false),
             built: Condvar::new(),
             orphans: Mutex::new(Rank::IndexLog, Vec::new()),
+            sampled: Mutex::new(Rank::IndexLog, None),
         })
     }
 
