@@ -71,7 +71,7 @@ pub fn configs() -> Vec<Config> {
         Config {
             name: "weedout",
             switch: "firstmatch=off,loosescan=off,materialization=off,subquery_cache=off,derived_condition_pushdown=off,\
-                     condition_pushdown_from_having=off,split_materialized=off",
+                     condition_pushdown_from_having=off,split_materialized=off,table_elimination=off",
             ..usual
         },
         Config {

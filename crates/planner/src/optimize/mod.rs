@@ -6,7 +6,7 @@
 //!     │  ctes             CTEs read once are inlined
 //!     │  pushdown         predicates sink; outer joins become inner
 //!     │  unnest           dependent joins become joins
-//!     │  pushdown, simplifications
+//!     │  pushdown, table elimination, simplifications
 //!     │  join order       per block of joins, by cost
 //!     ▼  physical         access paths, join methods, positions
 //!   plan
@@ -21,6 +21,7 @@ mod column_set;
 mod context;
 pub mod cost;
 mod cte;
+mod elimination;
 mod functional;
 mod join_order;
 mod lookup_cost;
@@ -62,6 +63,7 @@ const PASSES: &[(&str, Pass)] = &[
     ("push_predicates", push_predicates),
     ("unnest", unnest::unnest),
     ("push_predicates", push_predicates),
+    ("table_elimination", elimination::eliminate_tables),
     ("reduce_groups", reduce_groups),
     ("join_order", join_order),
 ];

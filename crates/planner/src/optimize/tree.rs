@@ -29,7 +29,7 @@ pub fn take(node: &mut Logical) -> Logical {
 }
 
 /// Column references of a node outside expressions.
-fn listed_columns(node: &Logical) -> Vec<ColumnId> {
+pub fn listed_columns(node: &Logical) -> Vec<ColumnId> {
     match node {
         Logical::SetOp { inputs, .. } => inputs.iter().flat_map(|i| i.1.iter().copied()).collect(),
         Logical::RecursiveUnion { anchor, recursive, .. } => anchor.1.iter().chain(&recursive.1).copied().collect(),
