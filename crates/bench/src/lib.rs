@@ -13,11 +13,14 @@
 //!              ├─ icp, mrr, bka, hash-join, materialization
 //!              │                one technique of the optimizer on and off, beside MariaDB
 //!              ├─ plan-quality  the chosen plan against the best of all that can be forced
+//!              ├─ cost-calibration
+//!              │                what the constants of the cost model are worth here
 //!              └─ dbt2          TPC-C's transactions and consistency conditions, beside MariaDB
 //! ```
 //! Invariants: every experiment prints the machine it ran on, its noise (least, median, most) and a hash of its result,
 //! and runs in miniature as a test. What is compared with an alternative is measured in the same run.
 
+mod calibration;
 mod dbt2;
 mod filter;
 mod flexasynch;
@@ -81,6 +84,8 @@ pub enum Experiment {
     Materialization(techniques::TechniqueArgs),
     /// The chosen plan's time against the best of all plans that can be forced
     PlanQuality(plan_quality::PlanQualityArgs),
+    /// Nanoseconds of what the optimizer's cost constants stand for
+    CostCalibration(calibration::CalibrationArgs),
 }
 
 /// Runs an experiment; prints its table to standard output and failures to standard error.
@@ -103,6 +108,7 @@ pub fn run(args: &Args) -> ExitCode {
         Experiment::HashJoin(a) => techniques::run(&techniques::HASH_JOIN, a),
         Experiment::Materialization(a) => techniques::run(&techniques::MATERIALIZATION, a),
         Experiment::PlanQuality(a) => plan_quality::run(a),
+        Experiment::CostCalibration(a) => calibration::run(a),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -120,7 +120,7 @@ pub fn plan_of(local: &mut Local, way: &Way, costs: bool) -> Result<String, Fail
 }
 
 /// Plans that differ in estimates alone are one plan.
-fn without_costs(text: &str) -> String {
+pub fn without_costs(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find("(cost=") {

@@ -47,7 +47,7 @@ const VARIATIONS: [(&str, &str, &str); 46] = [
     (
         "order limit, filter by other index",
         "events",
-        "SELECT id FROM events WHERE user_id = 17 ORDER BY day DESC LIMIT 3",
+        "SELECT day, kind < 100 FROM events WHERE user_id = 17 ORDER BY day DESC LIMIT 3",
     ),
     ("order limit, rare user", "events", "SELECT id FROM events WHERE user_id = 9000 ORDER BY day LIMIT 3"),
     (

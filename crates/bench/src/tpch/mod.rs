@@ -57,6 +57,9 @@ pub struct TpchArgs {
     /// Print EXPLAIN ANALYZE of each query
     #[arg(long)]
     pub explain: bool,
+    /// Keys on foreign keys and dates beside the primary keys, as MariaDB gets them anyway
+    #[arg(long)]
+    pub indexes: bool,
     /// Run the queries while so many transactions a second update the tables, instead of comparing
     #[arg(long, value_name = "TRANSACTIONS", num_args = 0..=1, default_missing_value = "5000")]
     pub storm: Option<u64>,
@@ -204,6 +207,7 @@ pub(crate) fn prepare(
         limit: 0,
         write_tbl: None,
         explain: false,
+        indexes: false,
         storm: None,
         out: None,
     };
@@ -317,6 +321,12 @@ fn measure(args: &TpchArgs) -> Result<Report, Failure> {
         println!("{fact}");
     }
     facts.extend(loaded);
+    if args.indexes {
+        let started = Instant::now();
+        schema::RIVAL_INDEXES.iter().try_for_each(|sql| local.run(sql).map(drop))?;
+        facts.push(format!("indexes made in {:.2} s", started.elapsed().as_secs_f64()));
+        println!("{}", facts[facts.len() - 1]);
+    }
     if let Some(bytes) = args.memory {
         local.run(&format!("SET SESSION max_query_memory = {bytes}"))?;
         facts.push(format!("max_query_memory {bytes}"));

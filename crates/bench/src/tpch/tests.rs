@@ -15,6 +15,7 @@ fn args() -> TpchArgs {
         limit: 60,
         write_tbl: None,
         explain: false,
+        indexes: false,
         storm: None,
         out: None,
     }
