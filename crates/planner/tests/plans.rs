@@ -4,7 +4,7 @@
 mod common;
 
 use common::scale::scale_one;
-use common::{Variables, fixture, golden, session};
+use common::{Variables, fixture, golden, joins, session};
 use parser::ast::Statement;
 use parser::{ParseOptions, parse};
 use planner::bind::Binder;
@@ -122,37 +122,12 @@ fn tpch() {
     golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plans/tpch.txt"), explain);
 }
 
-/// The join conditions of `n` tables: pairs of them.
-fn shape(name: &str, n: usize) -> Vec<(usize, usize)> {
-    let pairs = |to: &dyn Fn(usize) -> usize| (1..n).map(|i| (i, to(i))).collect();
-    match name {
-        "chain" => pairs(&|i| i - 1),
-        "star" => pairs(&|_| 0),
-        // Three tables along each ray.
-        "snowflake" => pairs(&|i| if i % 3 == 1 { 0 } else { i - 1 }),
-        "cycle" => (1..n).map(|i| (i, i - 1)).chain([(n - 1, 0)]).collect(),
-        _ => (1..n).flat_map(|i| (0..i).map(move |j| (i, j))).collect(),
-    }
-}
-
 /// Planning must stay quick whatever the number and the shape.
 #[test]
 fn many_tables_are_planned_quickly() {
     for n in [12, 20, 61] {
-        for name in ["chain", "star", "snowflake", "cycle", "clique"] {
-            let tables = ["nation", "customer", "supplier"];
-            let keys = ["n_nationkey", "c_nationkey", "s_nationkey"];
-            let others = ["n_regionkey", "c_custkey", "s_suppkey"];
-            let from: Vec<String> = (0..n).map(|i| format!("{} t{i}", tables[i % 3])).collect();
-            let on: Vec<String> = shape(name, n)
-                .into_iter()
-                // All edges of a clique differ: else equalities would make one class of them.
-                .map(|(i, j)| match name {
-                    "clique" => format!("t{i}.{} + {j} = t{j}.{} + {i}", others[i % 3], keys[j % 3]),
-                    _ => format!("t{i}.{} = t{j}.{}", others[i % 3], keys[j % 3]),
-                })
-                .collect();
-            let sql = format!("select count(*) from {} where {}", from.join(", "), on.join(" and "));
+        for name in joins::SHAPES {
+            let sql = joins::statement(name, n);
             let start = std::time::Instant::now();
             let text = explain(&sql);
             let took = start.elapsed();

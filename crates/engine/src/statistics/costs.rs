@@ -44,6 +44,8 @@ const ENGINE_COSTS: &[(&str, f64, &[&str])] = &[
             "leaf_visit",
             "merge_row_id",
             "random_row",
+            "batched_descent",
+            "batched_row",
             "fetch_column",
             "cache_miss",
         ],

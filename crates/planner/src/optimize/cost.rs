@@ -28,7 +28,7 @@ pub struct CostParams {
     pub group: f64,
     /// Comparing two rows in a sort.
     pub sort_compare: f64,
-    /// Finding a row by a unique key.
+    /// Finding and reading a row by a unique key.
     pub key_lookup: f64,
     /// Starting an access by an index: the operator and its first descent.
     pub index_open: f64,
@@ -45,12 +45,26 @@ pub struct CostParams {
     pub merge_row_id: f64,
     /// Reading a row that an index names, somewhere in memory.
     pub random_row: f64,
+    /// Descending for one of many sorted keys, and reading one of the rows that they name together, in the rows' order.
+    pub batched_descent: f64,
+    pub batched_row: f64,
     /// Setting an operator of a dependent subquery up, for each run.
     pub subquery_run: f64,
     /// Copying a column of a row read by its id.
     pub fetch_column: f64,
     /// Outer rows (not nanoseconds) from which on a join by index collects keys and sorts them.
     pub batch_keys_min: f64,
+}
+
+/// How a join by index looks rows up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LookupManner {
+    /// By the whole key of a unique index.
+    Unique,
+    /// Keys as outer rows come, rows as the index names them.
+    OneByOne,
+    /// Batched key access: keys sorted, rows in their own order.
+    Batched,
 }
 
 impl Default for CostParams {
@@ -76,6 +90,8 @@ impl Default for CostParams {
             leaf_visit: 60.0,
             merge_row_id: 6.0,
             random_row: 150.0,
+            batched_descent: 200.0,
+            batched_row: 100.0,
             subquery_run: 4000.0,
             fetch_column: 3.0,
             batch_keys_min: 100.0,
@@ -108,6 +124,8 @@ impl CostParams {
             leaf_visit,
             merge_row_id,
             random_row,
+            batched_descent,
+            batched_row,
             subquery_run,
             fetch_column,
             batch_keys_min,
@@ -133,6 +151,8 @@ impl CostParams {
             ("leaf_visit", leaf_visit),
             ("merge_row_id", merge_row_id),
             ("random_row", random_row),
+            ("batched_descent", batched_descent),
+            ("batched_row", batched_row),
             ("subquery_run", subquery_run),
             ("fetch_column", fetch_column),
             ("batch_keys_min", batch_keys_min),
@@ -165,10 +185,14 @@ impl CostParams {
     }
 
     /// Joining `probe_rows` rows with those that an index finds for them: `matches` in all.
-    pub fn index_join(&self, probe_rows: f64, matches: f64, columns: f64) -> f64 {
-        self.index_open
-            + probe_rows * self.index_descent
-            + matches * (self.random_row + columns * self.fetch_column + self.output)
+    pub fn index_join(&self, probe_rows: f64, matches: f64, columns: f64, by: LookupManner) -> f64 {
+        let (key, row) = match by {
+            // Of each key at most one row, whose reading is part of the lookup.
+            LookupManner::Unique => (self.key_lookup, 0.0),
+            LookupManner::OneByOne => (self.index_descent, self.random_row),
+            LookupManner::Batched => (self.batched_descent, self.batched_row),
+        };
+        self.index_open + probe_rows * key + matches * (row + columns * self.fetch_column + self.output)
     }
 
     /// The first `kept` of `rows` rows in some order.

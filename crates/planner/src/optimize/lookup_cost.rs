@@ -5,7 +5,7 @@
 
 use super::OptimizerSettings;
 use super::cardinality::Estimate;
-use super::cost::CostParams;
+use super::cost::{CostParams, LookupManner};
 use super::properties::fixed_columns;
 use super::tree::output_set;
 use catalog::{IndexKind, Statistics};
@@ -18,7 +18,7 @@ pub const MARGIN: f64 = 2.0;
 pub const ORDER_MARGIN: f64 = 4.0;
 /// Outer rows beyond which an order is not chosen for an index's sake: scans that hash joins narrow cost less than a
 /// join order's figures say.
-const OUTER_ROWS_MAX: f64 = 100.0;
+pub const OUTER_ROWS_MAX: f64 = 100.0;
 /// Columns that a row read by index is taken to have.
 const COLUMNS: f64 = 4.0;
 
@@ -38,6 +38,7 @@ struct Lookup {
     matches: Vec<f64>,
     /// Parts that a key must have: all, if the index has no order.
     parts_min: usize,
+    is_unique: bool,
 }
 
 /// The share of a table that one value of a key's part selects, whose leading parts select already.
@@ -92,7 +93,8 @@ impl Lookups {
                 found.scan_cost = found.scan_cost.min(own);
             }
             if !parts.is_empty() && (ordered || index.is_unique()) {
-                found.indexes.push(Lookup { parts, matches, parts_min });
+                let is_unique = index.is_unique() && parts.len() == index.parts.len();
+                found.indexes.push(Lookup { parts, matches, parts_min, is_unique });
             }
         }
         found
@@ -108,7 +110,11 @@ impl Lookups {
             .filter_map(|x| {
                 let n = x.parts.iter().take_while(|p| p.1 || given(p.0)).count();
                 let by_join = x.parts[..n].iter().any(|p| given(p.0));
-                (by_join && n >= x.parts_min).then(|| cost.index_join(rows, rows * x.matches[n - 1], COLUMNS))
+                let manner = match x.is_unique && n == x.parts.len() {
+                    true => LookupManner::Unique,
+                    false => LookupManner::OneByOne,
+                };
+                (by_join && n >= x.parts_min).then(|| cost.index_join(rows, rows * x.matches[n - 1], COLUMNS, manner))
             })
             .min_by(f64::total_cmp)
     }

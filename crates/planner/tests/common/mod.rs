@@ -1,6 +1,8 @@
 //! A small fixed catalog, and golden files of statements with what becomes of them.
 
 #[allow(dead_code)]
+pub mod joins;
+#[allow(dead_code)]
 pub mod json;
 #[allow(dead_code)]
 pub mod scale;

@@ -36,17 +36,21 @@ pub fn join_selectivity(
     let mut equal = 1.0;
     let mut other = 1.0;
     let (mut lcols, mut rcols, mut count) = (ColumnSet::new(), ColumnSet::new(), 0);
+    // Of each equality of two columns, what it keeps.
+    let mut each: Vec<(ColumnId, ColumnId, f64)> = vec![];
     for p in on {
         match join_equality(p, lo, ro) {
             Some((a, b, _)) => {
                 let (a_est, b_est) = (computed(&a, l), computed(&b, r));
-                equal *= common_values(&a, &b, l, r).unwrap_or_else(|| {
+                let kept = common_values(&a, &b, l, r).unwrap_or_else(|| {
                     let known = (1.0 - a_est.null_fraction) * (1.0 - b_est.null_fraction);
                     known / a_est.domain.max(b_est.domain).max(1.0)
                 });
+                equal *= kept;
                 if let (Some(a), Some(b)) = (as_column(&a), as_column(&b)) {
                     lcols.insert(a);
                     rcols.insert(b);
+                    each.push((a, b, kept));
                 }
                 count += 1;
             }
@@ -60,22 +64,27 @@ pub fn join_selectivity(
         }
     }
     if count > 1 {
-        // Columns of one key are not independent: a unique key has as many values as its table has rows.
+        // Columns of one key are not independent: a unique key has as many values as its table has rows. What is asked
+        // beyond the key may depend on it, or not.
         let (lk, rk) = keys();
-        let key_rows = |ks: &[ColumnSet], cols: &ColumnSet, e: &Estimate| {
+        let by_key = |ks: &[ColumnSet], cols: &ColumnSet, e: &Estimate, is_left: bool| {
             ks.iter()
                 .filter(|k| !k.is_empty() && k.is_subset(cols))
-                .map(|k| k.iter().map(|c| e.column(c).domain).product::<f64>().min(key_domain(e, k)))
-                .fold(f64::MAX, f64::min)
+                .map(|k| {
+                    let values = k.iter().map(|c| e.column(c).domain).product::<f64>().min(key_domain(e, k));
+                    let beyond = each.iter().filter(|x| !k.contains(if is_left { x.0 } else { x.1 }));
+                    beyond.map(|x| x.2.sqrt()).product::<f64>() / values.max(1.0)
+                })
+                .fold(0.0, f64::max)
         };
-        let bound = key_rows(&rk, &rcols, r).min(key_rows(&lk, &lcols, l));
+        let of_keys = f64::max(by_key(&rk, &rcols, r, false), by_key(&lk, &lcols, l, true));
         let combined = |e: &Estimate, columns: &ColumnSet| {
             let columns: Vec<ColumnId> = columns.iter().collect();
             let whole = columns.len() == count && columns.iter().all(|c| e.is_whole(*c));
             if whole { e.base(*columns.first()?)?.tuples(&columns) } else { None }
         };
-        if bound < f64::MAX {
-            equal = equal.max(1.0 / bound.max(1.0));
+        if of_keys > 0.0 {
+            equal = equal.max(of_keys);
         } else if let (Some(a), Some(b)) = (combined(l, &lcols), combined(r, &rcols)) {
             // Each combination of the side that has fewer is taken to occur on the other.
             equal = equal.max(1.0 / a.max(b).max(1.0));

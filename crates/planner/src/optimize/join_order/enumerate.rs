@@ -6,14 +6,8 @@
 //! it from visiting anything twice.
 
 use super::Set;
+use super::graph::Graph;
 use super::planner::Planner;
-
-/// A join predicate connects `left` with `right`, both whole.
-#[derive(Clone, Copy, Debug)]
-pub struct Edge {
-    pub left: Set,
-    pub right: Set,
-}
 
 /// Pairs of subgraphs after which the search is given up; and where optimizer_prune_level asks for patience.
 const PAIRS_MAX: usize = 5_000;
@@ -23,7 +17,7 @@ const PAIRS_MAX_UNPRUNED: usize = 500_000;
 const STEPS_PER_PAIR: usize = 20;
 
 struct Search<'p, 'a> {
-    edges: &'p [Edge],
+    graph: &'p Graph,
     planner: &'p mut Planner<'a>,
     /// Relations that take no part.
     outside: Set,
@@ -33,9 +27,9 @@ struct Search<'p, 'a> {
 }
 
 /// Finds the cheapest order of the relations of `all`; false if there are too many orders or the graph is not connected.
-pub(super) fn exhaustive(all: Set, edges: &[Edge], planner: &mut Planner) -> bool {
+pub(super) fn exhaustive(all: Set, graph: &Graph, planner: &mut Planner) -> bool {
     let pairs_max = if planner.prunes() { PAIRS_MAX } else { PAIRS_MAX_UNPRUNED };
-    let mut s = Search { edges, planner, outside: !all, pairs: 0, pairs_max, steps: 0 };
+    let mut s = Search { graph, planner, outside: !all, pairs: 0, pairs_max, steps: 0 };
     let mut vs: Vec<usize> = members(all).collect();
     vs.reverse();
     for v in vs {
@@ -75,28 +69,13 @@ fn subsets(s: Set) -> impl Iterator<Item = Set> {
     })
 }
 
-/// Does an edge lead from one set to the other?
-pub(super) fn connected(edges: &[Edge], a: Set, b: Set) -> bool {
-    edges.iter().any(|e| (e.left & !a == 0 && e.right & !b == 0) || (e.left & !b == 0 && e.right & !a == 0))
-}
-
 impl Search<'_, '_> {
-    /// Representatives of the sets that an edge connects with `s`, none of them in `x`.
     fn neighbours(&self, s: Set, x: Set) -> Set {
-        let forbidden = s | x | self.outside;
-        let mut n = 0;
-        for e in self.edges {
-            for (from, to) in [(e.left, e.right), (e.right, e.left)] {
-                if from & !s == 0 && to & forbidden == 0 {
-                    n |= to & to.wrapping_neg();
-                }
-            }
-        }
-        n
+        self.graph.neighbours(s, x | self.outside)
     }
 
     fn connected(&self, a: Set, b: Set) -> bool {
-        connected(self.edges, a, b)
+        self.graph.connected(a, b)
     }
 
     fn emit_csg(&mut self, s1: Set) {

@@ -11,7 +11,8 @@
 //! Very Large Join Queries* (SIGMOD 2018); Kossmann & Stocker, *Iterative Dynamic Programming* (TODS 2000).
 
 use super::Set;
-use super::enumerate::{Edge, connected, exhaustive};
+use super::enumerate::exhaustive;
+use super::graph::Graph;
 use super::planner::Planner;
 use std::collections::HashMap;
 
@@ -19,9 +20,9 @@ use std::collections::HashMap;
 const LOCAL_RELATIONS: u32 = 9;
 
 /// Finds an order. `refine`: not the greedy one alone.
-pub(super) fn search(n: usize, edges: &[Edge], planner: &mut Planner, refine: bool) {
+pub(super) fn search(n: usize, graph: &Graph, planner: &mut Planner, refine: bool) {
     let all = Set::MAX >> (Set::BITS as usize - n);
-    greedy(n, edges, planner);
+    greedy(n, graph, planner);
     let found = planner.has_plan(all);
     if !refine && found {
         return;
@@ -34,9 +35,9 @@ pub(super) fn search(n: usize, edges: &[Edge], planner: &mut Planner, refine: bo
         order = (0..n).collect();
     }
     let order = planner.precedence.sorted(&order);
-    linearized(&order, edges, planner);
+    linearized(&order, graph, planner);
     if planner.has_plan(all) {
-        local(all, edges, planner);
+        local(all, graph, planner);
     }
 }
 
@@ -52,7 +53,7 @@ fn leaves(s: Set, planner: &Planner, out: &mut Vec<usize>) {
 }
 
 /// The cheapest tree over relations in this order. Products only where nothing else joins neighbours.
-fn linearized(order: &[usize], edges: &[Edge], planner: &mut Planner) {
+fn linearized(order: &[usize], graph: &Graph, planner: &mut Planner) {
     let n = order.len();
     let mut sets = vec![vec![0 as Set; n]; n];
     for (i, from_here) in sets.iter_mut().enumerate() {
@@ -62,15 +63,14 @@ fn linearized(order: &[usize], edges: &[Edge], planner: &mut Planner) {
             *set = s;
         }
     }
-    let whole = Graph::new(n, edges);
-    let products = !planner.precedence.is_empty() || !whole.is_connected(n);
+    let products = !planner.precedence.is_empty() || !graph.is_connected();
     for len in 2..=n {
         for i in 0..=n - len {
             let j = i + len - 1;
             let splits = |planner: &mut Planner, any: bool| {
                 for k in i..j {
                     let (a, b) = (sets[i][k], sets[k + 1][j]);
-                    if planner.has_plan(a) && planner.has_plan(b) && (any || whole.connected(a, b)) {
+                    if planner.has_plan(a) && planner.has_plan(b) && (any || graph.connected(a, b)) {
                         planner.consider(a, b);
                     }
                 }
@@ -83,71 +83,26 @@ fn linearized(order: &[usize], edges: &[Edge], planner: &mut Planner) {
     }
 }
 
-/// Edges, those between single relations by relation.
-struct Graph<'e> {
-    simple: Vec<Set>,
-    others: Vec<&'e Edge>,
-}
-
-impl Graph<'_> {
-    fn new(n: usize, edges: &[Edge]) -> Graph<'_> {
-        let (mut simple, mut others) = (vec![0; n], vec![]);
-        for e in edges {
-            if e.left.count_ones() == 1 && e.right.count_ones() == 1 {
-                simple[e.left.trailing_zeros() as usize] |= e.right;
-                simple[e.right.trailing_zeros() as usize] |= e.left;
-            } else {
-                others.push(e);
-            }
-        }
-        Graph { simple, others }
-    }
-
-    fn connected(&self, a: Set, b: Set) -> bool {
-        super::enumerate::members(a).any(|r| self.simple[r] & b != 0)
-            || self.others.iter().any(|e| connected(std::slice::from_ref(e), a, b))
-    }
-
-    /// Is every relation reached from the first?
-    fn is_connected(&self, n: usize) -> bool {
-        let mut reached: Set = 1;
-        loop {
-            let before = reached;
-            for r in super::enumerate::members(before) {
-                reached |= self.simple[r];
-            }
-            for e in &self.others {
-                if reached & (e.left | e.right) != 0 {
-                    reached |= e.left | e.right;
-                }
-            }
-            if reached == before {
-                return reached.count_ones() as usize == n;
-            }
-        }
-    }
-}
-
 /// Searches small subtrees exhaustively.
-fn local(s: Set, edges: &[Edge], planner: &mut Planner) {
+fn local(s: Set, graph: &Graph, planner: &mut Planner) {
     let Some((a, b)) = planner.split(s) else { return };
     if s.count_ones() <= LOCAL_RELATIONS {
-        exhaustive(s, edges, planner);
+        exhaustive(s, graph, planner);
         return;
     }
-    local(a, edges, planner);
-    local(b, edges, planner);
+    local(a, graph, planner);
+    local(b, graph, planner);
     planner.consider(a, b);
 }
 
 /// Joins, again and again, the two sets whose join has the fewest rows; products only when no edge is left.
-fn greedy(n: usize, edges: &[Edge], planner: &mut Planner) {
+fn greedy(n: usize, graph: &Graph, planner: &mut Planner) {
     let mut parts: Vec<Set> = (0..n).map(|v| 1 << v).collect();
     // Rows of the joins that edges allow now, by pair.
     let mut known: HashMap<(Set, Set), Option<f64>> = HashMap::new();
     while parts.len() > 1 {
         let mut best: Option<(f64, Set, Set)> = None;
-        for e in edges {
+        for e in &graph.edges {
             // An edge is usable once each of its ends lies within one part.
             let part_of = |s: Set| parts.iter().copied().find(|p| s & !p == 0);
             let (Some(a), Some(b)) = (part_of(e.left), part_of(e.right)) else { continue };

@@ -25,6 +25,7 @@
 //! ```
 
 mod enumerate;
+mod graph;
 mod linear;
 mod planner;
 mod precedence;

@@ -1,6 +1,7 @@
 //! The state of the search in one block: what is known of its relations, and the best way found to join each set.
 
-use super::enumerate::{self, Edge};
+use super::enumerate;
+use super::graph::{Edge, Graph};
 use super::precedence::Precedence;
 use super::{Block, Operator, Set, linear, produces};
 use crate::optimize::cardinality::{self, Estimate, Estimator};
@@ -11,7 +12,7 @@ use crate::optimize::lookup_cost::{self, Lookups};
 use crate::optimize::properties::{column_equality, keys};
 use crate::optimize::settings::Limits;
 use crate::optimize::tree::{as_column, compare, expr_columns, exprs_columns, filter, output_set, visit};
-use expr::{CmpOp, ColumnId, Expr};
+use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use plan::explain::{JoinTried, Weighed};
 use plan::logical::{Columns, Logical, LogicalJoinKind};
 use std::cell::RefCell;
@@ -28,7 +29,12 @@ struct Class {
 struct Predicate {
     expr: Expr,
     relations: Set,
+    /// The relations of the two sides of an equality.
+    sides: Option<(Set, Set)>,
 }
+
+/// Conditions between two sides that an estimate looks at: more make no difference to it, but take time.
+const ESTIMATED_MAX: usize = 32;
 
 /// The best way found to join a set of relations.
 pub(super) struct Entry {
@@ -106,7 +112,8 @@ impl<'a> Planner<'a> {
             {
                 add_to_class(&mut classes, (ra, a), (rb, b));
             } else {
-                predicates.push(Predicate { expr: p, relations });
+                let sides = equal_sides(&p, home);
+                predicates.push(Predicate { expr: p, relations, sides });
             }
         }
         // What later joins may ask of a column's values.
@@ -163,12 +170,12 @@ impl<'a> Planner<'a> {
         let n = self.relations.len();
         let all = Set::MAX >> (Set::BITS as usize - n);
         if n > 1 {
-            let edges = self.edges();
+            let graph = Graph::new(n, self.edges());
             // optimizer_search_depth: beyond it no search is exhaustive; 0 leaves it to us, and 1 means greedy.
             let depth = self.limits.search_depth as usize;
-            let searched = (depth == 0 || n <= depth) && enumerate::exhaustive(all, &edges, self);
+            let searched = (depth == 0 || n <= depth) && enumerate::exhaustive(all, &graph, self);
             if !searched {
-                linear::search(n, &edges, self, depth != 1);
+                linear::search(n, &graph, self, depth != 1);
             }
         }
         let tree = self.build(all)?;
@@ -199,7 +206,7 @@ impl<'a> Planner<'a> {
                     .fold(0, |s: Set, i| s | 1 << i)
             };
             let (l, r) = match &p.expr.kind {
-                expr::ExprKind::Compare { left, right, .. } => (side(left), side(right)),
+                ExprKind::Compare { left, right, .. } => (side(left), side(right)),
                 _ => (0, 0),
             };
             if l != 0 && r != 0 && l & r == 0 {
@@ -247,6 +254,13 @@ impl<'a> Planner<'a> {
         on
     }
 
+    /// Is there an equality among the conditions between two sides?
+    fn has_equality(&self, a: Set, b: Set) -> bool {
+        let of_classes = self.classes.iter().any(|c| c.relations & a != 0 && c.relations & b != 0);
+        let splits = |(l, r): (Set, Set)| (l & !a == 0 && r & !b == 0) || (l & !b == 0 && r & !a == 0);
+        of_classes || self.predicates.iter().any(|p| p.sides.is_some_and(splits))
+    }
+
     fn keys_of(&self, s: Set) -> Vec<ColumnSet> {
         (0..self.keys.len()).filter(|i| s & (1 << i) != 0).flat_map(|i| self.keys[i].iter().cloned()).collect()
     }
@@ -260,7 +274,10 @@ impl<'a> Planner<'a> {
         };
         let (l, r) = (self.best.get(&a)?, self.best.get(&b)?);
         let kind = op.map_or(LogicalJoinKind::Inner, |o| self.operators[o].kind);
-        let mut on = self.condition(a, b);
+        // The conditions' texts are not needed to weigh a hash join of sides whose rows are known: dense graphs have many.
+        let few = |outer: &Entry, to: Set| to.count_ones() == 1 && outer.estimate.rows <= lookup_cost::OUTER_ROWS_MAX;
+        let by_texts = op.is_some() || known_rows.is_none() || few(l, b) || few(r, a);
+        let mut on = if by_texts { self.condition(a, b) } else { vec![] };
         let residual = if op.is_some() { std::mem::take(&mut on) } else { vec![] };
         if let Some(o) = op {
             on = self.operators[o].on.clone();
@@ -271,11 +288,16 @@ impl<'a> Planner<'a> {
             Some(o) => &self.own_outputs[self.operators[o].relation],
             None => &r.columns,
         };
-        let hashable = self.may_hash && on.iter().any(|p| cardinality::join_equality(p, lo, ro).is_some());
+        let equal = match op {
+            Some(_) => on.iter().any(|p| cardinality::join_equality(p, lo, ro).is_some()),
+            None => self.has_equality(a, b),
+        };
+        let hashable = self.may_hash && equal;
         let estimate = match known_rows {
             Some(_) => None,
             None => {
-                let mut e = cardinality::join(kind, &l.estimate, &r.estimate, &on, lo, ro, || {
+                let looked_at = &on[..on.len().min(ESTIMATED_MAX)];
+                let mut e = cardinality::join(kind, &l.estimate, &r.estimate, looked_at, lo, ro, || {
                     (self.keys_of(a), self.keys_of(b))
                 });
                 if !residual.is_empty() {
@@ -467,6 +489,17 @@ fn names(block: &Block, cx: &Context) -> Names {
         found.push(tables);
     }
     (of_block, found)
+}
+
+/// The relations of the two sides of an equality; none if they share one, or read a column of none.
+fn equal_sides(p: &Expr, home: impl Fn(ColumnId) -> Option<usize>) -> Option<(Set, Set)> {
+    let ExprKind::Compare { op: CmpOp::Eq | CmpOp::NullSafeEq, left, right } = &p.kind else { return None };
+    let side = |e: &Expr| {
+        let all: Option<Set> = expr_columns(e).iter().try_fold(0, |s: Set, c| Some(s | 1 << home(c)?));
+        all.filter(|s| *s != 0)
+    };
+    let (l, r) = (side(left)?, side(right)?);
+    (l & r == 0).then_some((l, r))
 }
 
 fn add_to_class(classes: &mut Vec<Class>, a: (usize, ColumnId), b: (usize, ColumnId)) {

@@ -8,6 +8,7 @@ use super::index::Site;
 use super::{Built, Physical};
 use crate::optimize::cardinality::{Estimate, conjunction, join_equality};
 use crate::optimize::column_set::ColumnSet;
+use crate::optimize::cost::LookupManner;
 use crate::optimize::lookup_cost::MARGIN;
 use crate::optimize::properties::{not_null, null_rejected};
 use crate::optimize::ranges::{comparable, same_order};
@@ -35,6 +36,7 @@ pub(super) struct IndexJoinPath {
     /// Rows that one lookup finds, and those of them that are read.
     found: f64,
     each: f64,
+    manner: LookupManner,
     pushed: Pushed,
 }
 
@@ -116,11 +118,16 @@ impl Physical<'_, '_> {
                 let passing = conjunction(predicates, &whole) * rest;
                 each = each.min(FIRST_MATCH_ROWS / passing.clamp(1e-6, 1.0));
             }
-            let cost =
-                outer.cost() + tests + params.index_join(outer.rows(), outer.rows() * each.min(self.seeks_max()), read);
+            let manner = match single {
+                true => LookupManner::Unique,
+                false if !stops && self.batches(JoinKind::Inner, outer.rows(), tuning.bka()) => LookupManner::Batched,
+                false => LookupManner::OneByOne,
+            };
+            let matches = outer.rows() * each.min(self.seeks_max());
+            let cost = outer.cost() + tests + params.index_join(outer.rows(), matches, read, manner);
             if best.as_ref().is_none_or(|b| cost < b.cost) {
                 let forced = site.forced(IndexHintScope::Join);
-                best = Some(IndexJoinPath { index: i, key, cost, forced, found, each, pushed });
+                best = Some(IndexJoinPath { index: i, key, cost, forced, found, each, manner, pushed });
             }
         }
         best.filter(|b| b.forced || b.cost * MARGIN < hash_cost)
@@ -132,9 +139,9 @@ impl Physical<'_, '_> {
         self.guess(site, &site.table.indexes[index], &range)
     }
 
-    /// Batched key access, if it is allowed and worth it: sorting gains nothing among few keys.
-    fn key_buffer(&self, kind: JoinKind, outer_rows: f64, hint: Option<bool>) -> Option<KeyBuffer> {
-        let (switch, limits) = (&self.cx.settings.switch, &self.cx.settings.limits);
+    /// Is batched key access allowed, and worth it? Sorting gains nothing among few keys.
+    fn batches(&self, kind: JoinKind, outer_rows: f64, hint: Option<bool>) -> bool {
+        let switch = &self.cx.settings.switch;
         let allowed = match kind {
             JoinKind::Left => switch.outer_join_with_cache,
             JoinKind::Semi | JoinKind::Anti => switch.semijoin_with_cache,
@@ -142,7 +149,12 @@ impl Physical<'_, '_> {
         };
         let on = switch.batched_key_access && switch.mrr && switch.join_cache_bka && allowed;
         let pays = !switch.mrr_cost_based || outer_rows >= self.cx.settings.cost.batch_keys_min;
-        hint.unwrap_or(on && pays).then_some(KeyBuffer {
+        hint.unwrap_or(on && pays)
+    }
+
+    fn key_buffer(&self, kind: JoinKind, outer_rows: f64, hint: Option<bool>) -> Option<KeyBuffer> {
+        let (switch, limits) = (&self.cx.settings.switch, &self.cx.settings.limits);
+        self.batches(kind, outer_rows, hint).then_some(KeyBuffer {
             bytes: limits.join_buffer_size,
             row_id_bytes: limits.read_rnd_buffer_size,
             sorts_keys: switch.mrr_sort_keys,
@@ -174,7 +186,7 @@ impl Physical<'_, '_> {
         let width = whole.width(&own.iter().collect());
         let reading = whole.rows * (cost.scan + predicates.len() as f64 * cost.predicate);
         let whole_cost = reading + cost.hash_join(0.0, kept, width, 0.0);
-        let lookup = cost.index_join(1.0, path.each, own.len() as f64) - cost.index_open;
+        let lookup = cost.index_join(1.0, path.each, own.len() as f64, path.manner) - cost.index_open;
         let after_rows = (whole_cost / lookup.max(1.0)).clamp(RESCUE_ROWS_MIN, 1e18) as u64;
         Ok(Some(HashRescue { after_rows, keys }))
     }
