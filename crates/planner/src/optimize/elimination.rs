@@ -26,17 +26,29 @@ pub fn eliminate_tables(node: Logical, cx: &mut Context) -> Result<Logical> {
         return Ok(node);
     }
     let needed = output_set(&node);
-    eliminate(node, &needed)
+    eliminate(node, &needed, &mut ColumnSet::new())
 }
 
-fn eliminate(mut node: Logical, needed: &ColumnSet) -> Result<Logical> {
+/// `gone`: the columns of what was taken out.
+fn eliminate(mut node: Logical, needed: &ColumnSet, gone: &mut ColumnSet) -> Result<Logical> {
     if let Logical::Join { kind: LogicalJoinKind::Left, left, right, on, dependent: false, .. } = &mut node
         && adds_nothing(right, on, needed)
     {
-        return eliminate(super::tree::take(left), needed);
+        gone.union_with(&output_set(right));
+        return eliminate(take(left), needed, gone);
     }
     let below = asked_of_inputs(&node, needed);
-    map_children(&mut node, &mut |c| eliminate(c, &below))?;
+    map_children(&mut node, &mut |c| eliminate(c, &below, gone))?;
+    if let Logical::Project { exprs, .. } = &mut node {
+        // What is computed of them is not needed either.
+        exprs.retain(|(id, e)| {
+            let stays = needed.contains(*id) || !expr_columns(e).intersects(gone);
+            if !stays {
+                gone.insert(*id);
+            }
+            stays
+        });
+    }
     Ok(node)
 }
 
