@@ -14,7 +14,8 @@ use super::column_set::ColumnSet;
 use super::context::Context;
 use super::properties::{covered, fixed_columns, keys};
 use super::tree::{
-    collect_columns, exprs_columns, free_columns, is_volatile, listed_columns, map_children, output_set,
+    collect_columns, expr_columns, exprs_columns, free_columns, is_volatile, listed_columns, map_children, output_set,
+    take,
 };
 use expr::Expr;
 use plan::logical::{Logical, LogicalJoinKind};

@@ -13,9 +13,9 @@ use expr::ColumnId;
 use plan::logical::{IndexHintKind, Logical};
 
 /// How many times cheaper than a hash join a join by index must look.
-pub const MARGIN: f64 = 2.0;
+pub const MARGIN: f64 = 1.5;
 /// The same where it decides a join order, on estimates of estimates.
-pub const ORDER_MARGIN: f64 = 4.0;
+pub const ORDER_MARGIN: f64 = 3.0;
 /// Outer rows beyond which an order is not chosen for an index's sake: scans that hash joins narrow cost less than a
 /// join order's figures say.
 pub const OUTER_ROWS_MAX: f64 = 100.0;

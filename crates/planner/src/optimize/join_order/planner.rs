@@ -39,6 +39,10 @@ const ESTIMATED_MAX: usize = 32;
 /// The best way found to join a set of relations.
 pub(super) struct Entry {
     pub cost: f64,
+    /// The part of the cost that becomes less if a join above narrows the scan below.
+    flow: f64,
+    /// Does something hold rows back?
+    is_narrowed: bool,
     pub estimate: Estimate,
     /// Bytes of a row.
     pub width: f64,
@@ -49,6 +53,8 @@ pub(super) struct Entry {
 
 struct Candidate {
     cost: f64,
+    flow: f64,
+    is_narrowed: bool,
     rows: f64,
     estimate: Option<Estimate>,
     width: f64,
@@ -75,6 +81,8 @@ pub(super) struct Planner<'a> {
     columns: &'a Columns,
     cost: &'a CostParams,
     may_hash: bool,
+    /// Do hash joins narrow scans?
+    narrows: bool,
     pub(super) best: HashMap<Set, Entry>,
     free: Vec<Expr>,
     /// If the statement is traced: where joins are noted, and what the relations are called there.
@@ -140,7 +148,8 @@ impl<'a> Planner<'a> {
             let lookup = Lookups::new(&r, cx.stats, cx.settings, |get| est.node(get, &[]));
             estimate.columns.retain(|c, _| asked.contains(*c));
             let columns = outputs[i].clone();
-            best.insert(1 << i, Entry { cost: lookup.scan_cost, estimate, width, columns, split: None });
+            let (cost, is_narrowed) = (lookup.scan_cost, holds_back(&r));
+            best.insert(1 << i, Entry { cost, flow: 0.0, is_narrowed, estimate, width, columns, split: None });
             lookups.push(lookup);
             key_sets.push(keys(&r));
             relations.push(Some(r));
@@ -160,6 +169,7 @@ impl<'a> Planner<'a> {
             columns: &cx.columns,
             cost: &cx.settings.cost,
             may_hash: cx.settings.switch.hash_join && cx.settings.switch.block_nested_loop,
+            narrows: cx.settings.sideways_filters,
             best,
             free,
             noted,
@@ -309,20 +319,26 @@ impl<'a> Planner<'a> {
         };
         let (lr, rr) = (l.estimate.rows, r.estimate.rows);
         let out = known_rows.or(estimate.as_ref().map(|e| e.rows))?;
-        let step = if hashable {
-            let forward = self.cost.hash_join(lr, rr, r.width, out);
+        let turns = match kind {
+            LogicalJoinKind::Inner => lr * (l.width + 16.0) < rr * (r.width + 16.0),
+            _ => false,
+        };
+        let (mut cost, mut flow) = if hashable && turns {
+            self.hashed(r, l, kind, out)
+        } else if hashable {
+            let (cost, flow) = self.hashed(l, r, kind, out);
+            let turned = l.cost + r.cost + self.cost.hash_join(rr, lr, l.width, out, 1.0);
             match kind {
-                LogicalJoinKind::Mark { .. } | LogicalJoinKind::NullAwareAnti | LogicalJoinKind::Single => forward,
-                _ => forward.min(self.cost.hash_join(rr, lr, l.width, out)),
+                LogicalJoinKind::Left | LogicalJoinKind::Semi | LogicalJoinKind::Anti if turned < cost => (turned, 0.0),
+                _ => (cost, flow),
             }
         } else {
-            self.cost.nested_loop(lr, rr, out)
+            (l.cost + r.cost + self.cost.nested_loop(lr, rr, out), 0.0)
         };
         let width = match kind {
             LogicalJoinKind::Inner | LogicalJoinKind::Left | LogicalJoinKind::Single => l.width + r.width,
             _ => l.width,
         };
-        let mut cost = l.cost + r.cost + step;
         let mut ways = vec![];
         if self.noted.is_some() {
             ways.push((if hashable { "hash join" } else { "nested loop" }, cost));
@@ -341,11 +357,25 @@ impl<'a> Planner<'a> {
                     ways.push(("index join", c + once));
                 }
                 if (c + once) * lookup_cost::ORDER_MARGIN < cost {
+                    flow = outer.flow + c - outer.cost;
                     cost = c + once;
                 }
             }
         }
-        Some(Candidate { cost, rows: out, estimate, width, split: (a, b, op), ways })
+        let is_narrowed = l.is_narrowed || r.is_narrowed;
+        Some(Candidate { cost, flow, is_narrowed, rows: out, estimate, width, split: (a, b, op), ways })
+    }
+
+    /// What hashing `build` and probing it with `probe` costs, and how much of that becomes less with fewer probe rows.
+    /// Build sides that lack rows narrow the scan below the probe side, and with it everything in between.
+    fn hashed(&self, probe: &Entry, build: &Entry, kind: LogicalJoinKind, out: f64) -> (f64, f64) {
+        let narrows =
+            self.narrows && build.is_narrowed && matches!(kind, LogicalJoinKind::Inner | LogicalJoinKind::Semi);
+        let (probe_rows, build_rows) = (probe.estimate.rows, build.estimate.rows);
+        let kept = if narrows { (out / probe_rows.max(1.0)).min(1.0) } else { 1.0 };
+        let (stays, flows) = self.cost.hash_join_parts(probe_rows, build_rows, build.width, out, kept);
+        let flow = probe.flow * kept + flows;
+        (probe.cost - probe.flow + build.cost + stays + flow, flow)
     }
 
     /// What joining `outer` with the single relation of `to` by one of its indexes costs.
@@ -400,6 +430,7 @@ impl<'a> Planner<'a> {
         match self.best.get_mut(&s) {
             Some(old) if c.cost < old.cost => {
                 old.cost = c.cost;
+                old.flow = c.flow;
                 old.split = Some(c.split);
             }
             Some(_) => {}
@@ -407,7 +438,8 @@ impl<'a> Planner<'a> {
                 let estimate = c.estimate.unwrap_or_default();
                 let of = |s: Set| self.best.get(&s).map(|e| e.columns.clone()).unwrap_or_default();
                 let columns = of(a).union(&of(b));
-                let entry = Entry { cost: c.cost, estimate, width: c.width, columns, split: Some(c.split) };
+                let (cost, flow, is_narrowed) = (c.cost, c.flow, c.is_narrowed);
+                let entry = Entry { cost, flow, is_narrowed, estimate, width: c.width, columns, split: Some(c.split) };
                 self.best.insert(s, entry);
             }
         }
@@ -489,6 +521,18 @@ fn names(block: &Block, cx: &Context) -> Names {
         found.push(tables);
     }
     (of_block, found)
+}
+
+/// Does anything in the tree hold rows back?
+fn holds_back(node: &Logical) -> bool {
+    let mut found = false;
+    visit(node, &mut |n| {
+        found |= matches!(
+            n,
+            Logical::Filter { .. } | Logical::Limit { .. } | Logical::Values { .. } | Logical::Empty { .. }
+        );
+    });
+    found
 }
 
 /// The relations of the two sides of an equality; none if they share one, or read a column of none.

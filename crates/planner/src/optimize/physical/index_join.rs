@@ -185,7 +185,7 @@ impl Physical<'_, '_> {
         let kept = whole.rows * crate::optimize::cardinality::conjunction(predicates, &whole);
         let width = whole.width(&own.iter().collect());
         let reading = whole.rows * (cost.scan + predicates.len() as f64 * cost.predicate);
-        let whole_cost = reading + cost.hash_join(0.0, kept, width, 0.0);
+        let whole_cost = reading + cost.hash_join(0.0, kept, width, 0.0, 1.0);
         let lookup = cost.index_join(1.0, path.each, own.len() as f64, path.manner) - cost.index_open;
         let after_rows = (whole_cost / lookup.max(1.0)).clamp(RESCUE_ROWS_MIN, 1e18) as u64;
         Ok(Some(HashRescue { after_rows, keys }))

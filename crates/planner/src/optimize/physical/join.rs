@@ -174,11 +174,21 @@ impl Physical<'_, '_> {
         let out_facts = out_facts.intersection(&layout.iter().collect());
 
         let costs = &self.cx.settings.cost;
-        let usual = if keys.is_empty() {
-            l.cost() + r.cost() + costs.nested_loop(probe.rows(), build.rows(), estimate.rows)
-        } else {
-            l.cost() + r.cost() + costs.hash_join(probe.rows(), build.rows(), build.width(), estimate.rows)
+        // What the build side holds narrows the scan below the probe side.
+        let narrows = self.cx.settings.sideways_filters
+            && matches!(physical, JoinKind::Inner | JoinKind::Semi | JoinKind::RightSemi)
+            && super::sideways::narrowed(&build.node);
+        let kept = match physical {
+            _ if !narrows => 1.0,
+            JoinKind::RightSemi => (build.rows() / probe.rows().max(1.0)).min(1.0),
+            _ => (estimate.rows / probe.rows().max(1.0)).min(1.0),
         };
+        let own = if keys.is_empty() {
+            costs.nested_loop(probe.rows(), build.rows(), estimate.rows)
+        } else {
+            costs.hash_join(probe.rows(), build.rows(), build.width(), estimate.rows, kept)
+        };
+        let usual = l.cost() + r.cost() + own;
         // A strategy that is the only one left is taken whatever it costs.
         let (by_index, index_budget, index_strategy) = match (manner, kind) {
             (Manner::Plain, LogicalJoinKind::Inner | LogicalJoinKind::Left) => (true, usual, None),
@@ -242,7 +252,7 @@ impl Physical<'_, '_> {
         let op;
         let cost;
         if keys.is_empty() {
-            cost = l_cost + r_cost + self.cx.settings.cost.nested_loop(probe.rows(), build.rows(), estimate.rows);
+            cost = l_cost + r_cost + own;
             let (probe, build) = if turn { (r.node, l.node) } else { (l.node, r.node) };
             op = PlanOp::NestedLoopJoin {
                 kind: physical,
@@ -263,8 +273,7 @@ impl Physical<'_, '_> {
                     null_safe: k.null_safe,
                 });
             }
-            let width = build.width();
-            cost = l_cost + r_cost + self.cx.settings.cost.hash_join(probe.rows(), build.rows(), width, estimate.rows);
+            cost = l_cost + r_cost + own;
             let (probe, build) = if turn { (r.node, l.node) } else { (l.node, r.node) };
             op = PlanOp::HashJoin {
                 kind: physical,

@@ -57,7 +57,7 @@ pub(super) fn add(node: &mut PlanNode, next: &mut u32) {
 }
 
 /// Does anything below hold back rows?
-fn narrowed(node: &PlanNode) -> bool {
+pub(super) fn narrowed(node: &PlanNode) -> bool {
     match &node.op {
         PlanOp::Scan { filters, .. } => !filters.is_empty(),
         PlanOp::IndexScan { ranges, filters, .. } => !filters.is_empty() || ranges.iter().any(|r| r.parts() > 0),
