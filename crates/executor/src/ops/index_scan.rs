@@ -36,7 +36,7 @@ type FillPart = (Arc<Fill>, (usize, usize));
 /// Candidates of the first batch of a walk whose reader will probably stop early.
 const FIRST_MIN: usize = 16;
 /// Candidates for which a thread is worth having.
-const ROWS_PER_WORKER: u64 = 8192;
+const ROWS_PER_WORKER: u64 = 2048;
 /// A walk over more than one row in so many is slower than a scan.
 const SCAN_SHARE: u64 = 8;
 /// Entries below which nobody asks.

@@ -289,7 +289,7 @@ impl JoinLocal<'_> {
             if let Some(tests) = &stage.tests {
                 tests.apply_beside(&stage.run, &mut found, &mut owners)?;
             }
-            flow = self.read_in_order(&found, &owners, groups, filled)?;
+            flow = self.read_in_order((&found, None), &owners, groups, filled)?;
         }
         self.candidates = found;
         Ok(flow)

@@ -59,6 +59,7 @@ impl JoinLocal<'_> {
             let first = n * KEYS_AT_ONCE;
             found.clear();
             ends.clear();
+            let moment = s.reader.settled(s.index);
             s.reader.index_get_many(s.index, part, FIRST_ENTRIES, &mut found, &mut ends)?;
             s.run.ctx.counters.handler_read_next.fetch_add(found.len() as u64, Relaxed);
             let mut positions = Vec::with_capacity(found.len());
@@ -71,7 +72,7 @@ impl JoinLocal<'_> {
             if let Some(tests) = &s.tests {
                 tests.apply_beside(&s.run, &mut found, &mut positions)?;
             }
-            self.join_candidates(input, &positions, &found, matched)?;
+            self.join_candidates(input, &positions, &found, moment, matched)?;
         }
         for k in open {
             let position = at[k];
@@ -81,7 +82,7 @@ impl JoinLocal<'_> {
                 if let Some(tests) = &s.tests {
                     tests.apply_beside(&s.run, &mut found, &mut positions)?;
                 }
-                self.join_candidates(input, &positions, &found, matched)?;
+                self.join_candidates(input, &positions, &found, None, matched)?;
             }
         }
         self.candidates = found;
