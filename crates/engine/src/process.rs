@@ -291,9 +291,10 @@ impl Process {
         shown.info.extend_from_slice(&text[..text.len().min(INFO_LEN_MAX)]);
     }
 
-    /// The statement, as the client sent it, behind what is in `text`.
-    pub(crate) fn copy_info(&self, text: &mut Vec<u8>) {
-        text.extend_from_slice(&self.shown.lock().info);
+    /// At most so many bytes of the statement, as the client sent it, behind what is in `text`.
+    pub(crate) fn copy_info(&self, text: &mut Vec<u8>, bytes_max: usize) {
+        let shown = self.shown.lock();
+        text.extend_from_slice(&shown.info[..shown.info.len().min(bytes_max)]);
     }
 
     pub fn is_running(&self) -> bool {

@@ -18,7 +18,7 @@ pub const HISTORY_LEN: usize = 10;
 /// `performance_schema_events_statements_history_long_size`
 pub const LONG_LEN: usize = 10_000;
 /// What is kept of a text.
-const TEXT_BYTES_MAX: usize = 1024;
+pub const TEXT_BYTES_MAX: usize = 1024;
 
 /// A statement that has ended.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,6 @@ impl Event {
         self.schema.clear();
         self.schema.push_str(schema.unwrap_or_default());
         self.error = error.map(|e| Box::new((e.code().0, e.sqlstate().to_string(), e.message().to_string())));
-        self.text.truncate(TEXT_BYTES_MAX);
     }
 }
 

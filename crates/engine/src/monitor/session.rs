@@ -2,6 +2,7 @@
 
 use super::Ended;
 use super::digests::{Digest, sample};
+use super::history::TEXT_BYTES_MAX;
 use super::log_tables::SlowRecord;
 use super::slow_log::Client;
 use crate::process::Process;
@@ -138,10 +139,9 @@ impl Session {
         let process = self.process();
         let mut ring = process.history().lock();
         let slot = ring.next(process.id());
-        if text.is_empty() {
-            process.copy_info(&mut slot.text)
-        } else {
-            slot.text.extend_from_slice(text)
+        match text {
+            b"" => process.copy_info(&mut slot.text, TEXT_BYTES_MAX),
+            text => slot.text.extend_from_slice(&text[..text.len().min(TEXT_BYTES_MAX)]),
         }
         slot.set(ended, self.current_database(), digest.id(), error);
         if self.db().history().is_long_on() {
