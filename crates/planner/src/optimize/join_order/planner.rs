@@ -148,8 +148,10 @@ impl<'a> Planner<'a> {
             let lookup = Lookups::new(&r, cx.stats, cx.settings, |get| est.node(get, &[]));
             estimate.columns.retain(|c, _| asked.contains(*c));
             let columns = outputs[i].clone();
-            let (cost, is_narrowed) = (lookup.scan_cost, holds_back(&r));
-            best.insert(1 << i, Entry { cost, flow: 0.0, is_narrowed, estimate, width, columns, split: None });
+            // What narrows the scan below groups leaves fewer rows to be grouped.
+            let flow = grouped(&r).map_or(0.0, |input| est.tree(input).rows * cx.settings.cost.group);
+            let (cost, is_narrowed) = (lookup.scan_cost + flow, holds_back(&r));
+            best.insert(1 << i, Entry { cost, flow, is_narrowed, estimate, width, columns, split: None });
             lookups.push(lookup);
             key_sets.push(keys(&r));
             relations.push(Some(r));
@@ -533,6 +535,17 @@ fn holds_back(node: &Logical) -> bool {
         );
     });
     found
+}
+
+/// The rows that a relation groups by columns of theirs.
+fn grouped(relation: &Logical) -> Option<&Logical> {
+    match relation {
+        Logical::Filter { input, .. } | Logical::Project { input, .. } => grouped(input),
+        Logical::Aggregate { input, groups, rollup: false, .. } if groups.iter().any(|g| as_column(&g.1).is_some()) => {
+            Some(input)
+        }
+        _ => None,
+    }
 }
 
 /// The relations of the two sides of an equality; none if they share one, or read a column of none.
