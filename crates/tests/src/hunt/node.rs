@@ -117,6 +117,13 @@ impl Node {
         (out, constants)
     }
 
+    /// With other constants of the same kinds.
+    pub fn varied(&self, hints: bool) -> String {
+        let mut out = String::new();
+        self.write(hints, &mut |c, out| out.push_str(&other(c)), &mut out);
+        out
+    }
+
     fn write(&self, hints: bool, constant: &mut dyn FnMut(&str, &mut String), out: &mut String) {
         for part in &self.parts {
             match part {
@@ -193,6 +200,21 @@ impl Node {
             Part::Text(_) | Part::Constant(_) => unreachable!("paths lead through nodes"),
         }
         out
+    }
+}
+
+/// Another constant of the same kind.
+fn other(constant: &str) -> String {
+    match constant.parse::<i64>() {
+        Ok(n) => return (n * 2 + 1).to_string(),
+        Err(_) if constant == "NULL" => return "NULL".into(),
+        Err(_) if !constant.starts_with('\'') => return "1.75".into(),
+        Err(_) => {}
+    }
+    // dates and times keep their form
+    match constant.starts_with("'20") || constant.contains(':') {
+        true => constant.replace("01", "02"),
+        false => "'b'".into(),
     }
 }
 

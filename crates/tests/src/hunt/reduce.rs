@@ -87,8 +87,14 @@ impl Reducer<'_> {
             }
         }
         self.fewer_settings();
-        let changes: [fn(&mut Way); 4] =
-            [|w| w.prepared = false, |w| w.parameters = false, |w| w.hints = false, |w| w.place = Place::Usual];
+        let changes: [fn(&mut Way); 6] = [
+            |w| w.warmed = false,
+            |w| w.locks = false,
+            |w| w.prepared = false,
+            |w| w.parameters = false,
+            |w| w.hints = false,
+            |w| w.place = Place::Usual,
+        ];
         for change in changes {
             self.tried(|f| change(&mut f.case.ways[0]));
         }

@@ -25,11 +25,23 @@ pub struct Way {
     pub prepared: bool,
     /// Prepared with parameters for constants.
     pub parameters: bool,
+    /// With other constants first, whose plan is then at hand.
+    pub warmed: bool,
+    /// FOR UPDATE, where that shows the same rows.
+    pub locks: bool,
 }
 
 impl Way {
     pub fn usual() -> Way {
-        Way { place: Place::Usual, sets: Vec::new(), hints: false, prepared: false, parameters: false }
+        Way {
+            place: Place::Usual,
+            sets: Vec::new(),
+            hints: false,
+            prepared: false,
+            parameters: false,
+            warmed: false,
+            locks: false,
+        }
     }
 }
 
@@ -134,7 +146,9 @@ pub fn random_way(rng: &mut Rng) -> Way {
     match rng.u8(0..10) {
         0 => way.prepared = true,
         1 => way.parameters = true,
+        2 => way.locks = true,
         _ => {}
     }
+    way.warmed = rng.u8(0..4) == 0;
     way
 }

@@ -198,7 +198,13 @@ impl<'r> World<'r> {
     /// Runs a statement with its hints and parameters, if the way has any.
     pub fn run_node(&mut self, way: &Way, node: &Node) -> Answer {
         if !way.parameters {
-            return self.run(way, &node.render(way.hints));
+            let sql = node.render(way.hints);
+            let locks = way.locks && !self.one && way.place != Place::Snapshot && sql.starts_with("SELECT");
+            let lock = if locks { " FOR UPDATE" } else { "" };
+            if way.warmed {
+                let _ = self.run(way, &(node.varied(way.hints) + lock));
+            }
+            return self.run(way, &(sql + lock));
         }
         let (sql, constants) = node.parametrized(way.hints);
         self.with(way, |session| {

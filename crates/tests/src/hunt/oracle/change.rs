@@ -56,6 +56,10 @@ impl Case {
         }
         for way in self.ways.iter().filter(|w| w.place != Place::Snapshot) {
             let [change, table] = self.change_and_table(way.hints);
+            if way.warmed {
+                let varied: String = [0, 2, 3].map(|i| self.nodes[i].varied(way.hints)).concat();
+                let _ = world.changed(way, &varied, &table);
+            }
             if let Some((class, text)) = unlike(&base, &world.changed(way, &change, &table)) {
                 return Some(Fault { class, text: format!("{way:?}\n  {change};\n{text}") });
             }
