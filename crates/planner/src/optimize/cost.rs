@@ -1,8 +1,9 @@
 //! The cost model: one struct of constants, in nanoseconds of one core on the machine they were measured on.
 //!
 //! Costs only choose between plans for the same rows. What counts is rows hashed, rows probed, rows produced, and rows
-//! read out of their order; a table that outgrows the caches pays for every access. `nextleaf bench cost-calibration`
-//! measures the constants, over two million rows; those that it cannot tell from noise (`output`, `index_open`) are guesses.
+//! read out of their order; a table that outgrows the caches pays for every access. The constants are rounded from what
+//! `nextleaf bench cost-calibration` measures over two million rows, and from which plans `nextleaf bench plan-quality`
+//! finds the quickest; those that neither tells from noise (`output`, `index_open`) are guesses.
 
 /// Nanoseconds per row, unless said otherwise.
 #[derive(Clone, Debug)]
