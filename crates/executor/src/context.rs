@@ -84,25 +84,25 @@ pub trait TableReader: Send + Sync {
     /// visible row comes once, in its place.
     fn fetch_candidates(
         &self,
-        _index: usize,
-        _candidates: &Candidates,
-        _columns: &[usize],
-        _with_row_id: bool,
+        index: usize,
+        candidates: &Candidates,
+        columns: &[usize],
+        with_row_id: bool,
     ) -> Result<Batch> {
-        Err(Error::internal("candidates of an index without order"))
+        self.fetch_candidates_since(index, candidates, columns, with_row_id, None)
     }
 
     /// The same of candidates read since a moment ([`TableReader::settled`]): those in leaves without versions need not be
     /// compared with their rows' keys.
     fn fetch_candidates_since(
         &self,
-        index: usize,
-        candidates: &Candidates,
-        columns: &[usize],
-        with_row_id: bool,
+        _index: usize,
+        _candidates: &Candidates,
+        _columns: &[usize],
+        _with_row_id: bool,
         _moment: Option<u64>,
     ) -> Result<Batch> {
-        self.fetch_candidates(index, candidates, columns, with_row_id)
+        Err(Error::internal("candidates of an index without order"))
     }
 
     /// The leaves in which rows within the spans (in order) lie by the order of the index: by leaf, and within a leaf.

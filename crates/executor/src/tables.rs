@@ -266,16 +266,6 @@ impl TableReader for StoreReader<'_> {
         self.table.index_estimate(index, &range(span))
     }
 
-    fn fetch_candidates(
-        &self,
-        index: usize,
-        candidates: &Candidates,
-        columns: &[usize],
-        with_row_id: bool,
-    ) -> Result<Batch> {
-        self.fetch_candidates_since(index, candidates, columns, with_row_id, None)
-    }
-
     fn fetch_candidates_since(
         &self,
         index: usize,

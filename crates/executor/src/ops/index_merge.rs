@@ -18,6 +18,7 @@ use crate::eval::Filter;
 use crate::memory::Reservation;
 use crate::ops::entry_filter::bounds;
 use crate::ops::index_scan::{entries_within, is_wide, merged};
+use crate::ops::scan::projected;
 use crate::pipeline::{Down, Pull, Source, run_pipeline};
 use crate::run::Run;
 use plan::access::{Merge, MergeKind};
@@ -254,9 +255,7 @@ impl Pull for MergedPull<'_, '_, '_> {
             if batch.count() == 0 {
                 continue;
             }
-            let row_id = if s.with_row_id { batch.columns.last().cloned() } else { None };
-            let columns = s.project.iter().map(|&p| batch.columns[p].clone()).chain(row_id).collect();
-            return Ok(Some(Batch { columns, ..batch }));
+            return Ok(Some(projected(batch, s.project, s.with_row_id)));
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::ops::entry_filter::{EntryFilter, Jump, bounds, decoded};
 use crate::ops::index_merge::run_index_merge;
 use crate::ops::loose_scan::LooseSource;
 use crate::ops::multi_range::{Fill, bytes_of};
-use crate::ops::scan::{Reading, scan_leaves};
+use crate::ops::scan::{Reading, projected, scan_leaves};
 use crate::pipeline::{Down, Pull, Source, run_pipeline};
 use crate::run::Run;
 use plan::physical::{PlanNode, PlanOp};
@@ -522,9 +522,7 @@ impl Pull for IndexScanPull<'_, '_> {
             if batch.count() == 0 {
                 continue;
             }
-            let row_id = if s.with_row_id { batch.columns.last().cloned() } else { None };
-            let columns = s.project.iter().map(|&p| batch.columns[p].clone()).chain(row_id).collect();
-            return Ok(Some(Batch { columns, ..batch }));
+            return Ok(Some(projected(batch, s.project, s.with_row_id)));
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::context::TableReader;
 use crate::counters::StatementCounters;
 use crate::eval::{Filter, Program};
 use crate::ops::collect::BatchSource;
+use crate::ops::scan::projected;
 use crate::pipeline::{Down, Flow, Push, Stage, run_pipeline};
 use crate::run::{Run, run_node};
 use plan::physical::{PlanNode, PlanOp};
@@ -51,9 +52,7 @@ pub fn run_lookup<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Res
         }
         run.ctx.counters.read_by_index(batch.count() as u64);
         filter.apply(&mut batch, &ctx)?;
-        let row_id = if *with_row_id { batch.columns.last().cloned() } else { None };
-        batch.columns = project.iter().map(|&p| batch.columns[p].clone()).chain(row_id).collect();
-        batches.push(batch);
+        batches.push(projected(batch, project, *with_row_id));
     }
     run_pipeline(run, node.id, &BatchSource::new(batches, true), down)
 }

@@ -10,6 +10,7 @@
 use crate::context::{Candidates, IndexCursor, IndexEncoder, KeySpan, TableReader};
 use crate::eval::Filter;
 use crate::ops::entry_filter::{EntryFilter, Jump, above, decoded};
+use crate::ops::scan::projected;
 use crate::pipeline::{Pull, Source};
 use crate::run::Run;
 use std::sync::Mutex;
@@ -168,9 +169,7 @@ impl Pull for LoosePull<'_, '_> {
             if batch.count() == 0 {
                 continue;
             }
-            let row_id = if s.with_row_id { batch.columns.last().cloned() } else { None };
-            let columns = s.project.iter().map(|&p| batch.columns[p].clone()).chain(row_id).collect();
-            return Ok(Some(Batch { columns, ..batch }));
+            return Ok(Some(projected(batch, s.project, s.with_row_id)));
         }
     }
 }

@@ -373,30 +373,28 @@ impl ScanSource<'_> {
 
     /// The columns that go on, in arrays that operators take.
     fn output(&self, batch: Batch) -> Batch {
-        let row_id = if self.with_row_id { batch.columns.last().cloned() } else { None };
-        let mut columns: Vec<Vector> = self.project.iter().map(|&p| batch.columns[p].clone()).collect();
+        let mut batch = projected(batch, self.project, self.with_row_id);
         let is_narrow = |v: &Vector, p: usize| is_narrower(v.chunk().0.values.phys(), canonical_carrier(self.phys[p]));
-        let any_narrow = columns.iter().zip(self.project).any(|(v, &p)| is_narrow(v, p));
-        if !any_narrow {
-            columns.extend(row_id);
-            return Batch { columns, ..batch };
+        if !batch.columns.iter().zip(self.project).any(|(v, &p)| is_narrow(v, p)) {
+            return batch;
         }
         if let Selection::Some(at) = &batch.selection
             && at.len() * SPARSE < batch.rows
         {
-            columns.iter_mut().for_each(|v| *v = v.gather(at));
-            for (v, &p) in columns.iter_mut().zip(self.project) {
-                self.widen(v, p);
-            }
-            columns.extend(row_id.map(|v| v.gather(at)));
-            return Batch::new(at.len(), columns);
+            batch = Batch::new(at.len(), batch.columns.iter().map(|v| v.gather(at)).collect());
         }
-        for (v, &p) in columns.iter_mut().zip(self.project) {
+        for (v, &p) in batch.columns.iter_mut().zip(self.project) {
             self.widen(v, p);
         }
-        columns.extend(row_id);
-        Batch { columns, ..batch }
+        batch
     }
+}
+
+/// The columns of a table's rows that go on, then their ids, if the batch has them as its last column.
+pub(super) fn projected(batch: Batch, project: &[usize], with_row_id: bool) -> Batch {
+    let row_id = if with_row_id { batch.columns.last().cloned() } else { None };
+    let columns = project.iter().map(|&p| batch.columns[p].clone()).chain(row_id).collect();
+    Batch { columns, ..batch }
 }
 
 /// The values of a leaf's column of type `phys` in an array that operators take.
