@@ -130,3 +130,26 @@ fn the_optimizer_tells_what_it_did() {
     c.ok("SET optimizer_trace = 'enabled=off'");
     assert_eq!(c.err("SET optimizer_switch = 'nothing=on'"), 1231);
 }
+
+#[test]
+fn passwords_are_in_no_log() {
+    let mut c = Client::new(&common::database());
+    c.ok("SET GLOBAL log_output = 'TABLE'");
+    c.ok("SET GLOBAL general_log = ON");
+    c.ok("SET GLOBAL slow_query_log = ON");
+    c.ok("SET long_query_time = 0");
+    c.ok("CREATE USER 'joe'@'localhost' IDENTIFIED BY 'hunter2'");
+    c.ok("ALTER USER 'joe'@'localhost' IDENTIFIED BY 'hunter2'");
+    c.ok("SET long_query_time = DEFAULT");
+    c.ok("SET GLOBAL general_log = OFF");
+    for (column, table) in [
+        ("argument", "mysql.general_log"),
+        ("sql_text", "mysql.slow_log"),
+        ("SQL_TEXT", "performance_schema.events_statements_history"),
+        ("QUERY_SAMPLE_TEXT", "performance_schema.events_statements_summary_by_digest"),
+    ] {
+        let texts = c.ok(&format!("SELECT {column} FROM {table}"));
+        assert!(texts.iter().any(|t| t.contains("IDENTIFIED BY '<secret>'")), "{table}: {texts:?}");
+        assert!(!texts.iter().any(|t| t.contains("hunter2")), "{table}: {texts:?}");
+    }
+}

@@ -6,6 +6,7 @@
 //! ```
 
 use super::log_tables::GeneralRecord;
+use super::secrets::without_secrets;
 use crate::session::Session;
 use parking_lot::Mutex;
 use std::fs::{File, OpenOptions};
@@ -77,7 +78,7 @@ impl Session {
             user_host: format!("{user}[{user}] @ {host} []"),
             thread_id: self.process().id(),
             command,
-            argument: argument.to_vec(),
+            argument: without_secrets(argument).into_owned(),
         };
         if to("FILE") {
             // A log that cannot be written must not fail statements.

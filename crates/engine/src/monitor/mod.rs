@@ -7,6 +7,7 @@
 //! ```
 //! - [`digests`] has performance_schema.events_statements_summary_by_digest, [`history`] events_statements_history.
 //! - [`slow_log`] writes the log of slow_query_log, [`general_log`] that of general_log; [`log_tables`] holds both as tables.
+//! - [`secrets`] keeps passwords out of all of it.
 //! - [`session`] has what a session notes when a statement begins and ends, [`setup`] the statements that change all this.
 //!
 //! Source: MySQL manual, "Statement Summary Tables", "The Slow Query Log".
@@ -15,6 +16,7 @@ pub mod digests;
 pub mod general_log;
 pub mod history;
 pub mod log_tables;
+pub(crate) mod secrets;
 pub mod session;
 mod setup;
 pub mod slow_log;

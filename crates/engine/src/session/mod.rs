@@ -28,6 +28,7 @@ mod txn;
 mod users;
 
 use crate::database::Database;
+use crate::monitor::secrets::without_secrets;
 use crate::monitor::session::Running;
 use crate::prepared::PreparedStatements;
 use crate::process::{Entry, Process};
@@ -35,8 +36,10 @@ use crate::sink::{EndInfo, OkInfo, ResultSink, StatusFlags};
 use crate::status::SessionStatus;
 use crate::variables::SessionVars;
 use expr::{SqlMode, UserVars, Warnings};
+use parser::ast::Statement;
 use parser::normalize::Normalized;
 use parser::{ParseOptions, StatementHints};
+use std::borrow::Cow;
 use std::sync::Arc;
 use storage::Unsettled;
 use types::{Error, Result, SqlType, Value, Warning, WarningLevel};
@@ -363,9 +366,13 @@ impl Session {
         self.begin_trace(statement, text);
         let ended = self.with_variable_hints(&hints.variables, |s| s.dispatch(statement, text, more, sink));
         self.end_trace();
+        let shown = match statement {
+            Statement::CreateUser(_) | Statement::AlterUser(_) => without_secrets(text),
+            _ => Cow::Borrowed(text),
+        };
         let digests = self.db.digests();
         let digest = digests.is_on().then(|| digests.of(self.database.as_deref(), text, &self.parse_options()));
-        self.note_ended(digest.as_deref(), text, ended.as_ref().err(), self.warnings.count());
+        self.note_ended(digest.as_deref(), &shown, ended.as_ref().err(), self.warnings.count());
         if keeps_diagnostics && ended.is_ok() {
             return Ok(());
         }
