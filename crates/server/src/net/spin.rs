@@ -12,12 +12,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const SPIN_MAX: Duration = Duration::from_micros(50);
-/// The core is given back within this, unless somebody takes it.
-const YIELD_MAX: Duration = Duration::from_micros(10);
+/// The core is given back within this, unless somebody takes it for a slice of the scheduler's, which is a millisecond or
+/// more. The system's own short work and a client that runs on this core take less.
+const YIELD_MAX: Duration = Duration::from_micros(200);
 const CREDIT_MAX: u32 = 16;
 const RETRY_EVERY: u32 = 256;
-/// A core that was taken every time is tried more and more seldom: whoever took it keeps it for milliseconds.
+/// A core that was taken is tried more and more seldom, and only many successes make up for it: whoever took it keeps it
+/// for milliseconds.
 const RETRY_EVERY_MAX: u32 = 1 << 17;
+const FORGIVEN_AFTER: u32 = 4096;
 
 pub(crate) struct Spin {
     credit: u32,
@@ -51,7 +54,7 @@ impl Spin {
             }
             if found {
                 self.credit = (self.credit + 2).min(CREDIT_MAX);
-                self.retry_every = RETRY_EVERY;
+                self.retry_every -= (self.retry_every - RETRY_EVERY).div_ceil(FORGIVEN_AFTER);
                 return true;
             }
         }
