@@ -218,6 +218,92 @@ pub fn in_list(e: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr> {
     Ok(Expr::new(ExprKind::InList { expr, list: items.into(), negated }, SqlType::Bool, nullable))
 }
 
+/// What `row IN (rows)` compares where the list is a table of constants.
+pub struct RowList {
+    /// The row, each part in the type it is compared in.
+    pub row: Vec<Expr>,
+    /// The list's rows, each cell of its column's type.
+    pub rows: Vec<Vec<Expr>>,
+    pub types: Vec<SqlType>,
+}
+
+/// The list of `row IN (list)` as a table of constants and parameters, of one type a column. `None`: some part compares in
+/// different types with the list's items, or items are no constants.
+pub fn row_list(row: &[Expr], list: &[Expr]) -> Result<Option<RowList>> {
+    let mut out = RowList { row: vec![], rows: vec![vec![]; list.len()], types: vec![] };
+    for (i, part) in row.iter().enumerate() {
+        let mut compared: Option<(Expr, SqlType)> = None;
+        for (item, cells) in list.iter().zip(&mut out.rows) {
+            let ExprKind::Row(items) = &item.kind else { return Err(Error::operand_columns(row.len())) };
+            if items.len() != row.len() {
+                return Err(Error::operand_columns(row.len()));
+            }
+            if is_null_const(&items[i]) {
+                cells.push(super::null());
+                continue;
+            }
+            let (left, right) = unify(part.clone(), items[i].clone(), symbol(CmpOp::Eq))?;
+            let ty = match &compared {
+                _ if !is_fixed(&right) => return Ok(None),
+                None => Some(right.ty),
+                Some((first, ty)) if *first == left => wider(*ty, right.ty),
+                Some(_) => None,
+            };
+            let Some(ty) = ty.filter(|t| !t.is_integer() || !is_beyond_bigint(&right)) else { return Ok(None) };
+            cells.push(right);
+            compared = Some((left, ty));
+        }
+        let Some((left, ty)) = compared else { return Ok(None) };
+        let ty = if ty.is_integer() { SqlType::BIGINT } else { ty };
+        for cells in &mut out.rows {
+            let cell = cells.pop().expect("just pushed");
+            cells.push(match cell.as_const() {
+                Some(Value::UInt(v)) => Expr::constant(Value::Int(*v as i64), ty),
+                Some(v) => Expr::constant(v.clone(), ty),
+                None => implicit_cast(cell, ty),
+            });
+        }
+        out.row.push(left);
+        out.types.push(ty);
+    }
+    Ok(Some(out))
+}
+
+/// A constant or a parameter.
+fn is_fixed(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Const(_) | ExprKind::Param(_) => true,
+        ExprKind::Cast { expr, .. } => is_fixed(expr),
+        _ => false,
+    }
+}
+
+/// An integer that is, or may be, no BIGINT.
+fn is_beyond_bigint(e: &Expr) -> bool {
+    match e.as_const() {
+        Some(Value::UInt(v)) => i64::try_from(*v).is_err(),
+        Some(_) => false,
+        None => e.ty == SqlType::BIGINT_UNSIGNED,
+    }
+}
+
+/// One type that holds values of both, which compare alike.
+fn wider(a: SqlType, b: SqlType) -> Option<SqlType> {
+    use SqlType::*;
+    if a == b {
+        return Some(a);
+    }
+    Some(match (a, b) {
+        _ if !same_class(&a, &b) => return None,
+        (Decimal { precision: x, scale }, Decimal { precision: y, .. }) => Decimal { precision: x.max(y), scale },
+        (String { len: x, .. }, String { len: y, collation, .. }) => super::string_type(x.max(y), collation),
+        (Time { fsp: x }, Time { fsp: y }) => Time { fsp: x.max(y) },
+        (DateTime { fsp: x }, DateTime { fsp: y }) => DateTime { fsp: x.max(y) },
+        (Timestamp { fsp: x }, Timestamp { fsp: y }) => Timestamp { fsp: x.max(y) },
+        _ => SqlType::BIGINT,
+    })
+}
+
 fn same_class(a: &SqlType, b: &SqlType) -> bool {
     use SqlType::*;
     match (a, b) {

@@ -101,13 +101,17 @@ impl<'e> Binder<'e> {
     }
 
     pub(super) fn bind_lone(&self, e: &ast::Expr, block: Block<'_>) -> Result<Expr> {
-        let bound = self.bind_without_subqueries(e, block)?;
+        let bound = self.bind_over(e, block, true)?;
         bound.ok_or_else(|| types::Error::not_supported("subqueries in this expression"))
     }
 
     /// `None`: it has subqueries.
     pub(super) fn bind_without_subqueries(&self, e: &ast::Expr, block: Block<'_>) -> Result<Option<Expr>> {
-        let mut shared = self.shared();
+        self.bind_over(e, block, false)
+    }
+
+    fn bind_over(&self, e: &ast::Expr, block: Block<'_>, expands_row_lists: bool) -> Result<Option<Expr>> {
+        let mut shared = Shared { expands_row_lists, ..self.shared() };
         let mut b = Bind::new(&mut shared);
         b.blocks.push(block);
         let bound = b.expr(e);
@@ -144,6 +148,7 @@ impl<'e> Binder<'e> {
             source_columns: None,
             view_rows: super::views::Wanted::No,
             derived_depth: 0,
+            expands_row_lists: false,
         }
     }
 }
@@ -196,6 +201,8 @@ pub(super) struct Shared<'e> {
     pub view_rows: super::views::Wanted,
     /// Derived tables (which may read a target) being bound.
     pub derived_depth: usize,
+    /// Subqueries are not allowed: long lists of rows do not become one.
+    pub expands_row_lists: bool,
 }
 
 impl Shared<'_> {

@@ -55,7 +55,7 @@ impl<'a> Bind<'a, '_, '_> {
             K::InList(i) => {
                 let x = self.operand(&i.expr)?;
                 let list = i.list.iter().map(|v| self.operand(v)).collect::<Result<Vec<_>>>()?;
-                build::in_list(x, list, i.negated)
+                self.in_list(x, list, i.negated)
             }
             K::InSubquery(i) => {
                 let x = self.operand(&i.expr)?;

@@ -7,8 +7,11 @@ use super::api::Bind;
 use super::query::{Bound, QueryUse};
 use expr::{CmpOp, Expr, ExprKind, build};
 use parser::ast;
-use plan::logical::{Logical, LogicalJoinKind, SubqueryDef, SubqueryHints, SubqueryKind};
+use plan::logical::{BlockShape, Logical, LogicalJoinKind, SubqueryDef, SubqueryHints, SubqueryKind};
 use types::{Error, Result, SqlType};
+
+/// So many rows of an IN list are compared with one by one; the ranges of an index can be made of them.
+const EXPANDED_MAX: usize = 100;
 
 impl<'a> Bind<'a, '_, '_> {
     /// `(SELECT one column ..)` as a value.
@@ -65,6 +68,34 @@ impl<'a> Bind<'a, '_, '_> {
         let nullable = lefts.iter().chain(&rights).any(|e| e.nullable);
         let bound = self.replace_output(bound, rights);
         Ok(self.define(SubqueryKind::Quantified { left: lefts, op, all }, bound, SqlType::Bool, nullable))
+    }
+
+    /// `x [NOT] IN (list)`. A long list of constant rows is a subquery over VALUES: to compare with each of them would take
+    /// ages, and a join can use an index, too.
+    pub fn in_list(&mut self, x: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr> {
+        if let ExprKind::Row(row) = &x.kind
+            && list.len() > EXPANDED_MAX
+            && !self.shared.expands_row_lists
+            && let Some(rows) = build::row_list(row, &list)?
+        {
+            let found = self.in_rows(rows)?;
+            return if negated { build::not(found) } else { Ok(found) };
+        }
+        build::in_list(x, list, negated)
+    }
+
+    fn in_rows(&mut self, list: build::RowList) -> Result<Expr> {
+        let outer = self.enter_block(QueryUse::Subquery, BlockShape { limited: true, ..BlockShape::default() });
+        let mut output = vec![];
+        for (i, ty) in list.types.iter().enumerate() {
+            let nullable = list.rows.iter().any(|r| r[i].nullable);
+            let name = format!("column_{i}");
+            output.push((self.shared.columns.computed(&name, *ty, nullable), name.into()));
+        }
+        self.leave_block(outer);
+        let columns = output.iter().map(|(id, _)| *id).collect();
+        let plan = Logical::Values { columns, rows: list.rows };
+        self.quantified_over(list.row, CmpOp::Eq, false, Bound { plan, output })
     }
 
     /// `row op (query)`
