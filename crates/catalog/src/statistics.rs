@@ -4,7 +4,8 @@ use crate::TableId;
 use crate::histogram::Histogram;
 use std::sync::{Arc, OnceLock};
 use types::{SqlType, Value};
-use vector::{Batch, Chunk, Values};
+use vector::Batch;
+use vector::hash::fold_words;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnStats {
@@ -96,7 +97,7 @@ impl TableStats {
         for c in columns {
             let (chunk, constant) = self.sample.columns.get(*c)?.chunk();
             if !constant {
-                fold_hashes(chunk, 0, &mut hashes);
+                fold_words(chunk, 0, &mut hashes);
             }
         }
         hashes.sort_unstable();
@@ -108,46 +109,6 @@ impl TableStats {
         let (n, rows) = (n as f64, (self.rows as f64).max(n as f64));
         Some(if n >= rows { distinct } else { n * distinct / (n - once + once * n / rows) })
     }
-}
-
-/// Takes the values of rows `from..` of a column into the hashes of tuples.
-pub fn fold_hashes(chunk: &Chunk, from: usize, hashes: &mut [u64]) {
-    const NULL: u64 = 0x6E75_6C6C;
-    let valid = |i: usize| chunk.is_valid(i);
-    let bytes = |b: &[u8]| b.iter().fold(b.len() as u64, |h, b| (h ^ *b as u64).wrapping_mul(0x0100_0000_01B3));
-    macro_rules! fixed {
-        ($v:expr, $x:ident => $word:expr) => {{
-            for (i, hash) in hashes.iter_mut().enumerate() {
-                let $x = $v[from + i];
-                *hash = mix(*hash, if valid(from + i) { $word } else { NULL });
-            }
-        }};
-    }
-    match &chunk.values {
-        Values::I8(v) => fixed!(v, x => x as i64 as u64),
-        Values::U8(v) => fixed!(v, x => x as u64),
-        Values::I16(v) => fixed!(v, x => x as i64 as u64),
-        Values::U16(v) => fixed!(v, x => x as u64),
-        Values::I32(v) => fixed!(v, x => x as i64 as u64),
-        Values::U32(v) => fixed!(v, x => x as u64),
-        Values::I64(v) => fixed!(v, x => x as u64),
-        Values::U64(v) => fixed!(v, x => x),
-        Values::I128(v) => fixed!(v, x => mix(x as u64, (x >> 64) as u64)),
-        Values::I256(v) => fixed!(v, x => mix(mix(x.lo as u64, (x.lo >> 64) as u64), x.hi as u64)),
-        Values::F32(v) => fixed!(v, x => x.to_bits() as u64),
-        Values::F64(v) => fixed!(v, x => x.to_bits()),
-        Values::Str(_) | Values::Dict(_) => {
-            for (i, hash) in hashes.iter_mut().enumerate() {
-                let word = if valid(from + i) { bytes(chunk.values.str_bytes(from + i)) } else { NULL };
-                *hash = mix(*hash, word);
-            }
-        }
-    }
-}
-
-fn mix(a: u64, b: u64) -> u64 {
-    let m = (a ^ 0x9E37_79B9_7F4A_7C15) as u128 * (b ^ 0xD1B5_4A32_D192_ED03) as u128;
-    m as u64 ^ (m >> 64) as u64
 }
 
 /// One end of a stretch of an index's entries, by the values of leading key parts. No values: the very end.

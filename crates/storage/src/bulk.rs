@@ -68,7 +68,7 @@ struct LocalDict {
 
 impl LocalDict {
     fn code(&mut self, bytes: &[u8], shared: &SharedDict) -> Option<u8> {
-        let hash = crate::index::key::hash_bytes(bytes);
+        let hash = vector::hash::hash_bytes(bytes);
         if let Some(&i) = self.table.find(hash, |&i| *self.strings[i as usize].0 == *bytes) {
             return Some(self.strings[i as usize].1);
         }
@@ -76,7 +76,7 @@ impl LocalDict {
         let i = self.strings.len() as u16;
         self.strings.push((bytes.into(), code));
         let strings = &self.strings;
-        self.table.insert_unique(hash, i, |&i| crate::index::key::hash_bytes(&strings[i as usize].0));
+        self.table.insert_unique(hash, i, |&i| vector::hash::hash_bytes(&strings[i as usize].0));
         Some(code)
     }
 

@@ -15,13 +15,12 @@
 //!
 //! Source of the estimator: Flajolet et al., "HyperLogLog", AofA 2007, with linear counting for small sets.
 
-use crate::index::key::{hash_bytes, mix};
 use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Mutex, Ordering, Rank};
 use crate::table::Table;
-use catalog::statistics::fold_hashes;
 use catalog::{ColumnStats, TableDef, TableStats};
 use std::sync::Arc;
 use types::{PhysType, Value};
+use vector::hash::{each_word, fold_words, hash_bytes};
 use vector::{Batch, Bounds, Chunk, Values, Vector};
 
 const REGISTER_BITS: u32 = 11;
@@ -113,7 +112,7 @@ impl Tuples {
         for from in (0..rows).step_by(PIECE) {
             let hashes = &mut hashes[..(rows - from).min(PIECE)];
             hashes.fill(0);
-            self.columns.iter().for_each(|c| fold_hashes(chunks[*c], from, hashes));
+            self.columns.iter().for_each(|c| fold_words(chunks[*c], from, hashes));
             hashes.iter().for_each(|h| self.sketch.add(*h));
         }
     }
@@ -183,38 +182,15 @@ impl StatsState {
 }
 
 fn observe_chunk(sketch: &HyperLogLog, chunk: &Chunk) {
-    let valid = |i: usize| chunk.is_valid(i);
-    macro_rules! fixed {
-        ($v:expr, $x:ident => $word:expr) => {{
-            for (i, &$x) in $v.iter().enumerate() {
-                if valid(i) {
-                    sketch.add($word);
-                }
-            }
-        }};
-    }
-    match &chunk.values {
-        Values::I8(v) => fixed!(v, x => x as i64 as u64),
-        Values::U8(v) => fixed!(v, x => x as u64),
-        Values::I16(v) => fixed!(v, x => x as i64 as u64),
-        Values::U16(v) => fixed!(v, x => x as u64),
-        Values::I32(v) => fixed!(v, x => x as i64 as u64),
-        Values::U32(v) => fixed!(v, x => x as u64),
-        Values::I64(v) => fixed!(v, x => x as u64),
-        Values::U64(v) => fixed!(v, x => x),
-        Values::I128(v) => fixed!(v, x => mix(x as u64, (x >> 64) as u64)),
-        Values::I256(v) => fixed!(v, x => mix(mix(x.lo as u64, (x.lo >> 64) as u64), x.hi as u64)),
-        Values::F32(v) => fixed!(v, x => x.to_bits() as u64),
-        Values::F64(v) => fixed!(v, x => x.to_bits()),
-        Values::Str(s) => (0..s.views.len()).filter(|&i| valid(i)).for_each(|i| sketch.add(hash_bytes(s.bytes(i)))),
-        Values::Dict(d) => {
-            let mut used = [false; 256];
-            d.codes.iter().enumerate().filter(|(i, _)| valid(*i)).for_each(|(_, &c)| used[c as usize] = true);
-            for (code, _) in used.iter().enumerate().filter(|(_, used)| **used) {
-                sketch.add(hash_bytes(d.dict.strings.bytes(code)));
-            }
+    if let Values::Dict(d) = &chunk.values {
+        let mut used = [false; 256];
+        d.codes.iter().enumerate().filter(|(i, _)| chunk.is_valid(*i)).for_each(|(_, &c)| used[c as usize] = true);
+        for (code, _) in used.iter().enumerate().filter(|(_, used)| **used) {
+            sketch.add(hash_bytes(d.dict.strings.bytes(code)));
         }
+        return;
     }
+    each_word(chunk, 0..chunk.len(), hash_bytes, |_, word| word.into_iter().for_each(|w| sketch.add(w)));
 }
 
 impl Table {

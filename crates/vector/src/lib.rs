@@ -25,6 +25,7 @@ mod bitmap;
 mod carrier;
 mod chunk;
 mod edit;
+pub mod hash;
 mod selection;
 mod strings;
 mod values;

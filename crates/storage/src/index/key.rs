@@ -7,6 +7,7 @@ use catalog::{IndexDef, TableDef};
 use std::ops::Range;
 use types::value::render_text;
 use types::{Collation, I256, PhysType, SqlType};
+use vector::hash::{each_word, mix};
 use vector::{Chunk, Values};
 
 /// Parts of the keys that sorted runs can hold.
@@ -65,7 +66,7 @@ impl KeySpec {
         assert_eq!(chunks.len(), self.parts.len());
         let mut hashes = vec![SEED; rows.len()];
         for (part, chunk) in self.parts.iter().zip(chunks) {
-            hash_part(part, &chunk.values, rows.start, &mut hashes);
+            hash_part(part, chunk, rows.start, &mut hashes);
         }
         let valid = |row: usize| chunks.iter().all(|c| c.is_valid(row));
         hashes.into_iter().zip(rows).map(|(h, row)| valid(row).then(|| finish(h))).collect()
@@ -79,7 +80,7 @@ impl KeySpec {
             if !chunk.is_valid(i) {
                 return None;
             }
-            hash_part(part, &chunk.values, i, &mut hash);
+            hash_part(part, chunk, i, &mut hash);
         }
         Some(finish(hash[0]))
     }
@@ -119,71 +120,15 @@ impl KeySpec {
 
 const SEED: u64 = 0x243F_6A88_85A3_08D3;
 
-/// Multiplies into 128 bits and folds: every input bit reaches every output bit.
-#[inline]
-pub fn mix(a: u64, b: u64) -> u64 {
-    let m = (a ^ 0x9E37_79B9_7F4A_7C15) as u128 * (b ^ 0xD1B5_4A32_D192_ED03) as u128;
-    m as u64 ^ (m >> 64) as u64
-}
-
 #[inline]
 fn finish(h: u64) -> u64 {
     mix(h, 0x8CB9_2BA7_2F3D_8DD7)
 }
 
-/// A hash of bytes, for estimates and dictionaries.
-pub fn hash_bytes(bytes: &[u8]) -> u64 {
-    let mut h = SEED ^ bytes.len() as u64;
-    let mut words = bytes.chunks_exact(8);
-    for w in &mut words {
-        h = mix(h, u64::from_le_bytes(w.try_into().expect("chunks of 8")));
-    }
-    let mut last = [0; 8];
-    last[..words.remainder().len()].copy_from_slice(words.remainder());
-    mix(h, u64::from_le_bytes(last))
-}
-
-fn hash_i256(v: I256) -> u64 {
-    // Equal to the hash of the narrower forms wherever the value fits them.
-    match v.to_i64() {
-        Some(v) => v as u64,
-        None => mix(mix(v.lo as u64, (v.lo >> 64) as u64), mix(v.hi as u64, (v.hi >> 64) as u64)),
-    }
-}
-
-fn hash_f64(v: f64) -> u64 {
-    if v == 0.0 { 0 } else { v.to_bits() }
-}
-
-fn hash_part(part: &Part, values: &Values, first: usize, hashes: &mut [u64]) {
-    macro_rules! ints {
-        ($v:expr, $x:ident => $word:expr) => {
-            for (h, &$x) in hashes.iter_mut().zip(&$v[first..]) {
-                *h = mix(*h, $word);
-            }
-        };
-    }
-    match values {
-        Values::I8(v) => ints!(v, x => x as i64 as u64),
-        Values::U8(v) => ints!(v, x => x as u64),
-        Values::I16(v) => ints!(v, x => x as i64 as u64),
-        Values::U16(v) => ints!(v, x => x as u64),
-        Values::I32(v) => ints!(v, x => x as i64 as u64),
-        Values::U32(v) => ints!(v, x => x as u64),
-        Values::I64(v) => ints!(v, x => x as u64),
-        Values::U64(v) => ints!(v, x => x),
-        Values::I128(v) => ints!(v, x => hash_i256(I256::from(x))),
-        Values::I256(v) => ints!(v, x => hash_i256(x)),
-        Values::F32(v) => ints!(v, x => hash_f64(x as f64)),
-        Values::F64(v) => ints!(v, x => hash_f64(x)),
-        Values::Str(_) | Values::Dict(_) => {
-            let collation = part.collation.unwrap_or(Collation::Binary);
-            for (i, h) in hashes.iter_mut().enumerate() {
-                let bytes = clip(part, values.str_bytes(first + i));
-                *h = mix(*h, collation.hash(bytes));
-            }
-        }
-    }
+fn hash_part(part: &Part, chunk: &Chunk, first: usize, hashes: &mut [u64]) {
+    let collation = part.collation.unwrap_or(Collation::Binary);
+    let text = |bytes: &[u8]| collation.hash(clip(part, bytes));
+    each_word(chunk, first..first + hashes.len(), text, |i, word| hashes[i] = mix(hashes[i], word.unwrap_or_default()));
 }
 
 /// The leading part of a string that counts.
