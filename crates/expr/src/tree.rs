@@ -32,6 +32,21 @@ pub enum CmpOp {
     NullSafeEq,
 }
 
+impl CmpOp {
+    /// The operator in SQL.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            CmpOp::Eq => "=",
+            CmpOp::Ne => "<>",
+            CmpOp::Lt => "<",
+            CmpOp::Le => "<=",
+            CmpOp::Gt => ">",
+            CmpOp::Ge => ">=",
+            CmpOp::NullSafeEq => "<=>",
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ArithOp {
     Add,
@@ -47,6 +62,25 @@ pub enum ArithOp {
     BitXor,
     Shl,
     Shr,
+}
+
+impl ArithOp {
+    /// The operator in SQL.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            ArithOp::Add => "+",
+            ArithOp::Sub => "-",
+            ArithOp::Mul => "*",
+            ArithOp::Div => "/",
+            ArithOp::IntDiv => "DIV",
+            ArithOp::Mod => "%",
+            ArithOp::BitAnd => "&",
+            ArithOp::BitOr => "|",
+            ArithOp::BitXor => "^",
+            ArithOp::Shl => "<<",
+            ArithOp::Shr => ">>",
+        }
+    }
 }
 
 /// Right side of `IS [NOT] TRUE | FALSE | UNKNOWN`.

@@ -7,6 +7,7 @@
 pub mod access;
 mod counts;
 pub mod explain;
+mod inputs;
 pub mod logical;
 pub mod physical;
 

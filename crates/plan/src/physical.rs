@@ -428,37 +428,3 @@ impl Plan {
         largest(&self.root).max(init) as usize + 1
     }
 }
-
-impl PlanNode {
-    /// Inputs, in execution order of their first row (build sides first).
-    pub fn inputs(&self) -> Vec<&PlanNode> {
-        match &self.op {
-            PlanOp::OneRow
-            | PlanOp::Empty
-            | PlanOp::Values { .. }
-            | PlanOp::Scan { .. }
-            | PlanOp::KeyLookup { .. }
-            | PlanOp::IndexScan { .. }
-            | PlanOp::CteScan { .. }
-            | PlanOp::Virtual { .. } => vec![],
-            PlanOp::Fetch { input, .. }
-            | PlanOp::IndexJoin { input, .. }
-            | PlanOp::Filter { input, .. }
-            | PlanOp::Project { input, .. }
-            | PlanOp::Aggregate { input, .. }
-            | PlanOp::Distinct { input }
-            | PlanOp::Sort { input, .. }
-            | PlanOp::Limit { input, .. }
-            | PlanOp::Window { input, .. }
-            | PlanOp::SingleRow { input } => vec![input],
-            PlanOp::Attempt { first, otherwise } => vec![first, otherwise],
-            PlanOp::HashJoin { probe, build, .. } | PlanOp::NestedLoopJoin { probe, build, .. } => vec![build, probe],
-            PlanOp::Apply { input, subplan, unknown, .. } => {
-                [&**input, &**subplan].into_iter().chain(unknown.iter().map(|u| &*u.subplan)).collect()
-            }
-            PlanOp::SetOp { inputs, .. } => inputs.iter().collect(),
-            PlanOp::With { ctes, input } => ctes.iter().map(|c| &*c.plan).chain(std::iter::once(&**input)).collect(),
-            PlanOp::RecursiveUnion { anchor, recursive, .. } => vec![anchor, recursive],
-        }
-    }
-}

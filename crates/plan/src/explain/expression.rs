@@ -1,7 +1,7 @@
 //! Expressions in MySQL's words: `(lineitem.l_shipdate <= DATE'1998-09-02')`.
 
 use crate::OutputColumn;
-use expr::{AggCall, AggFunc, ArithOp, CmpOp, Expr, ExprKind, Truth, WindowCall, WindowFunc};
+use expr::{AggCall, AggFunc, Expr, ExprKind, Truth, WindowCall, WindowFunc};
 use std::borrow::Cow;
 use types::{SqlType, Value};
 
@@ -92,7 +92,7 @@ fn write(e: &Expr, names: &Names, out: &mut String, depth: usize) {
             write(x, names, out, d);
             out.push_str("))");
         }
-        ExprKind::Compare { op, left, right } => binary(left, compare_sign(*op), right, names, out, d),
+        ExprKind::Compare { op, left, right } => binary(left, op.symbol(), right, names, out, d),
         ExprKind::IsNull { expr, negated } => {
             out.push('(');
             write(expr, names, out, d);
@@ -108,7 +108,7 @@ fn write(e: &Expr, names: &Names, out: &mut String, depth: usize) {
                 Truth::Unknown => "unknown)",
             });
         }
-        ExprKind::Arith { op, left, right } => binary(left, arith_sign(*op), right, names, out, d),
+        ExprKind::Arith { op, left, right } => binary(left, op.symbol(), right, names, out, d),
         ExprKind::Neg(x) => {
             out.push_str("-(");
             write(x, names, out, d);
@@ -183,34 +183,6 @@ fn write(e: &Expr, names: &Names, out: &mut String, depth: usize) {
             out.push(')');
         }
         ExprKind::Subquery(id) => out.push_str(&format!("(select #{})", id + 2)),
-    }
-}
-
-pub(super) fn compare_sign(op: CmpOp) -> &'static str {
-    match op {
-        CmpOp::Eq => "=",
-        CmpOp::Ne => "<>",
-        CmpOp::Lt => "<",
-        CmpOp::Le => "<=",
-        CmpOp::Gt => ">",
-        CmpOp::Ge => ">=",
-        CmpOp::NullSafeEq => "<=>",
-    }
-}
-
-fn arith_sign(op: ArithOp) -> &'static str {
-    match op {
-        ArithOp::Add => "+",
-        ArithOp::Sub => "-",
-        ArithOp::Mul => "*",
-        ArithOp::Div => "/",
-        ArithOp::IntDiv => "DIV",
-        ArithOp::Mod => "%",
-        ArithOp::BitAnd => "&",
-        ArithOp::BitOr => "|",
-        ArithOp::BitXor => "^",
-        ArithOp::Shl => "<<",
-        ArithOp::Shr => ">>",
     }
 }
 

@@ -137,7 +137,7 @@ impl<'q> Printer<'q> {
                     (CmpOp::Eq, false) => format!("<in_optimizer>({left},{left} in ({inner}))"),
                     (op, all) => {
                         let word = if *all { "all" } else { "any" };
-                        let sign = super::expression::compare_sign(*op);
+                        let sign = op.symbol();
                         format!("<in_optimizer>({left},({left} {sign} {word} ({inner})))")
                     }
                 }

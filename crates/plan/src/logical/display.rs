@@ -11,7 +11,7 @@
 //! explicit ones `cast(x as TYPE)`.
 
 use super::{Columns, IndexHintKind, Logical, LogicalJoinKind, LogicalQuery, SetOpKind, SubqueryKind};
-use expr::{AggCall, AggFunc, ArithOp, CmpOp, ColumnId, Expr, ExprKind, FrameBound, FrameUnits, Truth, WindowCall};
+use expr::{AggCall, AggFunc, ColumnId, Expr, ExprKind, FrameBound, FrameUnits, Truth, WindowCall};
 use std::fmt::Write;
 use types::{SqlType, StringKind, Value};
 
@@ -27,7 +27,7 @@ pub fn display(query: &LogicalQuery) -> String {
             SubqueryKind::Scalar => "scalar".to_string(),
             SubqueryKind::Exists => "exists".to_string(),
             SubqueryKind::Quantified { left, op, all } => {
-                format!("({}) {} {}", p.list(left), cmp_symbol(*op), if *all { "all" } else { "any" })
+                format!("({}) {} {}", p.list(left), op.symbol(), if *all { "all" } else { "any" })
             }
         };
         let _ = writeln!(out, "${}: {kind} -> {}", def.id, p.ids(&def.output));
@@ -267,7 +267,7 @@ impl Printer<'_> {
             ExprKind::Xor(a, b) => format!("({} xor {})", self.expr(a), self.expr(b)),
             ExprKind::Not(x) => format!("not({})", self.expr(x)),
             ExprKind::Compare { op, left, right } => {
-                format!("({} {} {})", self.expr(left), cmp_symbol(*op), self.expr(right))
+                format!("({} {} {})", self.expr(left), op.symbol(), self.expr(right))
             }
             ExprKind::IsNull { expr, negated } => format!("{} is {}null", self.expr(expr), not(*negated)),
             ExprKind::IsTruth { expr, truth, negated } => {
@@ -279,7 +279,7 @@ impl Printer<'_> {
                 format!("{} is {}{t}", self.expr(expr), not(*negated))
             }
             ExprKind::Arith { op, left, right } => {
-                format!("({} {} {})", self.expr(left), arith_symbol(*op), self.expr(right))
+                format!("({} {} {})", self.expr(left), op.symbol().to_ascii_lowercase(), self.expr(right))
             }
             ExprKind::Neg(x) => format!("-{}", self.expr(x)),
             ExprKind::BitNot(x) => format!("~{}", self.expr(x)),
@@ -334,34 +334,6 @@ fn agg_name(f: AggFunc) -> String {
     match f {
         AggFunc::CountStar => "count".into(),
         f => snake(&format!("{f:?}")),
-    }
-}
-
-fn cmp_symbol(op: CmpOp) -> &'static str {
-    match op {
-        CmpOp::Eq => "=",
-        CmpOp::Ne => "<>",
-        CmpOp::Lt => "<",
-        CmpOp::Le => "<=",
-        CmpOp::Gt => ">",
-        CmpOp::Ge => ">=",
-        CmpOp::NullSafeEq => "<=>",
-    }
-}
-
-fn arith_symbol(op: ArithOp) -> &'static str {
-    match op {
-        ArithOp::Add => "+",
-        ArithOp::Sub => "-",
-        ArithOp::Mul => "*",
-        ArithOp::Div => "/",
-        ArithOp::IntDiv => "div",
-        ArithOp::Mod => "%",
-        ArithOp::BitAnd => "&",
-        ArithOp::BitOr => "|",
-        ArithOp::BitXor => "^",
-        ArithOp::Shl => "<<",
-        ArithOp::Shr => ">>",
     }
 }
 

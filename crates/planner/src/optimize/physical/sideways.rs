@@ -51,7 +51,7 @@ pub(super) fn add(node: &mut PlanNode, next: &mut u32) {
             });
         }
     }
-    for c in inputs_mut(node) {
+    for c in node.inputs_mut() {
         add(c, next);
     }
 }
@@ -133,38 +133,5 @@ fn attach(node: &mut PlanNode, c: usize, found: &mut dyn FnMut(&mut PlanNode, us
             }
         }
         _ => {}
-    }
-}
-
-fn inputs_mut(node: &mut PlanNode) -> Vec<&mut PlanNode> {
-    match &mut node.op {
-        PlanOp::OneRow
-        | PlanOp::Empty
-        | PlanOp::Values { .. }
-        | PlanOp::Scan { .. }
-        | PlanOp::KeyLookup { .. }
-        | PlanOp::IndexScan { .. }
-        | PlanOp::CteScan { .. }
-        | PlanOp::Virtual { .. } => vec![],
-        PlanOp::Fetch { input, .. }
-        | PlanOp::IndexJoin { input, .. }
-        | PlanOp::Filter { input, .. }
-        | PlanOp::Project { input, .. }
-        | PlanOp::Aggregate { input, .. }
-        | PlanOp::Distinct { input }
-        | PlanOp::Sort { input, .. }
-        | PlanOp::Limit { input, .. }
-        | PlanOp::Window { input, .. }
-        | PlanOp::SingleRow { input } => vec![input],
-        PlanOp::Attempt { first, otherwise } => vec![first, otherwise],
-        PlanOp::HashJoin { probe, build, .. } | PlanOp::NestedLoopJoin { probe, build, .. } => vec![probe, build],
-        PlanOp::Apply { input, subplan, unknown, .. } => {
-            [&mut **input, &mut **subplan].into_iter().chain(unknown.iter_mut().map(|u| &mut *u.subplan)).collect()
-        }
-        PlanOp::SetOp { inputs, .. } => inputs.iter_mut().collect(),
-        PlanOp::With { ctes, input } => {
-            ctes.iter_mut().map(|c| &mut *c.plan).chain(std::iter::once(&mut **input)).collect()
-        }
-        PlanOp::RecursiveUnion { anchor, recursive, .. } => vec![anchor, recursive],
     }
 }
