@@ -50,6 +50,26 @@ pub struct ColumnDef {
 const HIDDEN: &str = "!hidden!";
 
 impl ColumnDef {
+    /// A column with no more than a name and a type.
+    pub fn plain(name: &str, ty: SqlType, nullable: bool) -> ColumnDef {
+        ColumnDef {
+            name: name.into(),
+            ty,
+            nullable,
+            default: DefaultValue::None,
+            auto_increment: false,
+            on_update_current_timestamp: false,
+            comment: "".into(),
+            unsigned: false,
+            zerofill: false,
+            display_width: None,
+            float_digits: None,
+            invisible: false,
+            generated: None,
+            histogram: None,
+        }
+    }
+
     /// The name of the column behind a key part that is an expression: the index's name and the part's position.
     pub fn hidden_name(index: &str, part: usize) -> Box<str> {
         format!("{HIDDEN}{index}!{part}!0").into()

@@ -1,7 +1,7 @@
 //! Small row sets that the server itself makes: SHOW, information_schema, maintenance statements.
 
 use crate::sink::{ColumnMeta, EndInfo, ResultSink};
-use catalog::{ColumnDef, DefaultValue, TableDef, TableEngine, TableId};
+use catalog::{ColumnDef, TableDef, TableEngine, TableId};
 use types::{Collation, Result, SqlType, Value};
 use vector::{BATCH_ROWS_MAX, Batch, ChunkBuilder, Vector};
 
@@ -87,22 +87,7 @@ pub fn virtual_table(id: TableId, schema: &str, name: &str, columns: &[(impl AsR
         name: name.into(),
         columns: columns
             .iter()
-            .map(|(name, ty)| ColumnDef {
-                name: name.as_ref().into(),
-                ty: *ty,
-                nullable: true,
-                default: DefaultValue::None,
-                auto_increment: false,
-                on_update_current_timestamp: false,
-                histogram: None,
-                comment: "".into(),
-                unsigned: ty.is_unsigned(),
-                zerofill: false,
-                display_width: None,
-                float_digits: None,
-                invisible: false,
-                generated: None,
-            })
+            .map(|(name, ty)| ColumnDef { unsigned: ty.is_unsigned(), ..ColumnDef::plain(name.as_ref(), *ty, true) })
             .collect(),
         indexes: Vec::new(),
         checks: Vec::new(),

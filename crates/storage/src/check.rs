@@ -80,28 +80,13 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use crate::Store;
-    use catalog::{ColumnDef, DefaultValue, IndexDef, IndexKind, IndexPart, TableDef, TableEngine, TableId};
+    use catalog::{ColumnDef, IndexDef, IndexKind, IndexPart, TableDef, TableEngine, TableId};
     use std::sync::Arc;
     use types::{Collation, SqlType, Value};
     use vector::Chunk;
 
     fn definition() -> TableDef {
-        let column = ColumnDef {
-            name: "a".into(),
-            ty: SqlType::INT,
-            nullable: true,
-            default: DefaultValue::None,
-            auto_increment: false,
-            on_update_current_timestamp: false,
-            histogram: None,
-            comment: "".into(),
-            unsigned: false,
-            zerofill: false,
-            display_width: None,
-            float_digits: None,
-            invisible: false,
-            generated: None,
-        };
+        let column = ColumnDef::plain("a", SqlType::INT, true);
         let index = IndexDef {
             name: "by_a".into(),
             kind: IndexKind::Plain,

@@ -13,13 +13,10 @@
 //!
 //! ```
 //! # use std::sync::Arc;
-//! # use catalog::{ColumnDef, DefaultValue, TableDef, TableEngine, TableId};
+//! # use catalog::{ColumnDef, TableDef, TableEngine, TableId};
 //! # use types::{Collation, SqlType, Value};
 //! # use vector::Chunk;
-//! # let column = ColumnDef { name: "a".into(), ty: SqlType::INT, nullable: true, default: DefaultValue::None,
-//! #     auto_increment: false, on_update_current_timestamp: false, histogram: None, comment: "".into(), unsigned: false,
-//! #     zerofill: false, display_width: None, float_digits: None, invisible: false,
-//! #     generated: None };
+//! # let column = ColumnDef::plain("a", SqlType::INT, true);
 //! # let def = Arc::new(TableDef { id: TableId(1), schema: "test".into(), name: "t".into(), columns: vec![column],
 //! #     indexes: vec![], checks: vec![], foreign_keys: vec![], engine: TableEngine::InnoDb, collation: Collation::Utf8mb4_0900AiCi, comment: "".into(),
 //! #     options: vec![], created_at: 0, temporary: false });

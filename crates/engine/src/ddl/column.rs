@@ -2,7 +2,7 @@
 //!
 //! MySQL manual, "Data Types" and "CREATE TABLE Statement".
 
-use catalog::{ColumnDef, DefaultValue};
+use catalog::ColumnDef;
 use parser::ast;
 use types::{Collation, Error, IntSize, Result, SqlType, StringKind};
 
@@ -39,20 +39,12 @@ pub fn define(def: &ast::ColumnDef, table_collation: Collation) -> Result<Define
     let serial = matches!(def.ty, ast::DataType::Serial);
     let mut d = Defined {
         column: ColumnDef {
-            name,
-            ty: typed.ty,
-            nullable: !serial,
-            default: DefaultValue::None,
             auto_increment: serial,
-            on_update_current_timestamp: false,
-            histogram: None,
-            comment: "".into(),
             unsigned: typed.unsigned,
             zerofill: typed.zerofill,
             display_width: typed.display_width.take(),
             float_digits: typed.float_digits,
-            invisible: false,
-            generated: None,
+            ..ColumnDef::plain(&name, typed.ty, !serial)
         },
         primary: false,
         unique: serial,

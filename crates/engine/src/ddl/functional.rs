@@ -10,7 +10,7 @@
 use super::constraints::{columns_of, disallowed, unknown_column};
 use super::index;
 use crate::session::Session;
-use catalog::{ColumnDef, DefaultValue, Generated, TableDef};
+use catalog::{ColumnDef, Generated, TableDef};
 use expr::ExprKind;
 use parser::ast;
 use types::{Error, ErrorCode, Result, SqlType, StringKind};
@@ -53,20 +53,10 @@ fn hidden_column(session: &Session, def: &TableDef, index: &str, part: usize, ex
         ty => ty,
     };
     Ok(ColumnDef {
-        name: ColumnDef::hidden_name(index, part),
-        ty,
-        nullable: true,
-        default: DefaultValue::None,
-        auto_increment: false,
-        on_update_current_timestamp: false,
-        histogram: None,
-        comment: "".into(),
         unsigned: ty.is_unsigned() && ty != SqlType::Year,
-        zerofill: false,
-        display_width: None,
-        float_digits: None,
         invisible: true,
         generated: Some(Generated { expr: Box::new(bound), text: expr.to_string().into(), stored: false }),
+        ..ColumnDef::plain(&ColumnDef::hidden_name(index, part), ty, true)
     })
 }
 

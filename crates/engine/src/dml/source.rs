@@ -4,7 +4,7 @@ use super::on_duplicate::OnDuplicate;
 use super::writer::{RowWriter, WriteMode, Written, check_not_generated};
 use crate::query::{LockingPlan, Runner, has_locking};
 use crate::session::Session;
-use catalog::{ColumnDef, DefaultValue, TableDef};
+use catalog::{ColumnDef, TableDef};
 use parser::ast;
 use plan::Plan;
 use plan::explain::Change;
@@ -38,22 +38,8 @@ impl BoundSource {
         self.columns
             .iter()
             .map(|(name, ty, nullable, origin)| {
-                let plain = ColumnDef {
-                    name: name.clone(),
-                    ty: storable(*ty),
-                    nullable: *nullable,
-                    default: DefaultValue::None,
-                    auto_increment: false,
-                    on_update_current_timestamp: false,
-                    histogram: None,
-                    comment: "".into(),
-                    unsigned: ty.is_unsigned(),
-                    zerofill: false,
-                    display_width: None,
-                    float_digits: None,
-                    invisible: false,
-                    generated: None,
-                };
+                let plain =
+                    ColumnDef { unsigned: ty.is_unsigned(), ..ColumnDef::plain(name, storable(*ty), *nullable) };
                 Ok(match origin {
                     Some(o) => ColumnDef {
                         name: name.clone(),

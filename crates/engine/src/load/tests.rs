@@ -3,7 +3,7 @@
 use super::columns::{ColumnTarget, FileCharset};
 use super::format::Format;
 use super::run::{FieldTarget, Fill, Load, Loaded};
-use catalog::{ColumnDef, DefaultValue, IndexDef, IndexKind, IndexPart, TableDef, TableEngine, TableId};
+use catalog::{ColumnDef, IndexDef, IndexKind, IndexPart, TableDef, TableEngine, TableId};
 use expr::Warnings;
 use parser::ast::FieldsLines;
 use std::fmt::Write;
@@ -14,22 +14,7 @@ use types::value::ConvertMode;
 use types::{Collation, Date, Result, SqlType, StringKind, Value};
 
 fn column(name: &str, ty: SqlType) -> ColumnDef {
-    ColumnDef {
-        name: name.into(),
-        ty,
-        nullable: true,
-        default: DefaultValue::None,
-        auto_increment: false,
-        on_update_current_timestamp: false,
-        histogram: None,
-        comment: "".into(),
-        unsigned: false,
-        zerofill: false,
-        display_width: None,
-        float_digits: None,
-        invisible: false,
-        generated: None,
-    }
+    ColumnDef::plain(name, ty, true)
 }
 
 fn table(columns: Vec<ColumnDef>, key: &[usize]) -> (Store, Arc<Table>) {

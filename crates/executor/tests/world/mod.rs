@@ -1,6 +1,6 @@
 //! Random tables in memory, and a statement's surroundings.
 
-use catalog::{ColumnDef, DefaultValue, TableDef, TableEngine, TableId};
+use catalog::{ColumnDef, TableDef, TableEngine, TableId};
 use executor::*;
 use expr::{Params, SessionInfo, UserVars, Warnings};
 use plan::physical::{Plan, PlanNode};
@@ -42,26 +42,7 @@ pub struct MemTable {
 
 impl MemTable {
     fn random(rng: &mut Rng, id: u64, rows: usize) -> MemTable {
-        let columns = TYPES
-            .iter()
-            .enumerate()
-            .map(|(i, ty)| ColumnDef {
-                name: format!("c{i}").into(),
-                ty: *ty,
-                nullable: true,
-                default: DefaultValue::None,
-                auto_increment: false,
-                on_update_current_timestamp: false,
-                histogram: None,
-                comment: "".into(),
-                unsigned: false,
-                zerofill: false,
-                display_width: None,
-                float_digits: None,
-                invisible: false,
-                generated: None,
-            })
-            .collect();
+        let columns = TYPES.iter().enumerate().map(|(i, ty)| ColumnDef::plain(&format!("c{i}"), *ty, true)).collect();
         let def = Arc::new(TableDef {
             id: TableId(id),
             schema: "test".into(),

@@ -8,8 +8,7 @@ pub mod json;
 pub mod scale;
 
 use catalog::{
-    Catalog, ColumnDef, DefaultValue, IndexDef, IndexKind, IndexPart, Relation, SchemaDef, TableDef, TableEngine,
-    ViewDef,
+    Catalog, ColumnDef, IndexDef, IndexKind, IndexPart, Relation, SchemaDef, TableDef, TableEngine, ViewDef,
 };
 use expr::{SessionInfo, SqlMode};
 use parser::ast::VarScope;
@@ -115,20 +114,8 @@ pub fn table(id: u64, schema: &str, name: &str, text: &str) -> TableDef {
             continue;
         }
         columns.push(ColumnDef {
-            name: words[0].into(),
-            ty: column_type(words[1]),
-            nullable: !words.contains(&"not"),
-            default: DefaultValue::None,
-            auto_increment: false,
-            on_update_current_timestamp: false,
-            histogram: None,
-            comment: "".into(),
-            unsigned: false,
-            zerofill: false,
-            display_width: None,
-            float_digits: None,
             invisible: words.contains(&"invisible"),
-            generated: None,
+            ..ColumnDef::plain(words[0], column_type(words[1]), !words.contains(&"not"))
         });
     }
     TableDef {

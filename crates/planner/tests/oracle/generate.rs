@@ -1,7 +1,7 @@
 //! Makes random bound queries and tiny tables for them.
 
 use crate::logical::Data;
-use catalog::{ColumnDef, DefaultValue, IndexDef, IndexKind, IndexPart, TableDef, TableEngine, TableId};
+use catalog::{ColumnDef, IndexDef, IndexKind, IndexPart, TableDef, TableEngine, TableId};
 use expr::{
     AggCall, AggFunc, ArithOp, CmpOp, ColumnId, Expr, ExprKind, FrameBound, FrameUnits, WindowCall, WindowFrame,
     WindowFunc,
@@ -50,24 +50,7 @@ impl Generator {
             budget: 14,
         };
         for t in 0..3u64 {
-            let columns = (0..3)
-                .map(|i| ColumnDef {
-                    name: ["a", "b", "c"][i].into(),
-                    ty: INT,
-                    nullable: i > 0,
-                    default: DefaultValue::None,
-                    auto_increment: false,
-                    on_update_current_timestamp: false,
-                    histogram: None,
-                    comment: "".into(),
-                    unsigned: false,
-                    zerofill: false,
-                    display_width: None,
-                    float_digits: None,
-                    invisible: false,
-                    generated: None,
-                })
-                .collect();
+            let columns = (0..3).map(|i| ColumnDef::plain(["a", "b", "c"][i], INT, i > 0)).collect();
             let index = |name: &str, kind, columns: &[usize]| IndexDef {
                 name: name.into(),
                 kind,

@@ -1,29 +1,14 @@
 //! What the storage tests share: small tables and rows.
 #![allow(dead_code)]
 
-use catalog::{ColumnDef, DefaultValue, IndexDef, IndexKind, IndexPart, TableDef, TableEngine, TableId};
+use catalog::{ColumnDef, IndexDef, IndexKind, IndexPart, TableDef, TableEngine, TableId};
 use std::sync::Arc;
 use storage::{Snapshot, StorageOptions, Store, Table, Txn};
 use types::{Collation, SqlType, Value};
 use vector::{Chunk, ChunkBuilder};
 
 pub fn column(name: &str, ty: SqlType, nullable: bool) -> ColumnDef {
-    ColumnDef {
-        name: name.into(),
-        ty,
-        nullable,
-        default: DefaultValue::None,
-        auto_increment: false,
-        on_update_current_timestamp: false,
-        histogram: None,
-        comment: "".into(),
-        unsigned: false,
-        zerofill: false,
-        display_width: None,
-        float_digits: None,
-        invisible: false,
-        generated: None,
-    }
+    ColumnDef::plain(name, ty, nullable)
 }
 
 pub fn unique(name: &str, columns: &[usize]) -> IndexDef {
