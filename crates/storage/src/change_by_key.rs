@@ -11,7 +11,7 @@
 //! absence may be held, as [`crate::index::absent`] tells.
 
 use crate::index::key::Key;
-use crate::index::point::RowAt;
+use crate::index::unique::point::RowAt;
 use crate::index::{Conflict, UniqueIndex};
 use crate::leaf::{Leaf, RowState};
 use crate::row_wait::RowWait;

@@ -91,7 +91,7 @@ pub use fetch::Fetched;
 pub use index::cursor::{Candidates, IndexCursor, KeyRange};
 pub use index::encode::{KeyEncoder, PartBounds, PartPlace};
 pub use index::ordered::GoOn;
-pub use index::point::RowAt;
+pub use index::unique::point::RowAt;
 pub use log::group::{FlushMode, OnTrouble, Redo, Trouble};
 pub use ordered::{IndexEncoder, IndexRows};
 pub use recovery::{Progress, Report};

@@ -9,7 +9,7 @@
 
 use crate::index::cursor::{Candidates, KeyRange};
 use crate::index::key::RunKey;
-use crate::index::point::RowAt;
+use crate::index::unique::point::RowAt;
 use crate::table::Table;
 use crate::txn::Snapshot;
 use std::ops::Bound;

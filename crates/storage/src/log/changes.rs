@@ -90,7 +90,7 @@ fn net<'a>(leaf: &'a Leaf, slot: usize, txn: &Txn) -> Net<'a> {
     let mut columns: Cow<'a, [u16]> = Cow::Borrowed(&[]);
     let mut existed = true;
     let mut own = false;
-    let mut chain = leaf.chain(slot);
+    let mut chain = leaf.newest(slot);
     while let Some(undo) = chain.filter(|u| u.txn.id() == txn.id()) {
         own = true;
         match &undo.kind {

@@ -16,11 +16,11 @@
 //! 3. A run is extended under the directory's read latch and the table's tail latch; all else changes under its write
 //!    latch.
 
-use super::Rows;
-use super::cursor::{Candidates, Interval};
-use super::encode::KeyEncoder;
-use super::key::{KeySpec, RunKey};
 use crate::heap::Heap;
+use crate::index::Rows;
+use crate::index::cursor::{Candidates, Interval};
+use crate::index::encode::KeyEncoder;
+use crate::index::key::{KeySpec, RunKey};
 use crate::leaf::Leaf;
 use crate::sync::{AtomicU32, Ordering as Memory, Rank, RwLock};
 use std::cmp::Ordering;

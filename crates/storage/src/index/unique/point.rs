@@ -1,6 +1,7 @@
 //! One row by its unique key, handed out where it lies.
 
-use super::{Conflict, Rows, UniqueIndex};
+use super::{Conflict, UniqueIndex};
+use crate::index::Rows;
 use crate::index::key::Key;
 use crate::leaf::{Leaf, RowState};
 use crate::table::Table;

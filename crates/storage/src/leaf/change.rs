@@ -1,0 +1,176 @@
+//! Changes of a leaf's rows, and taking them back.
+//!
+//! The new values go in place, what was there goes into a record of the transaction ([`crate::undo`]). A chunk that a
+//! reader holds is copied first. Overwritten strings stay in their heap as garbage until that is worth a pass over the leaf.
+
+use super::Leaf;
+use crate::txn::Txn;
+use crate::undo::{Pruned, Undo, UndoKind};
+use std::ops::Range;
+use std::sync::Arc;
+use vector::{Chunk, Rows, Values};
+
+/// A string heap smaller than this is never compacted.
+const HEAP_COMPACT_BYTES_MIN: usize = 64 << 10;
+
+impl Leaf {
+    /// Appends rows of `columns`, inserted by `txn`; returns the first slot. `capacity`: the most rows of a leaf.
+    pub fn append(&mut self, txn: &Arc<Txn>, columns: &[&Chunk], rows: Range<usize>, capacity: usize) -> usize {
+        let (first, n) = (self.rows, rows.len());
+        assert!(first + n <= capacity && columns.len() == self.columns.len());
+        for (chunk, from) in self.columns.iter_mut().zip(columns) {
+            chunk_mut(chunk, n, capacity).append(from, Rows::Range(rows.start, rows.end));
+        }
+        self.rows += n;
+        self.live_count += n;
+        self.live.resize(self.rows);
+        for slot in first..self.rows {
+            self.live.set(slot, true);
+        }
+        let undo = Arc::new(Undo::new(txn, UndoKind::Insert, None));
+        let slots = first as u16..self.rows as u16;
+        self.versions_mut().push_inserts(slots, &undo);
+        if self.rows == capacity {
+            for chunk in &mut self.columns {
+                if let Some(chunk) = Arc::get_mut(chunk) {
+                    chunk.narrow();
+                    chunk.shrink();
+                }
+            }
+        }
+        first
+    }
+
+    /// The first slot from `from` on whose row exists for nobody.
+    pub(crate) fn free_slot(&self, from: usize) -> Option<usize> {
+        let is_free = |slot: &usize| !self.live.get(*slot) && self.head(*slot).is_none();
+        if self.creator.is_some() { None } else { (from..self.rows).find(is_free) }
+    }
+
+    /// Has a row of `columns`, inserted by `txn`, take a free slot.
+    pub(crate) fn revive(&mut self, txn: &Arc<Txn>, slot: usize, columns: &[&Chunk], row: usize) {
+        debug_assert!(!self.live.get(slot) && self.head(slot).is_none());
+        self.versions_mut().push(slot as u16, txn, UndoKind::Insert);
+        for (chunk, from) in self.columns.iter_mut().zip(columns) {
+            set(chunk, slot, from, row);
+        }
+        self.live.set(slot, true);
+        self.live_count += 1;
+    }
+
+    /// Overwrites `columns` of the row at `slot` with position `at` of `values`. `keep` names further columns whose
+    /// values the before-image has to carry. False: the transaction has noted the row already.
+    pub fn update(
+        &mut self,
+        txn: &Arc<Txn>,
+        slot: usize,
+        columns: &[usize],
+        values: &[&Chunk],
+        at: usize,
+        keep: &[usize],
+    ) -> bool {
+        let all = || columns.iter().chain(keep.iter().filter(|k| !columns.contains(k)));
+        let before: Arc<[Chunk]> = all().map(|&c| self.columns[c].gather_owned(&[slot as u16])).collect();
+        let changed: Arc<[u16]> = all().map(|&c| c as u16).collect();
+        let kind = UndoKind::Update { columns: changed, before, at: 0 };
+        let is_news = self.versions_mut().push_change(slot as u16, txn, kind);
+        for (&c, from) in columns.iter().zip(values) {
+            set(&mut self.columns[c], slot, from, at);
+        }
+        is_news
+    }
+
+    /// False: the transaction has noted the row already.
+    pub fn delete(&mut self, txn: &Arc<Txn>, slot: usize) -> bool {
+        debug_assert!(self.live.get(slot));
+        let is_news = self.versions_mut().push_change(slot as u16, txn, UndoKind::Delete);
+        self.live.set(slot, false);
+        self.live_count -= 1;
+        is_news
+    }
+
+    /// The piece of its input that `txn`'s current statement loaded the leaf from, if it did.
+    pub fn piece(&self, txn: &Txn) -> Option<u64> {
+        let c = self.creator.as_ref()?;
+        (c.txn.id() == txn.id() && c.statement == txn.statement()).then_some(c.piece)
+    }
+
+    /// Drops a row that the running load brought: it never was. False: another thread of the load was faster.
+    pub fn kill(&mut self, slot: usize) -> bool {
+        debug_assert!(self.creator.is_some());
+        let live = self.live.get(slot);
+        if live {
+            self.live.set(slot, false);
+            self.live_count -= 1;
+        }
+        live
+    }
+
+    /// Takes back the newest record of `slot`; returns it.
+    pub fn undo(&mut self, slot: usize) -> Option<UndoKind> {
+        let versions = self.versions.as_mut()?;
+        let kind = versions.pop(slot as u16)?;
+        if versions.is_empty() {
+            self.versions = None;
+        }
+        match &kind {
+            UndoKind::Insert => {
+                self.live.set(slot, false);
+                self.live_count -= 1;
+            }
+            UndoKind::Delete => {
+                self.live.set(slot, true);
+                self.live_count += 1;
+            }
+            UndoKind::Update { columns, before, at } => {
+                for (&c, from) in columns.iter().zip(before.iter()) {
+                    set(&mut self.columns[c as usize], slot, from, *at as usize);
+                }
+            }
+            UndoKind::Lock => {}
+        }
+        Some(kind)
+    }
+
+    /// Prunes what every snapshot from `oldest` on sees; records that matter further go to `out`.
+    pub fn prune(&mut self, oldest: u64, out: &mut Vec<Pruned>) {
+        if self.creator.as_ref().is_some_and(|c| c.txn.commit_ts() <= oldest) {
+            self.creator = None;
+        }
+        if let Some(versions) = &mut self.versions {
+            versions.prune(oldest, out);
+            if versions.is_empty() {
+                self.versions = None;
+            }
+        }
+    }
+
+    /// Whether so many versions have gathered that a writer should prune.
+    pub fn wants_prune(&self) -> bool {
+        self.versions.as_ref().is_some_and(|v| v.wants_prune())
+    }
+}
+
+/// The chunk for change, with room for `more` rows: in place if nobody else holds it, else a copy.
+fn chunk_mut(chunk: &mut Arc<Chunk>, more: usize, capacity: usize) -> &mut Chunk {
+    let chunk = Arc::make_mut(chunk);
+    // Growth by doubling, as Vec would, but never past the leaf: a copy made for a reader starts without spare room.
+    let wanted = (chunk.len() * 2).max(8).min(capacity).max(chunk.len() + more);
+    chunk.values.reserve(wanted - chunk.len());
+    chunk
+}
+
+fn set(chunk: &mut Arc<Chunk>, slot: usize, from: &Chunk, at: usize) {
+    let chunk = Arc::make_mut(chunk);
+    let blocks = |c: &Chunk| if let Values::Str(s) = &c.values { s.heap.blocks.len() } else { 0 };
+    let blocks_before = blocks(chunk);
+    chunk.set(slot, from, at);
+    // Overwritten strings leave garbage. Looking for it costs a pass over the leaf, so it is done per few blocks.
+    if blocks(chunk) > blocks_before
+        && blocks(chunk).is_multiple_of(8)
+        && let Values::Str(s) = &mut chunk.values
+        && s.heap.bytes_allocated() > HEAP_COMPACT_BYTES_MIN.max(s.heap_bytes_live() * 2)
+    {
+        s.compact();
+    }
+}

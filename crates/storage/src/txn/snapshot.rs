@@ -1,0 +1,136 @@
+//! Snapshots: what a reader sees, and which of them are in use.
+//!
+//! A snapshot is a timestamp, and for a transaction's own reader the statement up to which it sees its own changes. Its
+//! timestamp is one of the two horizons ([`crate::log::group`]): `published` for who only reads, `ordered` for who changes or
+//! locks rows.
+//!
+//! ```text
+//!   in use:  ts 7 ×2   ts 9 ×1        oldest() = min(7, published): versions up to there need no before-image
+//! ```
+//! A timestamp is read and put among those in use under one latch, so that `oldest` cannot pass it in between. The last
+//! clone of a snapshot takes it out, and collects some of what it kept from being collected.
+
+use super::Txn;
+use super::garbage::GARBAGE_LEAVES_PER_SNAPSHOT;
+use super::manager::TxnManager;
+use crate::shared::RowLockMode;
+use crate::sync::Ordering;
+use std::sync::Arc;
+
+/// What a reader sees: the commits up to a timestamp, and its own transaction's earlier statements.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    ts: u64,
+    /// Own transaction's id; 0: none.
+    own: u64,
+    /// Own statements below this one are seen.
+    statement: u32,
+    /// SKIP LOCKED: rows that others hold against such a lock are not seen.
+    skip: Option<RowLockMode>,
+    /// Others' changes are seen whether committed or not.
+    dirty: bool,
+    _registered: Arc<Registration>,
+}
+
+impl Snapshot {
+    pub fn ts(&self) -> u64 {
+        self.ts
+    }
+
+    #[inline]
+    pub fn sees(&self, txn: &Txn, statement: u32) -> bool {
+        txn.commit_ts() <= self.ts
+            || txn.id == self.own && statement < self.statement
+            || self.dirty && txn.id != self.own
+    }
+
+    /// The same point in time, without the rows that others hold against such a lock.
+    pub fn skipping_locked(&self, mode: RowLockMode) -> Snapshot {
+        Snapshot { skip: Some(mode), ..self.clone() }
+    }
+
+    /// The own transaction's id and the lock that it wants of rows, with SKIP LOCKED.
+    #[inline]
+    pub(crate) fn skipping(&self) -> Option<(u64, RowLockMode)> {
+        self.skip.map(|mode| (self.own, mode))
+    }
+
+    /// The same point in time, seeing what `txn`'s statements before its current one changed.
+    pub fn at_statement(&self, txn: &Txn) -> Snapshot {
+        Snapshot { own: txn.id, statement: txn.statement(), ..self.clone() }
+    }
+}
+
+/// Keeps a timestamp in the set of snapshots in use.
+#[derive(Debug)]
+struct Registration {
+    ts: u64,
+    manager: Arc<TxnManager>,
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        {
+            let mut in_use = self.manager.snapshots.lock();
+            if let Some(n) = in_use.get_mut(&self.ts) {
+                *n -= 1;
+                if *n == 0 {
+                    in_use.remove(&self.ts);
+                }
+            }
+        }
+        self.manager.collect_garbage(GARBAGE_LEAVES_PER_SNAPSHOT);
+    }
+}
+
+impl TxnManager {
+    /// A snapshot of everything committed now, without a transaction of its own.
+    pub fn snapshot(self: &Arc<Self>) -> Snapshot {
+        self.take_snapshot(None, 0)
+    }
+
+    /// A snapshot of everything committed now and of what `txn`'s statements before its current one changed.
+    pub fn snapshot_of(self: &Arc<Self>, txn: &Txn) -> Snapshot {
+        self.take_snapshot(Some(txn), txn.statement())
+    }
+
+    /// What a current read sees: everything committed now and all of `txn`'s own changes. For rows that `txn` has
+    /// locked this is their newest version.
+    pub fn current(self: &Arc<Self>, txn: &Txn) -> Snapshot {
+        txn.read_current();
+        self.take_snapshot(Some(txn), u32::MAX)
+    }
+
+    /// What READ UNCOMMITTED sees: every row's newest version, but for what `txn`'s current statement changed.
+    pub fn uncommitted(self: &Arc<Self>, txn: Option<&Txn>) -> Snapshot {
+        Snapshot { dirty: true, ..self.take_snapshot(txn, txn.map_or(0, Txn::statement)) }
+    }
+
+    fn take_snapshot(self: &Arc<Self>, txn: Option<&Txn>, statement: u32) -> Snapshot {
+        let own = txn.map_or(0, |t| t.id);
+        let is_current = txn.is_some_and(|t| t.is_current.load(Ordering::Relaxed));
+        let horizon = if is_current { &self.last_ordered } else { &self.last_published };
+        let ts = {
+            let mut in_use = self.snapshots.lock();
+            // Read under the latch: oldest() must not pass this timestamp before it is in the set.
+            let ts = horizon.load(Ordering::Acquire);
+            *in_use.entry(ts).or_insert(0) += 1;
+            ts
+        };
+        Snapshot {
+            ts,
+            own,
+            statement,
+            dirty: false,
+            skip: None,
+            _registered: Arc::new(Registration { ts, manager: self.clone() }),
+        }
+    }
+
+    /// The newest timestamp up to which everything is seen by every snapshot in use.
+    pub fn oldest(&self) -> u64 {
+        let in_use = self.snapshots.lock();
+        let last = self.last_published.load(Ordering::Acquire);
+        in_use.keys().next().map_or(last, |&ts| ts.min(last))
+    }
+}
