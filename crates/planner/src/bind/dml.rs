@@ -7,7 +7,7 @@
 //! Source: MySQL manual, "UPDATE Statement", "DELETE Statement", "INSERT ... ON DUPLICATE KEY UPDATE".
 
 use super::api::{Bind, Binder};
-use super::from::conjuncts;
+use super::joins::conjuncts;
 use super::names::{find_in_scope, written};
 use super::order::Key;
 use super::scope::{Base, Block, Clause, Scope, Source, SourceColumn, same_name};

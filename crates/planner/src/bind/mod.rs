@@ -35,6 +35,7 @@ mod generated;
 mod grouping;
 mod hints;
 mod insert;
+mod joins;
 mod locking;
 mod names;
 mod order;

@@ -9,8 +9,8 @@
 
 use super::api::Bind;
 use super::api::SourceColumns;
-use super::from::conjuncts;
 use super::grouping::{Place, Regroup};
+use super::joins::conjuncts;
 use super::locking::RowIds;
 use super::order::{Key, keeps_order};
 use super::query::{Bound, QueryUse};

@@ -19,7 +19,7 @@ pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo) {
                 fold_one(e, &ctx, &of_session);
             }
             if let Logical::Filter { predicates, .. } | Logical::Join { on: predicates, .. } = node {
-                predicates.retain(|p| !super::from::is_true(p));
+                predicates.retain(|p| !super::joins::is_true(p));
             }
             match node {
                 Logical::Filter { input, predicates } if predicates.is_empty() => {
