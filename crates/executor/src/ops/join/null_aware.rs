@@ -11,7 +11,7 @@ use super::build::JoinTable;
 use super::output::Matches;
 use super::probe::residual_batch;
 use crate::keys::{KeyEncoder, KeyLayout, Keys, Words};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::sync::{Arc, Mutex};
 use types::{Error, Result};
 use vector::{BATCH_ROWS_MAX, Batch, Bitmap, Selection, Vector};
@@ -25,8 +25,31 @@ struct Masked {
     table_rows: Vec<u32>,
 }
 
-/// Key bytes -> build rows. One of them suffices where there is no residual.
-type SubTable = HashMap<Box<[u8]>, Vec<u32>>;
+/// Key -> build rows. One of them suffices where there is no residual. Keys of a fixed width are in `words`.
+#[derive(Default)]
+struct SubTable {
+    words: HashMap<u128, Vec<u32>>,
+    bytes: HashMap<Box<[u8]>, Vec<u32>>,
+}
+
+impl SubTable {
+    fn entry(&mut self, keys: &Words, j: usize) -> &mut Vec<u32> {
+        match keys {
+            Words::U64(words) => self.words.entry(words[j] as u128).or_default(),
+            Words::U128(words) => self.words.entry(words[j]).or_default(),
+            Words::Bytes { .. } => self.bytes.entry(keys.bytes(j).into()).or_default(),
+        }
+    }
+
+    #[inline]
+    fn get(&self, keys: &Words, j: usize) -> Option<&Vec<u32>> {
+        match keys {
+            Words::U64(words) => self.words.get(&(words[j] as u128)),
+            Words::U128(words) => self.words.get(&words[j]),
+            Words::Bytes { .. } => self.bytes.get(keys.bytes(j)),
+        }
+    }
+}
 
 pub struct NullFacts {
     /// By NULL mask.
@@ -85,7 +108,7 @@ impl NullFacts {
 
     fn encoder(spec: &JoinSpec<'_>, columns: &[usize]) -> Result<KeyEncoder> {
         let types: Vec<_> = columns.iter().map(|&c| spec.key_types[c]).collect();
-        Ok(KeyEncoder::new(KeyLayout::of_join(&types)?.into_bytes()))
+        Ok(KeyEncoder::new(KeyLayout::of_join(&types)?))
     }
 
     fn table(&self, spec: &JoinSpec<'_>, m: u64, u: u64) -> Result<Arc<SubTable>> {
@@ -94,7 +117,7 @@ impl NullFacts {
         }
         let columns = NullFacts::columns(spec, u);
         let mut encoder = NullFacts::encoder(spec, &columns)?;
-        let mut table = SubTable::new();
+        let mut table = SubTable::default();
         let empty = Vec::new();
         let group = self.groups.iter().find(|(x, _)| *x == m).map_or(&empty, |(_, g)| g);
         for b in group {
@@ -103,7 +126,7 @@ impl NullFacts {
             let mut keys = Keys::default();
             encoder.encode(&vectors, &Selection::Some(b.positions.clone()), b.rows, &mut keys);
             for (j, &row) in b.table_rows.iter().enumerate() {
-                let rows = table.entry(keys.words.bytes(j).into()).or_default();
+                let rows = table.entry(&keys.words, j);
                 if spec.residual.is_some() || rows.is_empty() {
                     rows.push(row);
                 }
@@ -153,9 +176,8 @@ impl NullFacts {
                 let mut encoded = Keys::default();
                 let mut encoder = NullFacts::encoder(spec, &columns)?;
                 encoder.encode(&vectors, &Selection::Some(left.clone()), probe.rows, &mut encoded);
-                debug_assert!(matches!(encoded.words, Words::Bytes { .. }));
                 for (j, &p) in left.iter().enumerate() {
-                    if let Some(rows) = table.get(encoded.words.bytes(j))
+                    if let Some(rows) = table.get(&encoded.words, j)
                         && self.residual_holds(spec, build, probe, p, rows)?
                     {
                         out.set(p as usize, true);
