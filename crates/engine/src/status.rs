@@ -97,6 +97,8 @@ counters! {
     innodb_rows_inserted = "Innodb_rows_inserted",
     innodb_rows_updated = "Innodb_rows_updated",
     questions = "Questions",
+    plan_cache_hits = "Nextleaf_plan_cache_hits",
+    plan_cache_misses = "Nextleaf_plan_cache_misses",
     slow_queries = "Slow_queries"
     ;
     created_tmp_disk_tables = "Created_tmp_disk_tables",

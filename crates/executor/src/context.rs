@@ -137,6 +137,9 @@ pub trait TableReader: Send + Sync {
         None
     }
 
+    /// So many rows were read, by the index at this position or, `None`, without one.
+    fn note_read(&self, _index: Option<usize>, _rows: u64) {}
+
     /// The leaf of a row.
     fn leaf_of(&self, _row_id: u64) -> usize {
         0

@@ -7,7 +7,7 @@ use catalog::{KeyBounds, TableDef, TableId};
 use parking_lot::Mutex;
 use std::ops::Bound;
 use std::sync::Arc;
-use storage::{Fetched, KeyRange, Snapshot, Store, Table};
+use storage::{Fetched, KeyRange, Snapshot, Store, Table, TableIo};
 use types::{Error, Result, Value};
 use vector::{BATCH_ROWS_MAX, Batch, Chunk, ChunkBuilder, Selection, Values, Vector};
 
@@ -18,6 +18,7 @@ pub struct StoreTables<'a> {
     /// Tables that are seen by snapshots of their own.
     others: &'a [(TableId, Snapshot)],
     lookups: Option<&'a Lookups>,
+    session: u32,
 }
 
 /// What statements that lock rows lock whether it comes out of the query or not: keys looked for in unique indexes of
@@ -75,7 +76,12 @@ impl Lookups {
 
 impl<'a> StoreTables<'a> {
     pub fn new(store: &'a Store, snapshot: &'a Snapshot) -> StoreTables<'a> {
-        StoreTables { store, snapshot, others: &[], lookups: None }
+        StoreTables { store, snapshot, others: &[], lookups: None, session: 0 }
+    }
+
+    /// The number of the session that reads.
+    pub fn read_by(self, session: u32) -> StoreTables<'a> {
+        StoreTables { session, ..self }
     }
 
     /// Has some tables seen by other snapshots.
@@ -148,7 +154,9 @@ impl Tables for StoreTables<'_> {
         let snapshot = self.others.iter().find(|(id, _)| *id == table.id).map_or(self.snapshot, |(_, s)| s);
         let reads = self.lookups.filter(|l| l.rows_of.contains(&table.id));
         let lookups = self.lookups.filter(|l| reads.is_some() || l.keys_of.contains(&table.id));
-        Ok(Arc::new(StoreReader { id: table.id, table: self.store.expect_table(table)?, snapshot, lookups, reads }))
+        let (id, table) = (table.id, self.store.expect_table(table)?);
+        let (io, session) = (table.io(), self.session);
+        Ok(Arc::new(StoreReader { id, table, snapshot, lookups, reads, io, session }))
     }
 }
 
@@ -159,6 +167,8 @@ struct StoreReader<'a> {
     lookups: Option<&'a Lookups>,
     /// All rows read are noted.
     reads: Option<&'a Lookups>,
+    io: TableIo,
+    session: u32,
 }
 
 impl StoreReader<'_> {
@@ -310,6 +320,10 @@ impl TableReader for StoreReader<'_> {
 
     fn index_keys(&self, index: usize) -> Option<IndexEncoder> {
         self.table.index_encoder(index)
+    }
+
+    fn note_read(&self, index: Option<usize>, rows: u64) {
+        self.io.of(index).fetched(self.session, rows);
     }
 
     fn leaf_of(&self, row_id: u64) -> usize {

@@ -72,6 +72,7 @@ mod store;
 mod stream;
 pub mod sync;
 mod table;
+mod table_io;
 mod txn;
 mod undo;
 mod visit;
@@ -101,6 +102,7 @@ pub use shared::RowLockMode;
 pub use store::{StorageOptions, Store};
 pub use stream::TableStream;
 pub use table::Table;
+pub use table_io::{IndexIo, IoCounts, TableIo};
 pub use txn::{ACTIVE, Change, LockWait, Savepoint, Snapshot, Txn, TxnManager, Unsettled, Versioned, Waiter};
 pub use visit::IntRange;
 pub use waits::{

@@ -132,6 +132,7 @@ impl Reindex {
                 },
             });
             set.ordered = ordered.collect();
+            set.io = kept.iter().map(|old| old.map_or_else(Arc::default, |old| set.io[old].clone())).collect();
             for (index, definition) in unique.iter().zip(&def.indexes) {
                 index.published(&key_name(def, definition));
             }

@@ -9,7 +9,7 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering, Rank, RwLock};
 use crate::table::Table;
 use crate::txn::TxnManager;
 use catalog::{IndexForm, KeyBounds, Statistics, TableDef, TableId, TableStats};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use types::{Error, Result};

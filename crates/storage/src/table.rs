@@ -18,6 +18,7 @@ use crate::reuse::Reuse;
 use crate::settled::Flux;
 use crate::stats::StatsState;
 use crate::sync::{AtomicU64, Mutex, Ordering, Rank};
+use crate::table_io::IndexIo;
 use crate::txn::{Change, Txn, TxnManager, Versioned};
 use crate::undo::{Pruned, UndoKind};
 use crate::waits::RowLockName;
@@ -52,6 +53,8 @@ pub struct Table {
     /// One for each string column.
     pub(crate) dicts: Box<[Option<SharedDict>]>,
     pub(crate) stats: StatsState,
+    /// Of rows that came without an index.
+    pub(crate) io: Arc<IndexIo>,
     row_count: AtomicU64,
     /// The next AUTO_INCREMENT value.
     auto_increment: AtomicU64,
@@ -100,6 +103,7 @@ impl Table {
             txns,
             dicts: types.iter().map(|t| (*t == PhysType::Str).then(SharedDict::new)).collect(),
             stats: StatsState::new(&def),
+            io: Arc::default(),
             row_count: AtomicU64::new(0),
             auto_increment: AtomicU64::new(1),
             logged: def.engine == TableEngine::InnoDb && !def.temporary,

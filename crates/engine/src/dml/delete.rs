@@ -12,7 +12,7 @@ use plan::Plan;
 use planner::bind::{BoundDelete, DmlTarget};
 use std::collections::HashSet;
 use std::sync::Arc;
-use storage::Txn;
+use storage::{IndexIo, Txn};
 use types::{Error, Result};
 
 /// A planned DELETE.
@@ -47,9 +47,11 @@ impl Session {
         self.warnings().set_raise(self.sql_mode().strict && !plan.ignore);
         let (txn, savepoint) = self.begin_change()?;
         let result = self.run_delete(plan, &txn, returning);
-        let (deleted, rows) = self.end_change(savepoint, result)?;
+        let (deleted_of, rows) = self.end_change(savepoint, result)?;
+        let deleted = deleted_of.iter().sum();
         self.status().innodb_rows_deleted.add(deleted);
         self.status().handler_delete.add(deleted);
+        self.count_changes(&plan.plan, &plan.targets, &deleted_of, IndexIo::deleted)?;
         if let Some(rows) = rows {
             return rows.send(self, deleted, more, sink);
         }
@@ -77,12 +79,13 @@ impl Session {
         Ok(Some(DeletePlan { plan, keyed, targets: bound.targets, ignore: d.ignore, locks }))
     }
 
+    /// How many rows of each target were deleted, and what RETURNING returns.
     fn run_delete(
         &self,
         delete: &DeletePlan,
         txn: &Arc<Txn>,
         returning: Option<Returning>,
-    ) -> Result<(u64, Option<ReturnedRows>)> {
+    ) -> Result<(Vec<u64>, Option<ReturnedRows>)> {
         let DeletePlan { plan, keyed, targets, ignore, locks } = delete;
         let found = self.find_rows("DELETE", plan, keyed.as_ref(), targets, locks, txn)?;
         let returned = match returning {
@@ -95,8 +98,9 @@ impl Session {
             None => None,
         };
         let joined = may_repeat_rows(&plan.root);
-        let mut deleted = 0;
+        let mut deleted_of = Vec::with_capacity(targets.len());
         for target in targets {
+            let mut deleted = 0;
             let mut writer = TableWriter::new(self, &target.table, txn.clone(), *ignore)?;
             let mut seen = HashSet::new();
             for batch in &found.batches {
@@ -105,7 +109,8 @@ impl Session {
                 ids.retain(|id| !joined || seen.insert(*id));
                 deleted += writer.delete(&ids)?;
             }
+            deleted_of.push(deleted);
         }
-        Ok((deleted, returned))
+        Ok((deleted_of, returned))
     }
 }

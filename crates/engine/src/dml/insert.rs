@@ -85,6 +85,7 @@ impl Session {
         self.status().innodb_rows_updated.add(written.updated);
         self.status().innodb_rows_deleted.add(written.deleted);
         self.status().handler_write.add(inserted);
+        self.count_written(&def, &written)?;
         let updated = if self.reports_found_rows() { written.touched } else { written.updated };
         let affected = written.copied + written.deleted + updated;
         if let Some(rows) = rows {

@@ -122,7 +122,8 @@ impl Session {
         };
         let savepoint = txn.savepoint();
         let held = self.hold_by_key(&row.table, row.key.index, &key, &row.columns, txn)?;
-        self.count_lookup(u64::from(held.is_some()));
+        let io = self.db().store().expect_table(&row.table)?.io();
+        self.count_lookup(io.of(Some(row.key.index)), u64::from(held.is_some()));
         let Some(HeldRow { row_id, columns }) = held else { return Ok(Some(FoundRows::none())) };
         let mut batch = Batch::new(1, columns.into_iter().map(Vector::flat).collect());
         let (info, params) = (self.info(), self.plan_params());

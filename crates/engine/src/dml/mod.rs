@@ -8,9 +8,10 @@
 //! - [`source`]: a query as the source of rows (also CREATE TABLE ... SELECT).
 //! - [`targets`]: finding and locking the rows that UPDATE and DELETE change; [`key_locks`]: what was looked for by key;
 //!   [`keyed`]: the row of a whole unique key, without a plan.
-//! - [`update`], [`delete`]: the statements.
+//! - [`update`], [`delete`]: the statements. [`counted`]: how many rows they changed, by table and index.
 
 mod convert;
+mod counted;
 mod delete;
 mod foreign_key;
 mod insert;

@@ -14,15 +14,17 @@ use plan::Plan;
 use planner::bind::{BoundAssignment, BoundUpdate, DmlTarget, NewValue};
 use std::collections::HashSet;
 use std::sync::Arc;
-use storage::Txn;
+use storage::{IndexIo, Txn};
 use types::{Error, Result, SqlType};
 use vector::{BATCH_ROWS_MAX, Batch, Chunk, Vector};
 
 /// What an UPDATE did.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Updated {
     pub matched: u64,
     pub changed: u64,
+    /// Rows changed of each target.
+    pub changed_of: Vec<u64>,
 }
 
 /// A planned UPDATE.
@@ -62,6 +64,7 @@ impl Session {
         let done = self.end_change(savepoint, result)?;
         self.status().innodb_rows_updated.add(done.changed);
         self.status().handler_update.add(done.changed);
+        self.count_changes(&plan.plan, &plan.targets, &done.changed_of, IndexIo::updated)?;
         let info =
             format!("Rows matched: {}  Changed: {}  Warnings: {}", done.matched, done.changed, self.warnings().count());
         let affected = if self.reports_found_rows() { done.matched } else { done.changed };
@@ -101,6 +104,7 @@ impl Session {
         for target in 0..u.targets.len() {
             let mut one = TargetUpdate::new(self, u, target, ignore, txn)?;
             let mut seen = HashSet::new();
+            let before = done.changed;
             for batch in &found.batches {
                 self.check_killed()?;
                 let ids = row_ids(batch, u.targets[target].row_id);
@@ -110,6 +114,7 @@ impl Session {
                 let ids: Vec<u64> = positions.iter().filter_map(|&i| ids[i as usize]).collect();
                 one.apply(batch, &positions, &ids, &mut done)?;
             }
+            done.changed_of.push(done.changed - before);
         }
         Ok(done)
     }

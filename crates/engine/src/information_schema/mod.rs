@@ -12,6 +12,7 @@ pub mod locks;
 pub mod misc;
 mod statistics;
 mod status;
+pub mod table_io;
 mod tables;
 
 use crate::rows::{RowSet, virtual_table};
@@ -81,6 +82,8 @@ pub static PERFORMANCE_SCHEMA: &[VirtualTable] = &[
     status::SESSION_STATUS,
     status::SESSION_VARIABLES,
     events::SETUP_CONSUMERS,
+    table_io::BY_INDEX,
+    table_io::BY_TABLE,
     events::THREADS,
 ];
 
@@ -91,7 +94,10 @@ pub static MYSQL: &[VirtualTable] =
 /// sys, likewise.
 pub static SYS: &[VirtualTable] = &[
     locks::SYS_INNODB_LOCK_WAITS,
+    table_io::INDEX_STATISTICS,
     indexes::SCHEMA_REDUNDANT_INDEXES,
+    table_io::TABLE_STATISTICS,
+    table_io::FULL_SCANS,
     indexes::SCHEMA_UNUSED_INDEXES,
     digests::STATEMENT_ANALYSIS,
     digests::WITH_ERRORS,
@@ -99,6 +105,9 @@ pub static SYS: &[VirtualTable] = &[
     digests::SLOWEST,
     digests::WITH_SORTING,
     digests::WITH_TEMP_TABLES,
+    table_io::X_INDEX_STATISTICS,
+    table_io::X_TABLE_STATISTICS,
+    table_io::X_FULL_SCANS,
     digests::X_STATEMENT_ANALYSIS,
     digests::X_WITH_ERRORS,
     digests::X_FULL_TABLE_SCANS,

@@ -78,6 +78,7 @@ impl Session {
         let inserted = loaded.rows - loaded.skipped;
         self.status().innodb_rows_inserted.add(inserted);
         self.status().handler_write.add(inserted);
+        self.count_inserted(&def, inserted)?;
         let info = format!(
             "Records: {}  Deleted: 0  Skipped: {}  Warnings: {}",
             loaded.rows,
@@ -143,6 +144,7 @@ impl Session {
         }
         self.status().innodb_rows_inserted.add(written.copied);
         self.status().handler_write.add(written.copied);
+        self.count_written(def, &written)?;
         let info = format!(
             "Records: {}  Deleted: {}  Skipped: {}  Warnings: {}",
             written.rows,

@@ -1,6 +1,7 @@
 //! Statements that change what the server keeps of statements: UPDATE of performance_schema.setup_consumers, TRUNCATE of
 //! tables that are sums, histories and logs.
 
+use crate::information_schema::table_io;
 use crate::session::Session;
 use parser::ast::{self, TableRef};
 use parser::{ParseOptions, parse_single};
@@ -16,6 +17,9 @@ impl Session {
                 self.db().processes().all().iter().for_each(|p| p.history().lock().clear());
             }
             ("performance_schema", "events_statements_history_long") => self.db().history().clear_long(),
+            ("performance_schema", "table_io_waits_summary_by_table" | "table_io_waits_summary_by_index_usage") => {
+                table_io::clear(self);
+            }
             ("mysql", "slow_log") => self.db().log_tables().clear_slow(),
             ("mysql", "general_log") => self.db().log_tables().clear_general(),
             _ => return false,

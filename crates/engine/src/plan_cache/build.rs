@@ -80,6 +80,7 @@ impl Session {
         let write =
             matches!(body, Body::Update(..) | Body::Delete(..) | Body::Insert(_) | Body::Lock(_) | Body::Locking(_));
         let sizes = if sized { tables.iter().map(|t| self.planned(t)).collect() } else { Vec::new() };
+        let io = tables.first().and_then(|t| self.db().store().table(t.id)).map(|t| t.io());
         let mut locks: Vec<(Arc<Object>, bool)> = Vec::new();
         for table in tables {
             let object = self.db().mdl().table(&table.schema, &table.name);
@@ -87,7 +88,7 @@ impl Session {
                 locks.push((object, write));
             }
         }
-        CachedPlan { locks, body, sizes, ..CachedPlan::none(env) }
+        CachedPlan { locks, body, sizes, io, ..CachedPlan::none(env) }
     }
 
     fn planned(&self, table: &Arc<TableDef>) -> PlannedTable {

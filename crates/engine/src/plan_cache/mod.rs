@@ -46,6 +46,7 @@ use point::{PointLock, PointSelect};
 use range::RangeSelect;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
+use storage::TableIo;
 use types::SqlType;
 
 pub(crate) use key::{ChangeShape, KeyChunks, UniqueKey, with_refs};
@@ -71,6 +72,8 @@ pub(crate) struct CachedPlan {
     pub takes_now: bool,
     /// The plan goes when these have changed much.
     pub sizes: Vec<PlannedTable>,
+    /// Where a flat plan counts what it reads and changes.
+    pub io: Option<TableIo>,
     /// Where its executions are summed up.
     pub digest: OnceLock<Arc<Digest>>,
 }
@@ -85,6 +88,7 @@ impl CachedPlan {
             body: Body::None,
             takes_now: false,
             sizes: Vec::new(),
+            io: None,
             digest: OnceLock::new(),
         }
     }

@@ -11,8 +11,8 @@ use crate::sink::ResultSink;
 use parser::ast::Statement;
 use parser::normalize::string_param_type;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
+use storage::TableIo;
 use types::{Result, SqlType, StringKind, Value};
 
 /// A table of which more than this times as many rows, or fewer, are there than when a plan was made wants another plan.
@@ -105,19 +105,17 @@ impl Session {
         text: &[u8],
         normalized: &parser::normalize::Normalized,
     ) -> Option<Arc<CachedPlan>> {
-        let db = self.db().clone();
-        let cache = db.plan_cache();
-        match cache.lookup(key) {
+        match self.db().plan_cache().lookup(key) {
             Lookup::Plan(plan) if plan.is_current(self, normalized.values()) => {
                 let usable = !matches!(plan.body, Body::None);
-                cache_counter(usable, cache);
+                self.status().plan_cache_hits.add(usable.into());
                 return usable.then_some(plan);
             }
             Lookup::New => {
-                cache.misses.fetch_add(1, Ordering::Relaxed);
+                self.status().plan_cache_misses.add(1);
                 return None;
             }
-            Lookup::Seen | Lookup::Plan(_) => cache.misses.fetch_add(1, Ordering::Relaxed),
+            Lookup::Seen | Lookup::Plan(_) => self.status().plan_cache_misses.add(1),
         };
         let with_markers = normalized.parameterized(text);
         let parsed = parser::parse_single(&with_markers, &self.parse_options());
@@ -129,7 +127,7 @@ impl Session {
         };
         self.note_digest(&plan, text);
         let plan = Arc::new(plan);
-        cache.insert(key, plan.clone());
+        self.db().plan_cache().insert(key, plan.clone());
         Some(plan)
     }
 
@@ -167,19 +165,17 @@ impl Session {
     }
 
     fn plan_of_prepared(&mut self, statement: &Prepared, params: &[(Value, SqlType)]) -> Option<Arc<CachedPlan>> {
-        let db = self.db().clone();
-        let cache = db.plan_cache();
         let mut kept = statement.plans.lock();
         kept.executions += 1;
         if let Some(plan) = kept.plans.iter().find(|plan| plan.is_current(self, params)) {
             let usable = !matches!(plan.body, Body::None);
-            cache_counter(usable, cache);
+            self.status().plan_cache_hits.add(usable.into());
             return usable.then(|| plan.clone());
         }
         if kept.executions == 1 {
             return None;
         }
-        cache.misses.fetch_add(1, Ordering::Relaxed);
+        self.status().plan_cache_misses.add(1);
         let typed: Vec<(Value, SqlType)> = params.iter().map(|(v, ty)| (v.clone(), planned_type(*ty))).collect();
         let plan = self.build_unlocked(&statement.statement, &typed);
         self.note_digest(&plan, &statement.text);
@@ -226,14 +222,19 @@ impl Session {
                 if matches!(keys, PointKeys::Unsuited) {
                     return None;
                 }
-                self.run_locked(plan, |s| s.run_point(point, keys, sink).map(Some))
+                let io = plan.io.as_ref()?;
+                self.run_locked(plan, |s| s.run_point(point, keys, io, sink).map(Some))
             }
-            Body::Lock(lock) => self.run_locked(plan, |s| s.run_point_lock(lock, params, sink)),
+            Body::Lock(lock) => {
+                let io = plan.io.as_ref()?;
+                self.run_locked(plan, |s| s.run_point_lock(lock, params, io, sink))
+            }
             Body::Locking(query) => self.run_with_params(plan, params, |s| s.run_locking_query(query, sink)),
             Body::Range(range, general) => {
                 let bounds = range.bounds(params);
                 if !matches!(bounds, Bounds::Unsuited)
-                    && let Some(result) = self.run_locked(plan, |s| s.run_range(range, &bounds, sink))
+                    && let Some(io) = &plan.io
+                    && let Some(result) = self.run_locked(plan, |s| s.run_range(range, &bounds, io, sink))
                 {
                     return Some(result);
                 }
@@ -242,8 +243,8 @@ impl Session {
             }
             Body::Query(query) => self.run_with_params(plan, params, |s| s.run_query_plan(query, sink)),
             Body::Update(flat, general) => {
-                if let Some(flat) = flat
-                    && let Some(result) = self.run_locked(plan, |s| s.run_point_update(flat, params, sink))
+                if let (Some(flat), Some(io)) = (flat, &plan.io)
+                    && let Some(result) = self.run_locked(plan, |s| s.run_point_update(flat, params, io, sink))
                 {
                     return Some(result);
                 }
@@ -251,15 +252,18 @@ impl Session {
                 self.run_with_params(plan, params, |s| s.execute_update(general, false, sink))
             }
             Body::Delete(flat, general) => {
-                if let Some(flat) = flat
-                    && let Some(result) = self.run_locked(plan, |s| s.run_point_delete(flat, params, sink))
+                if let (Some(flat), Some(io)) = (flat, &plan.io)
+                    && let Some(result) = self.run_locked(plan, |s| s.run_point_delete(flat, params, io, sink))
                 {
                     return Some(result);
                 }
                 let general = general.as_ref()?;
                 self.run_with_params(plan, params, |s| s.execute_delete(general, None, false, sink))
             }
-            Body::Insert(insert) => self.run_locked(plan, |s| s.run_point_insert(insert, params, sink)),
+            Body::Insert(insert) => {
+                let io = plan.io.as_ref()?;
+                self.run_locked(plan, |s| s.run_point_insert(insert, params, io, sink))
+            }
         }
     }
 
@@ -271,7 +275,13 @@ impl Session {
         Ok(plan.env.catalog_version == self.db().catalog().version())
     }
 
-    fn run_point(&mut self, point: &PointSelect, keys: PointKeys, sink: &mut dyn ResultSink) -> Result<()> {
+    fn run_point(
+        &mut self,
+        point: &PointSelect,
+        keys: PointKeys,
+        io: &TableIo,
+        sink: &mut dyn ResultSink,
+    ) -> Result<()> {
         self.status().com_select.add(1);
         let table = self.db().store().expect_table(&point.table)?;
         let snapshot = self.read_snapshot();
@@ -303,6 +313,7 @@ impl Session {
         let status = self.status();
         status.handler_read_key.add(lookups);
         status.innodb_rows_read.add(rows);
+        io.of(Some(index)).fetched(self.process().id(), rows);
         self.set_found_rows(rows);
         sink.end_rows(&self.end_info(false))
     }
@@ -355,11 +366,5 @@ impl Session {
     fn run_query_plan(&mut self, query: &QueryPlan, sink: &mut dyn ResultSink) -> Result<()> {
         self.status().com_select.add(1);
         self.send_query(&query.plan, &query.shape, false, sink)
-    }
-}
-
-fn cache_counter(hit: bool, cache: &super::PlanCache) {
-    if hit {
-        cache.hits.fetch_add(1, Ordering::Relaxed);
     }
 }

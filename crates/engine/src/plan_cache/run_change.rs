@@ -9,7 +9,7 @@ use crate::query::timestamps::RowToLocal;
 use crate::session::Session;
 use crate::sink::ResultSink;
 use std::sync::Arc;
-use storage::{Step, Table, Txn};
+use storage::{IndexIo, Step, Table, TableIo, Txn};
 use types::{Error, Result, SqlType, Value};
 use vector::Chunk;
 
@@ -31,6 +31,7 @@ impl Session {
         &mut self,
         update: &PointUpdate,
         params: Params<'_>,
+        io: &TableIo,
         sink: &mut dyn ResultSink,
     ) -> Result<Option<()>> {
         let key = update.key.chunks(params);
@@ -50,7 +51,9 @@ impl Session {
             Updated::Same => (1, 0),
             Updated::Changed => (1, 1),
         };
-        self.count_lookup(matched);
+        let io = io.of(Some(update.key.index));
+        self.count_lookup(io, matched);
+        io.updated(self.process().id(), changed);
         let status = self.status();
         status.innodb_rows_updated.add(changed);
         status.handler_update.add(changed);
@@ -65,10 +68,11 @@ impl Session {
     }
 
     /// A row was looked for by key.
-    pub(crate) fn count_lookup(&self, found: u64) {
+    pub(crate) fn count_lookup(&self, io: &IndexIo, found: u64) {
         let status = self.status();
         status.handler_read_key.add(1);
         status.innodb_rows_read.add(found);
+        io.fetched(self.process().id(), found);
     }
 
     /// SELECT ... FOR UPDATE. `None`: the values do not suit the plan, and nothing has happened.
@@ -76,6 +80,7 @@ impl Session {
         &mut self,
         lock: &PointLock,
         params: Params<'_>,
+        io: &TableIo,
         sink: &mut dyn ResultSink,
     ) -> Result<Option<()>> {
         let key = lock.key.chunks(params);
@@ -88,7 +93,7 @@ impl Session {
         let result = self.lock_row(lock, key, &txn);
         let row = self.end_change(savepoint, result)?;
         let found = u64::from(row.is_some());
-        self.count_lookup(found);
+        self.count_lookup(io.of(Some(lock.key.index)), found);
         sink.shared_columns(&lock.shape)?;
         if let Some(row) = row {
             RowToLocal::new(&lock.shape, self).send(sink, &lock.shape, &|i| (&row[i], 0))?;
@@ -137,6 +142,7 @@ impl Session {
         &mut self,
         delete: &PointDelete,
         params: Params<'_>,
+        io: &TableIo,
         sink: &mut dyn ResultSink,
     ) -> Result<Option<()>> {
         let key = delete.key.chunks(params);
@@ -147,7 +153,9 @@ impl Session {
         let (txn, savepoint) = self.begin_change()?;
         let result = self.delete_row(delete, key, &txn);
         let deleted = self.end_last_change(savepoint, result)?;
-        self.count_lookup(deleted);
+        let io = io.of(Some(delete.key.index));
+        self.count_lookup(io, deleted);
+        io.deleted(self.process().id(), deleted);
         let status = self.status();
         status.innodb_rows_deleted.add(deleted);
         status.handler_delete.add(deleted);
@@ -170,6 +178,7 @@ impl Session {
         &mut self,
         insert: &PointInsert,
         params: Params<'_>,
+        io: &TableIo,
         sink: &mut dyn ResultSink,
     ) -> Result<Option<()>> {
         let Some(mut ready) = insert.ready(self, params) else { return Ok(None) };
@@ -184,6 +193,7 @@ impl Session {
         let status = self.status();
         status.innodb_rows_inserted.add(rows);
         status.handler_write.add(rows);
+        io.of(None).inserted(self.process().id(), rows);
         let info = match rows {
             1 => String::new(),
             _ => format!("Records: {rows}  Duplicates: 0  Warnings: 0"),

@@ -4,7 +4,7 @@ use super::range::{Bounds, Output, RangeSelect, Sorter, Sums};
 use crate::query::timestamps::RowToLocal;
 use crate::session::Session;
 use crate::sink::ResultSink;
-use storage::{IntRange, RowAt, Snapshot, Table};
+use storage::{IntRange, RowAt, Snapshot, Table, TableIo};
 use types::Result;
 
 impl Session {
@@ -13,6 +13,7 @@ impl Session {
         &mut self,
         range: &RangeSelect,
         bounds: &Bounds,
+        io: &TableIo,
         sink: &mut dyn ResultSink,
     ) -> Result<Option<()>> {
         self.check_killed()?;
@@ -68,6 +69,7 @@ impl Session {
         status.handler_read_key.add(1);
         status.handler_read_next.add(read);
         status.innodb_rows_read.add(read);
+        io.of(Some(range.index)).fetched(self.process().id(), read);
         self.set_found_rows(sent);
         sink.end_rows(&self.end_info(false))?;
         Ok(Some(()))

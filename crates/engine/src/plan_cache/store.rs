@@ -5,9 +5,9 @@
 //! by is dropped.
 
 use super::CachedPlan;
+use hashbrown::{DefaultHashBuilder, HashMap};
 use parking_lot::Mutex;
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,9 +44,7 @@ pub(crate) enum Lookup {
 #[derive(Debug, Default)]
 pub(crate) struct PlanCache {
     shards: [Mutex<Shard>; SHARDS],
-    hasher: RandomState,
-    pub hits: AtomicU64,
-    pub misses: AtomicU64,
+    hasher: DefaultHashBuilder,
     pub evictions: AtomicU64,
 }
 

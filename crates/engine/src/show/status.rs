@@ -16,8 +16,6 @@ impl Session {
         push("Bytes_sent", sent);
         push("Uptime", db.uptime_s());
         let cache = db.plan_cache();
-        push("Nextleaf_plan_cache_hits", cache.hits.load(Ordering::Relaxed));
-        push("Nextleaf_plan_cache_misses", cache.misses.load(Ordering::Relaxed));
         push("Nextleaf_plan_cache_evictions", cache.evictions.load(Ordering::Relaxed));
         push("Nextleaf_plan_cache_plans", cache.len() as u64);
         if let Some(durable) = db.store().durable() {

@@ -196,6 +196,7 @@ impl JoinLocal<'_> {
     fn pairs(&mut self, input: &Batch, positions: &[u16], mut fetched: Batch, matched: &mut Bitmap) -> Result<Flow> {
         let s = self.stage;
         s.run.ctx.counters.read_by_index(fetched.count() as u64);
+        s.reader.note_read(Some(s.index), fetched.count() as u64);
         s.filter.apply(&mut fetched, &s.run.eval())?;
         if fetched.count() == 0 {
             return Ok(Flow::More);

@@ -157,6 +157,8 @@ fn walk(
             }
             ids.extend_from_slice(some.row_ids());
             counters.handler_read_next.fetch_add(some.len() as u64, Relaxed);
+            // The rows themselves, read later, count for no index.
+            reader.note_read(Some(part.index), some.len() as u64);
             run.ctx.check_killed()?;
         }
     }

@@ -51,6 +51,7 @@ pub fn run_lookup<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Res
             batch.columns.push(Vector::flat(Chunk::new(Values::U64(part.to_vec()), None)));
         }
         run.ctx.counters.read_by_index(batch.count() as u64);
+        reader.note_read(Some(*index), batch.count() as u64);
         filter.apply(&mut batch, &ctx)?;
         batches.push(projected(batch, project, *with_row_id));
     }

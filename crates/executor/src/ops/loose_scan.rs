@@ -162,6 +162,7 @@ impl Pull for LoosePull<'_, '_> {
             if !self.candidates.is_empty() {
                 batch = self.read(moment)?;
                 counters.read_by_index(batch.count() as u64);
+                s.reader.note_read(Some(s.index), batch.count() as u64);
                 s.filter.apply(&mut batch, &s.run.eval())?;
                 self.firsts(&mut batch);
             }

@@ -51,7 +51,7 @@ struct ScanSource<'a> {
     leaves: Option<Vec<usize>>,
     /// The rows are wanted in the order of `leaves`, backwards if true.
     order: Option<bool>,
-    by_index: Option<bool>,
+    by_index: Option<(usize, bool)>,
     leaf_count: usize,
     morsel_leaves: usize,
 }
@@ -86,8 +86,8 @@ pub struct Reading<'a> {
     pub leaves: Option<Vec<usize>>,
     /// The rows are wanted in the order of `leaves` and of each leaf's rows; backwards if true.
     pub order: Option<bool>,
-    /// The leaves stand for entries of an index, read backwards if true: how the rows count.
-    pub by_index: Option<bool>,
+    /// The leaves stand for entries of the index at this position, read backwards if true: how the rows count.
+    pub by_index: Option<(usize, bool)>,
 }
 
 /// Scans leaves of a table for rows that pass all filters.
@@ -417,13 +417,14 @@ fn canonical_carrier(phys: PhysType) -> PhysType {
 impl ScanSource<'_> {
     /// A leaf was read.
     fn count(&self, rows: u64) {
+        self.reader.note_read(self.by_index.map(|(index, _)| index), rows);
         let counters = self.run.ctx.counters;
         counters.leaves_read.fetch_add(1, Ordering::Relaxed);
         counters.innodb_buffer_pool_read_requests.fetch_add(1, Ordering::Relaxed);
         match self.by_index {
             None => return counters.scanned(rows),
-            Some(false) => &counters.handler_read_next,
-            Some(true) => &counters.handler_read_prev,
+            Some((_, false)) => &counters.handler_read_next,
+            Some((_, true)) => &counters.handler_read_prev,
         }
         .fetch_add(rows, Ordering::Relaxed);
         counters.innodb_rows_read.fetch_add(rows, Ordering::Relaxed);

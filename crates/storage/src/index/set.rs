@@ -8,6 +8,7 @@ use super::UniqueIndex;
 use super::key::KeySpec;
 use super::ordered::OrderedIndex;
 use crate::sync::{AtomicU64, Ordering, Rank, RwLock};
+use crate::table_io::IndexIo;
 use catalog::TableDef;
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ pub struct IndexSet {
     pub unique: Arc<[Arc<UniqueIndex>]>,
     /// The ordered form of each index of the definition, where it has one, then those being built.
     pub ordered: Arc<[Option<Arc<OrderedIndex>>]>,
+    /// Of each index of the definition, what was read by it.
+    pub io: Arc<[Arc<IndexIo>]>,
     pub epoch: u64,
 }
 
@@ -29,6 +32,7 @@ impl IndexSet {
                 .map(|i| Arc::new(UniqueIndex::new(KeySpec::new(&def, i), &format!("{}.{}", def.name, i.name))))
                 .collect(),
             ordered: def.indexes.iter().map(|i| OrderedIndex::new(&def, i).map(Arc::new)).collect(),
+            io: def.indexes.iter().map(|_| Arc::default()).collect(),
             epoch: 0,
             def,
         }

@@ -332,6 +332,7 @@ impl JoinLocal<'_> {
     ) -> Result<Flow> {
         let stage = self.stage;
         stage.run.ctx.counters.read_by_index(fetched.count() as u64);
+        stage.reader.note_read(Some(stage.index), fetched.count() as u64);
         stage.filter.apply(&mut fetched, &stage.run.eval())?;
         let (mut at, mut rows) = (Vec::new(), Vec::new());
         for i in fetched.selection.to_positions(fetched.rows) {

@@ -84,6 +84,7 @@ impl Rescue {
                 continue;
             };
             run.ctx.counters.scanned(batch.count() as u64);
+            stage.reader.note_read(None, batch.count() as u64);
             stage.filter.apply(&mut batch, &run.eval())?;
             batch.columns.iter_mut().zip(&stage.column_types).for_each(|(c, ty)| widen(c, ty.phys()));
             let values = eval_all(&self.build, &batch, &run.eval())?;

@@ -150,7 +150,7 @@ impl<'a> Scan<'a> {
             with_row_id: self.with_row_id,
             leaves,
             order: (of_index && self.ordered).then_some(self.reverse),
-            by_index: of_index.then_some(self.reverse),
+            by_index: of_index.then_some((self.index, self.reverse)),
         };
         scan_leaves(&self.run, self.node, reader, what, self.answered.iter().chain(self.filters), down)
     }

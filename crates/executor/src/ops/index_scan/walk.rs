@@ -303,6 +303,7 @@ impl Pull for IndexScanPull<'_, '_> {
             s.run.ctx.check_killed()?;
             let Some(mut batch) = self.read()? else { return Ok(None) };
             s.run.ctx.counters.read_by_index(batch.count() as u64);
+            s.reader.note_read(Some(s.index), batch.count() as u64);
             s.filter.apply(&mut batch, &s.run.eval())?;
             if batch.count() == 0 {
                 continue;
