@@ -156,6 +156,7 @@ impl Session {
     ) -> Result<()> {
         let info = self.info();
         let all = StoreTables::new(self.db().store(), &runner.snapshot)
+            .read_by(self.process().id())
             .with_snapshots(&runner.skipping)
             .noting(runner.lookups.as_deref());
         let some = runner.only.as_ref().map(|(table, ids)| all.only(*table, ids));
@@ -163,12 +164,12 @@ impl Session {
             Some(some) => some,
             None => &all,
         };
-        let limit = match self.vars().uint("max_query_memory") {
+        let hot = self.vars().hot();
+        let limit = match hot.max_query_memory {
             0 => self.db().memory().limit_bytes(),
             n => n as usize,
         };
-        let workers = self.vars().uint("parallel_workers") as usize;
-        let dop = match workers {
+        let dop = match hot.parallel_workers {
             0 => self.db().pool().thread_count() + 1,
             n => n,
         };
@@ -188,7 +189,7 @@ impl Session {
                 true => dop,
                 false => 1,
             },
-            max_recursion_depth: self.vars().uint("cte_max_recursion_depth"),
+            max_recursion_depth: hot.cte_max_recursion_depth,
             counters: self.process().counters(),
             node_stats: stats,
         };

@@ -3,8 +3,9 @@
 //! All of it is `Sync`: one context serves every worker of a statement.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use types::temporal::TimeZone;
 use types::{Error, Result, SqlType, Value, Warning, WarningLevel};
 
 /// The sql_mode flags that evaluation and binding heed.
@@ -61,13 +62,12 @@ pub struct SessionInfo {
     pub sql_mode: SqlMode,
     /// Microseconds since 1970 UTC at which the statement began: NOW() is constant within it.
     pub statement_time_us: i64,
-    /// `time_zone`: 'SYSTEM', '+00:00' or a named zone.
-    pub time_zone: Box<str>,
+    pub time_zone: TimeZone,
     pub connection_id: u64,
     /// `user@host` as authenticated.
-    pub user: Box<str>,
-    pub database: Option<Box<str>>,
-    pub version: Box<str>,
+    pub user: Arc<str>,
+    pub database: Option<Arc<str>>,
+    pub version: &'static str,
     pub last_insert_id: u64,
     pub row_count: i64,
     pub found_rows: u64,
@@ -78,7 +78,7 @@ pub struct SessionInfo {
     /// Of string literals.
     pub collation_connection: types::Collation,
     /// GET_LOCK and its like; `None`: not available here.
-    pub locks: Option<std::sync::Arc<dyn UserLocks>>,
+    pub locks: Option<Arc<dyn UserLocks>>,
 }
 
 /// Locks by name, as GET_LOCK takes them. Names are of one case.
@@ -101,7 +101,11 @@ pub struct Params {
 
 /// `@variables` of a session.
 #[derive(Debug, Default)]
-pub struct UserVars(Mutex<HashMap<String, (Value, SqlType)>>);
+pub struct UserVars {
+    values: Mutex<HashMap<String, (Value, SqlType)>>,
+    /// [`LAST_INSERT_ID`] may be among them: every statement asks.
+    last_insert_id: AtomicBool,
+}
 
 /// The hidden variable that LAST_INSERT_ID(expr) sets.
 pub(crate) const LAST_INSERT_ID: &str = "\0last_insert_id";
@@ -109,7 +113,11 @@ pub(crate) const LAST_INSERT_ID: &str = "\0last_insert_id";
 impl UserVars {
     /// What the running statement's LAST_INSERT_ID(expr) said last.
     pub fn take_last_insert_id(&self) -> Option<u64> {
-        match self.0.lock().expect("no panic while held").remove(LAST_INSERT_ID)?.0 {
+        if !self.last_insert_id.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.last_insert_id.store(false, Ordering::Relaxed);
+        match self.values.lock().expect("no panic while held").remove(LAST_INSERT_ID)?.0 {
             Value::UInt(v) => Some(v),
             Value::Int(v) => Some(v as u64),
             _ => Some(0),
@@ -118,15 +126,18 @@ impl UserVars {
 
     /// Names are case-insensitive.
     pub fn get(&self, name: &str) -> Option<(Value, SqlType)> {
-        self.0.lock().expect("no panic while held").get(&name.to_lowercase()).cloned()
+        self.values.lock().expect("no panic while held").get(&name.to_lowercase()).cloned()
     }
 
     pub fn set(&self, name: &str, value: Value, ty: SqlType) {
-        self.0.lock().expect("no panic while held").insert(name.to_lowercase(), (value, ty));
+        if name == LAST_INSERT_ID {
+            self.last_insert_id.store(true, Ordering::Relaxed);
+        }
+        self.values.lock().expect("no panic while held").insert(name.to_lowercase(), (value, ty));
     }
 
     pub fn clear(&self) {
-        self.0.lock().expect("no panic while held").clear();
+        self.values.lock().expect("no panic while held").clear();
     }
 }
 
@@ -206,11 +217,11 @@ impl Default for SessionInfo {
         SessionInfo {
             sql_mode: SqlMode::default(),
             statement_time_us: 0,
-            time_zone: "+00:00".into(),
+            time_zone: TimeZone::Utc,
             connection_id: 0,
             user: "".into(),
             database: None,
-            version: "8.4.0".into(),
+            version: "8.4.0",
             last_insert_id: 0,
             row_count: 0,
             found_rows: 0,

@@ -65,7 +65,7 @@ pub(super) struct ForeignKeys {
 impl ForeignKeys {
     pub fn new(session: &Session, def: &TableDef) -> Result<ForeignKeys> {
         let mut keys = ForeignKeys::default();
-        if def.temporary || !session.vars().on("foreign_key_checks") {
+        if def.temporary || !session.vars().hot().foreign_key_checks {
             return Ok(keys);
         }
         for (fk, key) in def.foreign_keys.iter().enumerate() {

@@ -64,7 +64,7 @@ impl Session {
             }
             _ => false,
         };
-        if self.vars().on("sql_safe_updates") && !limited && any_node(&plan.root, &scanned) {
+        if self.vars().hot().sql_safe_updates && !limited && any_node(&plan.root, &scanned) {
             return Err(Error::update_without_key_in_safe_mode(""));
         }
         Ok(())

@@ -1,10 +1,10 @@
 //! The prepared statements of a session.
 
 use crate::plan_cache::CachedPlan;
+use hashbrown::HashMap;
 use parking_lot::Mutex;
 use parser::StatementHints;
 use parser::ast::Statement;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::{Error, Result};
@@ -17,7 +17,7 @@ pub(crate) struct Prepared {
     pub hints: StatementHints,
     pub param_count: u32,
     /// The current schema when it was prepared.
-    pub schema: Option<Box<str>>,
+    pub schema: Option<Arc<str>>,
     pub plans: Mutex<KeptPlans>,
     pub _slot: PreparedSlot,
 }

@@ -56,7 +56,7 @@ impl Session {
         };
         let Some(schema) = &e.schema else { return self.explain_statement(e, statement, look, more, sink) };
         let schema = self.canonical_schema(schema).ok_or_else(|| Error::bad_db(schema.as_str()))?;
-        let own = self.swap_database(Some(schema));
+        let own = self.swap_database(Some(schema.into()));
         let done = self.explain_statement(e, statement, look, more, sink);
         self.swap_database(own);
         done

@@ -28,22 +28,23 @@ pub(crate) struct TableSize {
 impl Session {
     /// The facts that functions answer from.
     pub(crate) fn info(&self) -> SessionInfo {
+        let hot = self.vars.hot();
         SessionInfo {
             sql_mode: self.sql_mode,
             statement_time_us: self.statement_time_us,
-            time_zone: self.vars.text("time_zone").into(),
+            time_zone: self.time_zone(),
             connection_id: self.process.id() as u64,
-            user: format!("{}@{}", self.user, self.host).into(),
+            user: self.user_at_host.clone(),
             database: self.database.clone(),
-            version: crate::VERSION.into(),
+            version: crate::VERSION,
             last_insert_id: self.last_insert_id,
             row_count: self.row_count,
             found_rows: self.found_rows,
-            div_precision_increment: self.vars.int("div_precision_increment") as u8,
-            group_concat_max_len: self.vars.uint("group_concat_max_len"),
-            max_allowed_packet: self.vars.uint("max_allowed_packet"),
-            default_week_format: self.vars.int("default_week_format") as u8,
-            collation_connection: Collation::from_name(self.vars.text("collation_connection")).unwrap_or_default(),
+            div_precision_increment: hot.div_precision_increment,
+            group_concat_max_len: hot.group_concat_max_len,
+            max_allowed_packet: hot.max_allowed_packet,
+            default_week_format: hot.default_week_format,
+            collation_connection: hot.collation_connection,
             locks: Some(self.locks.named.clone()),
         }
     }

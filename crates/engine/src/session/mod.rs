@@ -57,7 +57,9 @@ pub struct Session {
     entry: Option<Entry>,
     user: Box<str>,
     host: Box<str>,
-    database: Option<Box<str>>,
+    /// USER()
+    user_at_host: Arc<str>,
+    database: Option<Arc<str>>,
     vars: SessionVars,
     user_vars: UserVars,
     sql_mode: SqlMode,
@@ -116,6 +118,7 @@ impl Session {
             entry,
             user: user.into(),
             host: host.into(),
+            user_at_host: format!("{user}@{host}").into(),
             database: None,
             vars,
             user_vars: UserVars::default(),
@@ -288,7 +291,7 @@ impl Session {
     }
 
     /// Makes another schema the current one, without telling anybody; returns the one that was.
-    pub(crate) fn swap_database(&mut self, name: Option<Box<str>>) -> Option<Box<str>> {
+    pub(crate) fn swap_database(&mut self, name: Option<Arc<str>>) -> Option<Arc<str>> {
         std::mem::replace(&mut self.database, name)
     }
 
@@ -434,7 +437,8 @@ impl Session {
         self.running.rows_affected = affected;
         let said = self.note_last_insert_id();
         let last_insert_id = if last_insert_id == 0 { said } else { last_insert_id };
-        let schema_changed = std::mem::take(&mut self.schema_changed).then(|| self.database.clone()).flatten();
+        let schema_changed =
+            std::mem::take(&mut self.schema_changed).then(|| self.database.as_deref().map(Into::into)).flatten();
         sink.ok(&OkInfo {
             affected_rows: affected,
             last_insert_id,
@@ -455,7 +459,7 @@ impl Session {
     }
 
     pub(crate) fn warn(&self, warning: Warning) {
-        if warning.level != WarningLevel::Note || self.vars.on("sql_notes") {
+        if warning.level != WarningLevel::Note || self.vars.hot().sql_notes {
             self.warnings.push(warning);
         }
     }
@@ -468,7 +472,7 @@ impl Session {
     pub fn use_database(&mut self, name: &str) -> Result<()> {
         let canonical = self.canonical_schema(name).ok_or_else(|| Error::bad_db(name))?;
         self.process.set_database(Some(&canonical));
-        self.database = Some(canonical);
+        self.database = Some(canonical.into());
         self.schema_changed = true;
         let collation = self.schema_collation(name);
         self.vars.set_by_name("character_set_database", collation.charset().name());

@@ -180,12 +180,12 @@ impl Session {
 
     /// What the running statement's consistent reads see.
     pub(crate) fn read_snapshot(&mut self) -> Snapshot {
-        let manager = self.db.store().txns().clone();
         if self.txn.is_none() && !self.vars().hot().autocommit {
             let read_only = self.next_read_only();
             self.open_transaction(true, read_only);
         }
         let isolation = self.isolation();
+        let manager = self.db.store().txns();
         match (&mut self.txn, isolation) {
             (None, Isolation::ReadUncommitted) => manager.uncommitted(None),
             (Some(t), Isolation::ReadUncommitted) => manager.uncommitted(Some(&t.txn)),

@@ -10,7 +10,7 @@ use super::rows::Rows;
 use crate::kernels::{self, text};
 use crate::{EvalContext, SessionInfo};
 use types::temporal::parse::{datetime_from_number, parse_date, parse_datetime, parse_time, time_from_number};
-use types::temporal::{LocalConverter, TemporalMode, TimeZone};
+use types::temporal::{LocalConverter, TemporalMode};
 use types::value::number::{Read, Truncation, parse_f64, parse_i64, parse_u64};
 use types::{Collation, Date, DateTime, Decimal, Error, I256, Result, SqlType, StringKind, Time, Timestamp};
 use vector::{Chunk, Selection, Values, Vector};
@@ -28,7 +28,7 @@ pub(crate) fn temporal_mode(session: &SessionInfo) -> TemporalMode {
 
 /// A converter between UTC and the session's time zone.
 pub(crate) fn local(session: &SessionInfo) -> LocalConverter {
-    TimeZone::parse(&session.time_zone).unwrap_or(TimeZone::Utc).converter()
+    session.time_zone.converter()
 }
 
 /// The moment at which the statement began, in the session's time zone.

@@ -213,7 +213,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             None => Ok(false),
         })?,
         User | CurrentUser => r.strings(|_, out| text(&session.user, out))?,
-        Version => r.strings(|_, out| text(&session.version, out))?,
+        Version => r.strings(|_, out| text(session.version, out))?,
         ConnectionId => r.fixed(|_| Ok(Some(session.connection_id)))?,
         LastInsertId => r.fixed(|_| Ok(Some(session.last_insert_id)))?,
         RowCount => r.fixed(|_| Ok(Some(session.row_count)))?,

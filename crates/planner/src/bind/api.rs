@@ -132,7 +132,7 @@ impl<'e> Binder<'e> {
             dependencies: vec![],
             serial: false,
             hints: HintBook::default(),
-            default_schema: self.session.database.clone(),
+            default_schema: self.session.database.as_deref().map(Into::into),
             cte_count: 0,
             param_count: 0,
             cacheable: true,

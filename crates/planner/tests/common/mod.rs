@@ -22,11 +22,11 @@ pub fn session() -> SessionInfo {
     SessionInfo {
         sql_mode: SqlMode::default(),
         statement_time_us: 0,
-        time_zone: "+00:00".into(),
+        time_zone: types::temporal::TimeZone::Utc,
         connection_id: 1,
         user: "root@localhost".into(),
         database: Some("test".into()),
-        version: "8.4.0".into(),
+        version: "8.4.0",
         last_insert_id: 0,
         row_count: 0,
         found_rows: 0,
