@@ -5,6 +5,9 @@ use super::super::schema::Kind;
 use super::select::Block;
 use super::{Place, Queries, and, filter, joined};
 
+/// Rows of an IN list that is planned as a join.
+const ROWS_MANY: usize = 101;
+
 impl Queries<'_> {
     /// A predicate that often compares with an outer column.
     pub(super) fn correlated(&mut self, depth: u32) -> Node {
@@ -94,9 +97,12 @@ impl Queries<'_> {
         let left = joined(vec![self.column(k), self.column(l)]);
         let new = || Node::new(Sort::Pred);
         if self.one_in(2) {
-            let rows: Vec<Node> = (0..self.rng.usize(1..4))
+            let mut rows: Vec<Node> = (0..self.rng.usize(1..4))
                 .map(|_| Node::fixed().t("(").n(joined(vec![self.member(k), self.member(l)])).t(")"))
                 .collect();
+            if self.one_in(6) {
+                rows = rows.iter().cycle().take(ROWS_MANY).cloned().collect();
+            }
             let not = self.pick(&["", "NOT "]);
             return new().t("(").n(left).t(format!(") {not}IN (")).n(Node::list(rows, ", ")).t(")");
         }
