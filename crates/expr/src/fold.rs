@@ -34,7 +34,7 @@ fn fold_in_place(e: &mut Expr, ctx: &EvalContext, depth: usize) -> bool {
         ExprKind::Column(_)
         | ExprKind::Param(_)
         | ExprKind::Subquery(_)
-        | ExprKind::UserVar(_)
+        | ExprKind::UserVar { .. }
         | ExprKind::SetUserVar { .. }
         | ExprKind::Row(_) => return false,
         ExprKind::Call { function, .. } if function.is_volatile() => return false,

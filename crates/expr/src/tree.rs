@@ -154,8 +154,11 @@ pub enum ExprKind {
         function: Function,
         args: Vec<Expr>,
     },
-    /// `@name`
-    UserVar(Box<str>),
+    /// `@name`; fixed if the statement does not assign it, so that it has one value while it runs.
+    UserVar {
+        name: Box<str>,
+        is_fixed: bool,
+    },
     /// `@name := expr`
     SetUserVar {
         name: Box<str>,
@@ -191,7 +194,8 @@ impl Expr {
     /// Yields the same value for every row of one execution: no columns, no subqueries, nothing volatile.
     pub fn is_constant(&self) -> bool {
         let here = match &self.kind {
-            ExprKind::Column(_) | ExprKind::Subquery(_) | ExprKind::SetUserVar { .. } | ExprKind::UserVar(_) => false,
+            ExprKind::Column(_) | ExprKind::Subquery(_) | ExprKind::SetUserVar { .. } => false,
+            ExprKind::UserVar { is_fixed, .. } => *is_fixed,
             ExprKind::Call { function, .. } => !function.is_volatile(),
             _ => true,
         };
@@ -201,7 +205,9 @@ impl Expr {
     /// Yields the same value for the same inputs in every statement and session.
     pub fn is_deterministic(&self) -> bool {
         let here = match &self.kind {
-            ExprKind::Subquery(_) | ExprKind::SetUserVar { .. } | ExprKind::UserVar(_) | ExprKind::Param(_) => false,
+            ExprKind::Subquery(_) | ExprKind::SetUserVar { .. } | ExprKind::UserVar { .. } | ExprKind::Param(_) => {
+                false
+            }
             ExprKind::Call { function, .. } => !function.is_volatile() && !function.is_session(),
             _ => true,
         };
@@ -212,7 +218,7 @@ impl Expr {
     pub fn children(&self) -> Vec<&Expr> {
         use ExprKind::*;
         match &self.kind {
-            Column(_) | Const(_) | Param(_) | UserVar(_) | Subquery(_) => vec![],
+            Column(_) | Const(_) | Param(_) | UserVar { .. } | Subquery(_) => vec![],
             And(v) | Or(v) | Row(v) | Call { args: v, .. } => v.iter().collect(),
             Xor(a, b) | Compare { left: a, right: b, .. } | Arith { left: a, right: b, .. } => vec![a, b],
             Not(e) | Neg(e) | BitNot(e) | IsNull { expr: e, .. } | IsTruth { expr: e, .. } | Cast { expr: e, .. } => {
@@ -231,7 +237,7 @@ impl Expr {
     pub fn children_mut(&mut self) -> Vec<&mut Expr> {
         use ExprKind::*;
         match &mut self.kind {
-            Column(_) | Const(_) | Param(_) | UserVar(_) | Subquery(_) => vec![],
+            Column(_) | Const(_) | Param(_) | UserVar { .. } | Subquery(_) => vec![],
             And(v) | Or(v) | Row(v) | Call { args: v, .. } => v.iter_mut().collect(),
             Xor(a, b) | Compare { left: a, right: b, .. } | Arith { left: a, right: b, .. } => vec![a, b],
             Not(e) | Neg(e) | BitNot(e) | IsNull { expr: e, .. } | IsTruth { expr: e, .. } | Cast { expr: e, .. } => {

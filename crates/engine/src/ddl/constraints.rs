@@ -73,7 +73,7 @@ pub(super) fn disallowed(e: &Expr) -> Option<Disallowed> {
             let name = function.name().to_ascii_lowercase();
             found.get_or_insert(Disallowed::Function(name));
         }
-        ExprKind::UserVar(_) | ExprKind::SetUserVar { .. } | ExprKind::Param(_) => {
+        ExprKind::UserVar { .. } | ExprKind::SetUserVar { .. } | ExprKind::Param(_) => {
             found.get_or_insert(Disallowed::Variable);
         }
         _ => {}

@@ -175,6 +175,7 @@ fn cannot_fail(e: &Expr) -> bool {
             ExprKind::Column(_)
                 | ExprKind::Const(_)
                 | ExprKind::Param(_)
+                | ExprKind::UserVar { .. }
                 | ExprKind::And(_)
                 | ExprKind::Or(_)
                 | ExprKind::Not(_)
@@ -190,11 +191,18 @@ fn cannot_fail(e: &Expr) -> bool {
 
 /// The integer that stands for a value in zone maps; `None` for other kinds.
 fn zone_value(e: &Expr, run: &Run<'_>) -> Option<i64> {
-    let v = match &e.kind {
-        ExprKind::Const(v) => v,
-        ExprKind::Param(p) => &run.params.values.get(*p as usize)?.as_ref()?.0,
-        _ => return None,
-    };
+    match &e.kind {
+        ExprKind::Const(v) => zone_integer(v),
+        ExprKind::Param(p) => zone_integer(&run.params.values.get(*p as usize)?.as_ref()?.0),
+        ExprKind::UserVar { name, is_fixed: true } => {
+            let (v, ty) = run.ctx.user_vars.get(name)?;
+            if ty == e.ty { zone_integer(&v) } else { None }
+        }
+        _ => None,
+    }
+}
+
+fn zone_integer(v: &Value) -> Option<i64> {
     match v {
         Value::Int(v) => Some(*v),
         Value::UInt(v) => i64::try_from(*v).ok(),

@@ -16,7 +16,7 @@ pub fn coercibility(e: &Expr) -> u8 {
             function: Function::User | Function::CurrentUser | Function::Version | Function::Database,
             ..
         } => 3,
-        ExprKind::Column(_) | ExprKind::Subquery(_) | ExprKind::UserVar(_) | ExprKind::SetUserVar { .. } => 2,
+        ExprKind::Column(_) | ExprKind::Subquery(_) | ExprKind::UserVar { .. } | ExprKind::SetUserVar { .. } => 2,
         ExprKind::Cast { explicit: true, .. } => 2,
         // A number or date that an operator prints, or a string seen in another's collation.
         ExprKind::Cast { explicit: false, expr } => coercibility(expr),

@@ -143,7 +143,7 @@ impl Node {
             Like { escape, negated, .. } => Op::Like { escape: *escape, negated: *negated, matcher: OnceLock::new() },
             Case { otherwise, .. } => Op::Case { otherwise: otherwise.is_some() },
             Call { function, .. } => Op::Call { function: *function, state: CallState::default() },
-            UserVar(name) => Op::UserVar(name.clone()),
+            UserVar { name, .. } => Op::UserVar(name.clone()),
             SetUserVar { name, .. } => Op::SetUserVar(name.clone()),
             Row(items) => return Err(Error::operand_columns(items.len().min(1))),
             Subquery(_) => return Err(Error::internal("a subquery reached the evaluator")),

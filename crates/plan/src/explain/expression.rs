@@ -171,7 +171,7 @@ fn write(e: &Expr, names: &Names, out: &mut String, depth: usize) {
             list(args, ",", names, out, d);
             out.push(')');
         }
-        ExprKind::UserVar(n) => out.push_str(&format!("(@{n})")),
+        ExprKind::UserVar { name, .. } => out.push_str(&format!("(@{name})")),
         ExprKind::SetUserVar { name, expr } => {
             out.push_str(&format!("(@{name}:="));
             write(expr, names, out, d);

@@ -302,7 +302,7 @@ impl Printer<'_> {
                 s + " end"
             }
             ExprKind::Call { function, args } => format!("{}({})", snake(&format!("{function:?}")), self.list(args)),
-            ExprKind::UserVar(name) => format!("@{name}"),
+            ExprKind::UserVar { name, .. } => format!("@{name}"),
             ExprKind::SetUserVar { name, expr } => format!("(@{name} := {})", self.expr(expr)),
             ExprKind::Row(v) => format!("row({})", self.list(v)),
             ExprKind::Subquery(id) => format!("${id}"),

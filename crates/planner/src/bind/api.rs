@@ -136,6 +136,7 @@ impl<'e> Binder<'e> {
             cte_count: 0,
             param_count: 0,
             cacheable: true,
+            reads_variables: false,
             calc_found_rows: false,
             views: vec![],
             depth: 0,
@@ -180,6 +181,8 @@ pub(super) struct Shared<'e> {
     pub cte_count: u32,
     pub param_count: u32,
     pub cacheable: bool,
+    /// User variables are read.
+    pub reads_variables: bool,
     pub calc_found_rows: bool,
     /// Views being expanded, outermost first.
     pub views: Vec<(Box<str>, Box<str>)>,
@@ -232,6 +235,9 @@ impl Shared<'_> {
         };
         if let Some(hints) = hints {
             hints.put_into(&mut query);
+        }
+        if self.reads_variables {
+            super::tidy::fix_variables(&mut query, &self.assigned);
         }
         super::unshare::unshare_subqueries(&mut query, self.cte_count);
         super::tidy::fold_constants(&mut query, self.session);

@@ -53,8 +53,9 @@ impl<'a> Bind<'a, '_, '_> {
             collation: self.shared.session.collation_connection,
         };
         self.shared.cacheable = false;
+        self.shared.reads_variables = true;
         let ty = assigned.or_else(|| self.shared.variables.user_variable_type(name)).unwrap_or(text);
-        Expr::new(ExprKind::UserVar(name.0.clone()), ty, true)
+        Expr::new(ExprKind::UserVar { name: name.0.clone(), is_fixed: false }, ty, true)
     }
 
     pub fn assign(&mut self, name: &ast::Ident, value: &'a ast::Expr) -> Result<Expr> {

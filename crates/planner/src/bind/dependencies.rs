@@ -76,7 +76,7 @@ impl Shared<'_> {
         let mut fixed = true;
         e.walk(&mut |e| match e.kind {
             ExprKind::Column(c) => from.push(c),
-            ExprKind::Subquery(_) | ExprKind::UserVar(_) | ExprKind::SetUserVar { .. } => fixed = false,
+            ExprKind::Subquery(_) | ExprKind::UserVar { .. } | ExprKind::SetUserVar { .. } => fixed = false,
             ExprKind::Call { function, .. } => fixed &= !function.is_volatile(),
             _ => {}
         });
@@ -121,7 +121,7 @@ fn own_columns(e: &Expr, own: &HashSet<ColumnId>) -> Option<Vec<ColumnId>> {
     let mut plain = true;
     e.walk(&mut |e| match e.kind {
         ExprKind::Column(c) if own.contains(&c) => columns.push(c),
-        ExprKind::Subquery(_) | ExprKind::UserVar(_) | ExprKind::SetUserVar { .. } => plain = false,
+        ExprKind::Subquery(_) | ExprKind::UserVar { .. } | ExprKind::SetUserVar { .. } => plain = false,
         ExprKind::Call { function, .. } => plain &= !function.is_volatile(),
         _ => {}
     });

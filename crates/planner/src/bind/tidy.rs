@@ -3,7 +3,7 @@
 use expr::{ColumnId, EvalContext, Expr, ExprKind, Params, SessionInfo, UserVars, Warnings, build, fold};
 use plan::logical::{Logical, LogicalQuery, SubqueryKind};
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 use types::SqlType;
 
@@ -37,6 +37,25 @@ pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo) {
         }
     }
     query.cacheable &= !of_session.get();
+}
+
+/// User variables that the statement does not assign have one value while it runs.
+pub fn fix_variables(query: &mut LogicalQuery, assigned: &HashMap<String, SqlType>) {
+    let fix = |e: &mut Expr| {
+        e.rewrite(&mut |e| {
+            if let ExprKind::UserVar { name, is_fixed } = &mut e.kind {
+                *is_fixed = !assigned.contains_key(&name.to_lowercase());
+            }
+        });
+    };
+    let each = |node: &mut Logical| node.exprs_mut().into_iter().for_each(fix);
+    query.root.walk_mut(&mut &each);
+    for def in &mut query.subqueries {
+        def.plan.walk_mut(&mut &each);
+        if let SubqueryKind::Quantified { left, .. } = &mut def.kind {
+            left.iter_mut().for_each(fix);
+        }
+    }
 }
 
 fn fold_one(e: &mut Expr, ctx: &EvalContext, of_session: &Cell<bool>) {

@@ -41,7 +41,7 @@ pub fn try_predicates<'e>(
                 }
                 _ => fits = false,
             },
-            ExprKind::Param(_) | ExprKind::Subquery(_) | ExprKind::UserVar(_) | ExprKind::SetUserVar { .. } => {
+            ExprKind::Param(_) | ExprKind::Subquery(_) | ExprKind::UserVar { .. } | ExprKind::SetUserVar { .. } => {
                 fits = false
             }
             ExprKind::Call { function, .. } if function.is_volatile() => fits = false,

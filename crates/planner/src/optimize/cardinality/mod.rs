@@ -424,7 +424,7 @@ fn backed_off(predicates: &[Expr], input: &Estimate) -> f64 {
 fn computed(e: &Expr, input: &Estimate) -> ColumnEstimate {
     match &e.kind {
         ExprKind::Column(c) => input.column(*c),
-        ExprKind::Const(_) | ExprKind::Param(_) => {
+        ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::UserVar { is_fixed: true, .. } => {
             ColumnEstimate { distinct: 1.0, domain: 1.0, ..ColumnEstimate::unknown(1.0, &e.ty) }
         }
         ExprKind::Cast { expr, .. } => ColumnEstimate { width: width_of(&e.ty), ..computed(expr, input) },

@@ -279,7 +279,7 @@ fn weight(p: &Expr) -> f64 {
         w += match &e.kind {
             ExprKind::Column(_) if e.ty.is_string() => 2.0,
             ExprKind::Column(_) => 0.5,
-            ExprKind::Const(_) | ExprKind::Param(_) => 0.0,
+            ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::UserVar { is_fixed: true, .. } => 0.0,
             ExprKind::Like { .. } => 10.0,
             ExprKind::Call { .. } => 5.0,
             _ => 1.0,
