@@ -85,6 +85,18 @@ pub fn manner(kind: LogicalJoinKind, hints: &SubqueryHints, cx: &Context) -> Man
     }
 }
 
+/// May the subquery's values be materialized under a hash key? `by_value`: nothing but their values decides.
+pub fn keeps_values(manner: Manner, hints: &SubqueryHints, by_value: bool, cx: &Context) -> bool {
+    match manner {
+        Manner::Plain => false,
+        Manner::Semijoin(s) => s.materialize && by_value,
+        Manner::Apart(a) => {
+            let asked = hints.strategy == Some(SubqueryStrategy::Materialization);
+            a.materialize && (asked || cx.settings.switch.materialization)
+        }
+    }
+}
+
 /// Does a correlated subquery run for each outer row, rather than becoming a join?
 pub fn stays_dependent(kind: LogicalJoinKind, left: &Logical, right: &Logical, on: &[Expr], cx: &Context) -> bool {
     let settings = cx.settings;

@@ -98,10 +98,6 @@ impl Physical<'_, '_> {
         let blocks = self.may_block(left, right);
         let mut kind = *kind;
         let mut in_keys = 0;
-        if !self.may_hash(left, right) {
-            keys.clear();
-            residual = on.clone();
-        }
         if null_aware {
             if residual.iter().any(|p| can_be_null(p, &facts)) {
                 // The whole condition is one three-valued predicate; only the nested loop evaluates it as such.
@@ -118,7 +114,15 @@ impl Physical<'_, '_> {
             }
         }
 
-        let manner = strategy::manner(kind, &self.cx.hints_of(left, right), self.cx);
+        let hints = self.cx.hints_of(left, right);
+        let manner = strategy::manner(kind, &hints, self.cx);
+        let may_hash = self.may_hash(left, right);
+        // The hash key of a materialized subquery is no hash join.
+        if !may_hash && !strategy::keeps_values(manner, &hints, residual.is_empty(), self.cx) {
+            keys.clear();
+            residual = on.clone();
+            in_keys = 0;
+        }
         // Which side builds.
         let (l_bytes, r_bytes) = (l.rows() * (l.width() + 16.0), r.rows() * (r.width() + 16.0));
         let turn = match kind {
@@ -129,7 +133,7 @@ impl Physical<'_, '_> {
                 let smaller = !*straight && !keys.is_empty() && l_bytes * 1.5 < r_bytes;
                 match manner {
                     Manner::Plain => smaller,
-                    Manner::Semijoin(s) => (smaller && s.weedout) || !s.may_look_up(residual.is_empty()),
+                    Manner::Semijoin(s) => (smaller && s.weedout && may_hash) || !s.may_look_up(residual.is_empty()),
                     Manner::Apart(_) => false,
                 }
             }
