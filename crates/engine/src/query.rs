@@ -183,6 +183,7 @@ impl Session {
             virtual_tables: self,
             pool: self.db().pool(),
             memory: MemoryAccountant::child(self.db().memory(), limit),
+            bounds: self.vars().hot().bounds,
             killed: self.process().stop_flag(),
             spill_dir: self.db().spill_dir(),
             dop: match self.db().pool().is_worth_sharing(plan.estimated_rows_read, PARALLEL_ROWS_MIN) {

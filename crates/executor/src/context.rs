@@ -208,6 +208,16 @@ pub trait VirtualTables: Sync {
     fn read(&self, schema: &str, name: &str, table: &TableDef, columns: &[usize]) -> Result<Vec<Batch>>;
 }
 
+/// Bytes that parts of a statement keep in memory before they spill, beneath the statement's limit. `None`: that limit
+/// alone counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryBounds {
+    /// Of each sort (sort_buffer_size).
+    pub sort: Option<usize>,
+    /// Of each internal temporary table (tmp_table_size).
+    pub table: Option<usize>,
+}
+
 /// See the module head. Everything is shared by the statement's threads.
 pub struct ExecContext<'a> {
     pub session: &'a SessionInfo,
@@ -219,6 +229,7 @@ pub struct ExecContext<'a> {
     pub virtual_tables: &'a dyn VirtualTables,
     pub pool: &'a WorkerPool,
     pub memory: Arc<MemoryAccountant>,
+    pub bounds: MemoryBounds,
     /// Set by KILL, by a vanished client, by a time limit: the statement ends with error 1317.
     pub killed: &'a AtomicBool,
     /// Where temporary files go. They are removed as soon as they are closed, whatever happens.

@@ -27,8 +27,8 @@ mod string_ids;
 mod tables;
 
 pub use context::{
-    Candidates, ExecContext, IndexCursor, KeyCut, KeySpan, NoVirtualTables, OrderedLeaves, TableReader, Tables,
-    VirtualTables,
+    Candidates, ExecContext, IndexCursor, KeyCut, KeySpan, MemoryBounds, NoVirtualTables, OrderedLeaves, TableReader,
+    Tables, VirtualTables,
 };
 pub use counters::{StatementCounters, StatementCounts};
 pub use execute::{execute, no_params};

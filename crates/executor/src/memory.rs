@@ -2,8 +2,12 @@
 //!
 //! ```text
 //!   global (all statements)  ◀── child: one statement (max_query_memory)  ◀── Reservation: one operator's state
-//!                                              ▲── gauge: one operator ◀── Reservation      (EXPLAIN ANALYZE)
+//!                                    ▲── gauge: one operator ◀── Reservation                   (EXPLAIN ANALYZE)
+//!                                          ▲── bound: one sort or table ◀── Reservation    (sort_buffer_size, ...)
 //! ```
+//! A bound is a limit beneath the statement's that makes what can spill do so earlier. It never makes a statement fail:
+//! what cannot spill does not see it.
+//!
 //! An operator reserves *before* it grows. A refused reservation is no error: the operator spills what it holds and
 //! goes on with less. Only what cannot be made smaller (one batch in flight, one group's state) is taken with
 //! [`Reservation::force`], which always succeeds and shows in the peak. What could grow without end and cannot be spilled
@@ -17,6 +21,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use types::{Error, Result};
 
+/// What an accountant counts for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    /// The process or a statement.
+    Limit,
+    /// Counts one operator's bytes; the limits are its parent's.
+    Gauge,
+    /// Bounds the states of one sort or one internal temporary table together.
+    Bound,
+}
+
 /// Bytes in use under a limit, with an optional parent that is charged too.
 #[derive(Debug)]
 pub struct MemoryAccountant {
@@ -24,8 +39,7 @@ pub struct MemoryAccountant {
     used_bytes: AtomicUsize,
     peak_bytes: AtomicUsize,
     parent: Option<Arc<MemoryAccountant>>,
-    /// Counts one operator's bytes; the limits are its parent's.
-    is_gauge: bool,
+    role: Role,
     /// The statement was stopped: what it holds is freed behind its back.
     abandoned: AtomicBool,
 }
@@ -33,36 +47,32 @@ pub struct MemoryAccountant {
 impl MemoryAccountant {
     /// A root: the whole process, or a test.
     pub fn new(limit_bytes: usize) -> Arc<MemoryAccountant> {
-        Arc::new(MemoryAccountant {
-            limit_bytes: AtomicUsize::new(limit_bytes),
-            used_bytes: AtomicUsize::new(0),
-            peak_bytes: AtomicUsize::new(0),
-            parent: None,
-            is_gauge: false,
-            abandoned: AtomicBool::new(false),
-        })
+        MemoryAccountant::make(limit_bytes, None, Role::Limit)
     }
 
     /// One statement's share of `parent`.
     pub fn child(parent: &Arc<MemoryAccountant>, limit_bytes: usize) -> Arc<MemoryAccountant> {
-        Arc::new(MemoryAccountant {
-            limit_bytes: AtomicUsize::new(limit_bytes),
-            used_bytes: AtomicUsize::new(0),
-            peak_bytes: AtomicUsize::new(0),
-            parent: Some(parent.clone()),
-            is_gauge: false,
-            abandoned: AtomicBool::new(false),
-        })
+        MemoryAccountant::make(limit_bytes, Some(parent), Role::Limit)
     }
 
     /// Counts what one operator of `statement` holds, for its peak; the limits are the statement's.
     pub fn gauge(statement: &Arc<MemoryAccountant>) -> Arc<MemoryAccountant> {
+        MemoryAccountant::make(usize::MAX, Some(statement), Role::Gauge)
+    }
+
+    /// One sort or table of an operator, whose states hold about `limit_bytes` together before they spill. `upon`: the
+    /// operator's gauge or the statement.
+    pub fn bound(upon: &Arc<MemoryAccountant>, limit_bytes: usize) -> Arc<MemoryAccountant> {
+        MemoryAccountant::make(limit_bytes, Some(upon), Role::Bound)
+    }
+
+    fn make(limit_bytes: usize, parent: Option<&Arc<MemoryAccountant>>, role: Role) -> Arc<MemoryAccountant> {
         Arc::new(MemoryAccountant {
-            limit_bytes: AtomicUsize::new(usize::MAX),
+            limit_bytes: AtomicUsize::new(limit_bytes),
             used_bytes: AtomicUsize::new(0),
             peak_bytes: AtomicUsize::new(0),
-            parent: Some(statement.clone()),
-            is_gauge: true,
+            parent: parent.cloned(),
+            role,
             abandoned: AtomicBool::new(false),
         })
     }
@@ -72,12 +82,25 @@ impl MemoryAccountant {
         self.abandoned.store(true, Ordering::Relaxed);
     }
 
-    /// Whose limit counts: the parent of a gauge, else itself.
+    /// Whose limit counts: the statement that gauges and bounds belong to.
     fn statement(&self) -> &MemoryAccountant {
-        match &self.parent {
-            Some(p) if self.is_gauge => p,
-            _ => self,
+        let mut a = self;
+        while let (Role::Gauge | Role::Bound, Some(p)) = (a.role, &a.parent) {
+            a = p;
         }
+        a
+    }
+
+    /// Whether the bound allows a state of `bytes` that has grown by `growth`. Each state has a small share whatever
+    /// others do. Later phases (`spare`, see [`Reservation::try_resize_sparing`]) run beside what earlier ones have left
+    /// and may take as much again, up to twice the bound.
+    fn is_in_bound(&self, bytes: usize, growth: usize, spare: u32) -> bool {
+        if self.role != Role::Bound {
+            return true;
+        }
+        let limit = self.limit_bytes();
+        let more = limit - (limit >> (spare.clamp(1, 16) - 1));
+        bytes <= limit / GUARANTEED_SHARE || self.used_bytes().saturating_add(growth) <= limit.saturating_add(more)
     }
 
     pub fn set_limit(&self, limit_bytes: usize) {
@@ -104,8 +127,9 @@ impl MemoryAccountant {
         }
     }
 
+    /// Bounds are asked apart ([`MemoryAccountant::is_in_bound`]).
     fn fits(&self, bytes: usize) -> bool {
-        self.used_bytes().saturating_add(bytes) <= self.limit_bytes()
+        (self.role == Role::Bound || self.used_bytes().saturating_add(bytes) <= self.limit_bytes())
             && self.parent.as_ref().is_none_or(|p| p.fits(bytes))
     }
 
@@ -188,6 +212,12 @@ impl Reservation {
     /// Sets the reservation to `bytes`; false (and unchanged) if a limit forbids it. Shrinking always succeeds.
     #[must_use]
     pub fn try_resize(&mut self, bytes: usize) -> bool {
+        let growth = bytes.saturating_sub(self.bytes);
+        (growth == 0 || self.accountant.is_in_bound(bytes, growth, 1)) && self.try_resize_unbound(bytes)
+    }
+
+    /// The same by the statement's limit alone.
+    fn try_resize_unbound(&mut self, bytes: usize) -> bool {
         if bytes == self.bytes {
             return true;
         }
@@ -208,6 +238,10 @@ impl Reservation {
     /// operator whose neighbours hold everything would spill row by row.
     #[must_use]
     pub fn try_resize_sparing(&mut self, bytes: usize, spare: u32) -> bool {
+        let growth = bytes.saturating_sub(self.bytes);
+        if growth > 0 && !self.accountant.is_in_bound(bytes, growth, spare) {
+            return false;
+        }
         let statement = self.accountant.statement();
         let limit = statement.limit_bytes();
         if bytes <= limit / GUARANTEED_SHARE {
@@ -215,11 +249,10 @@ impl Reservation {
             return true;
         }
         let spare_bytes = limit >> spare.clamp(1, 16);
-        let growth = bytes.saturating_sub(self.bytes);
         if growth > 0 && statement.used_bytes().saturating_add(growth) > limit - spare_bytes {
             return false;
         }
-        self.try_resize(bytes)
+        self.try_resize_unbound(bytes)
     }
 
     /// Sets the reservation to `bytes` whatever the limits say: for what cannot be made smaller.
@@ -243,7 +276,11 @@ impl Reservation {
             self.force(bytes);
             return Ok(());
         }
-        if self.try_resize(bytes) { Ok(()) } else { Err(Error::capacity_exceeded(limit, "max_query_memory", what)) }
+        if self.try_resize_unbound(bytes) {
+            Ok(())
+        } else {
+            Err(Error::capacity_exceeded(limit, "max_query_memory", what))
+        }
     }
 
     /// Takes over the bytes of `other`.
@@ -280,5 +317,22 @@ mod tests {
         drop(rb);
         assert_eq!((root.used_bytes(), a.used_bytes(), b.used_bytes()), (0, 0, 0));
         assert_eq!(root.peak_bytes(), 130);
+    }
+
+    #[test]
+    fn a_bound_refuses_what_can_spill_and_nothing_else() {
+        let root = MemoryAccountant::new(1 << 20);
+        let bound = MemoryAccountant::bound(&MemoryAccountant::gauge(&root), 1600);
+        let (mut a, mut b) = (Reservation::new(&bound), Reservation::new(&bound));
+        assert!(a.try_resize_sparing(1600, 1));
+        assert!(!b.try_resize_sparing(101, 1), "the states share the bound");
+        assert!(b.try_resize_sparing(100, 1), "a small share is always granted");
+        assert!(b.try_resize_sparing(600, 2), "a second phase has half as much again");
+        assert!(!b.try_resize(800));
+        b.hold(5000, "what cannot spill").expect("bounds are for what can spill");
+        assert_eq!((bound.used_bytes(), root.used_bytes()), (6600, 6600));
+        assert!(a.try_resize(10), "shrinking always succeeds");
+        drop((a, b));
+        assert_eq!((bound.used_bytes(), root.used_bytes()), (0, 0));
     }
 }

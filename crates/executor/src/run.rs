@@ -85,6 +85,16 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The same for one sort of the operator, whose states keep to sort_buffer_size together.
+    pub fn sort_memory_of(&self, node: u32) -> Arc<MemoryAccountant> {
+        bounded(self.memory_of(node), self.ctx.bounds.sort)
+    }
+
+    /// The same for one internal temporary table, whose parts keep to tmp_table_size together.
+    pub fn table_memory_of(&self, node: u32) -> Arc<MemoryAccountant> {
+        bounded(self.memory_of(node), self.ctx.bounds.table)
+    }
+
     /// Where a walk says that it gives up; `None`: nobody goes on without it.
     pub fn attempt(&self) -> Option<&'a AtomicBool> {
         match self.env {
@@ -104,6 +114,13 @@ impl<'a> Run<'a> {
             env = e.parent;
         }
         None
+    }
+}
+
+fn bounded(memory: Arc<MemoryAccountant>, bytes: Option<usize>) -> Arc<MemoryAccountant> {
+    match bytes {
+        Some(bytes) => MemoryAccountant::bound(&memory, bytes),
+        None => memory,
     }
 }
 

@@ -12,8 +12,8 @@ use crate::columns::ColumnAppender;
 use crate::context::ExecContext;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use types::{Error, ErrorCode, I256, PhysType, Result, SqlType};
 use vector::{BATCH_ROWS_MAX, Batch, Bitmap, Chunk, Selection, StrHeap, StrValues, StrView, Values, Vector};
 
@@ -78,30 +78,42 @@ impl SpillFile {
 
 /// Opens the operator's file at its first use.
 #[derive(Default)]
-pub struct LazyFile(std::sync::Mutex<Option<Arc<SpillFile>>>);
+pub struct LazyFile {
+    file: Mutex<Option<Arc<SpillFile>>>,
+    /// Files of one table share it: whether the table has been counted.
+    table: Option<Arc<AtomicBool>>,
+}
 
 impl LazyFile {
+    /// Another file for rows of the same table, which counts but once. For tables that are made in rounds.
+    pub fn same_table(&mut self) -> LazyFile {
+        LazyFile { file: Mutex::default(), table: Some(self.table.get_or_insert_default().clone()) }
+    }
+
     /// Counts as a temporary table on disk.
     pub fn get(&self, ctx: &ExecContext<'_>) -> Result<Arc<SpillFile>> {
         self.open(ctx, true)
     }
 
-    /// Runs of sorts and partitions of joins are no tables.
+    /// Runs of sorts, partitions of joins and the like are no tables.
     pub fn get_for_runs(&self, ctx: &ExecContext<'_>) -> Result<Arc<SpillFile>> {
         self.open(ctx, false)
     }
 
-    fn open(&self, ctx: &ExecContext<'_>, is_table: bool) -> Result<Arc<SpillFile>> {
-        let mut f = self.0.lock().unwrap_or_else(|p| p.into_inner());
+    pub fn open(&self, ctx: &ExecContext<'_>, is_table: bool) -> Result<Arc<SpillFile>> {
+        let mut f = self.file.lock().unwrap_or_else(|p| p.into_inner());
         if f.is_none() {
             *f = Some(Arc::new(SpillFile::create(ctx)?));
-            ctx.counters.created_tmp_disk_tables.fetch_add(is_table.into(), Ordering::Relaxed);
+            let counted = self.table.as_ref().is_some_and(|t| t.swap(true, Ordering::Relaxed));
+            if is_table && !counted {
+                ctx.counters.created_tmp_disk_tables.fetch_add(1, Ordering::Relaxed);
+            }
         }
         Ok(f.clone().expect("just set"))
     }
 
     pub fn bytes(&self) -> u64 {
-        self.0.lock().unwrap_or_else(|p| p.into_inner()).as_ref().map_or(0, |f| f.bytes())
+        self.file.lock().unwrap_or_else(|p| p.into_inner()).as_ref().map_or(0, |f| f.bytes())
     }
 }
 

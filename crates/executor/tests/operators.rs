@@ -5,6 +5,7 @@
 mod naive;
 mod world;
 
+use executor::MemoryBounds;
 use expr::{AggCall, AggFunc, CmpOp, Expr, FrameBound, FrameUnits, WindowCall, WindowFrame, WindowFunc};
 use naive::Naive;
 use plan::physical::*;
@@ -57,8 +58,18 @@ fn int(v: i64) -> Expr {
 /// Checks the plan under several configurations. `ordered`: rows must come in the naive order of these keys.
 fn check(world: &World, root: &PlanNode, what: &str) {
     let expected = Naive::new(world).rows(root);
-    for (dop, memory) in [(1, 64 << 20), (4, 64 << 20), (1, 24 << 10), (3, 24 << 10)] {
-        match (&expected, world.run(root, dop, memory)) {
+    let tiny = MemoryBounds { sort: Some(1), table: Some(1) };
+    let unbound = MemoryBounds::default();
+    let ways = [
+        (1, 64 << 20, unbound),
+        (4, 64 << 20, unbound),
+        (1, 24 << 10, unbound),
+        (3, 24 << 10, unbound),
+        (1, 64 << 20, tiny),
+        (3, 64 << 20, tiny),
+    ];
+    for (dop, memory, bounds) in ways {
+        match (&expected, world.run_bounded(root, dop, memory, bounds).map(|(rows, _)| rows)) {
             (Ok(expected), Ok(got)) => {
                 let (mut e, mut g) = (world::printed(expected), world::printed(&got));
                 e.sort();
@@ -273,11 +284,45 @@ fn sorts_and_limits() {
             let root = node(op, output);
             check(&world, &root, &format!("seed {seed} sort"));
             let expected = world::printed(&Naive::new(&world).rows(&root).expect("sorting cannot fail"));
-            for (dop, memory) in [(4, 64 << 20), (3, 24 << 10)] {
-                let got = world::printed(&world.run(&root, dop, memory).expect("sorting cannot fail"));
+            for (dop, memory, sort) in [(4, 64 << 20, None), (3, 24 << 10, None), (2, 64 << 20, Some(2000))] {
+                let bounds = MemoryBounds { sort, table: None };
+                let (got, _) = world.run_bounded(&root, dop, memory, bounds).expect("sorting cannot fail");
+                let got = world::printed(&got);
                 assert_eq!(expected, got, "seed {seed}: order, dop {dop}, memory {memory}");
             }
         }
+    }
+}
+
+#[test]
+fn bounds_make_sorts_and_tables_spill() {
+    let mut rng = Rng::new(5);
+    let world = World::sized(&mut rng, &[20_000]);
+    let input = scan(&world, 0);
+    let output = types_of(&input);
+    let keys = vec![SortKey { expr: col(&input, U), descending: true }];
+    let sort = node(PlanOp::Sort { input: Box::new(input), keys, limit: None, offset: 0 }, output);
+    let input = scan(&world, 0);
+    let output = types_of(&input);
+    let distinct = node(PlanOp::Distinct { input: Box::new(input) }, output);
+    let of = |root: &PlanNode, dop, bounds| world.run_bounded(root, dop, 64 << 20, bounds).expect("nothing fails");
+    for dop in [1, 3] {
+        let (rows, plain) = of(&sort, dop, MemoryBounds::default());
+        assert_eq!((plain.sort_merge_passes, plain.spilled_bytes), (0, 0));
+        let (sorted, counts) = of(&sort, dop, MemoryBounds { sort: Some(100 << 10), table: None });
+        assert_eq!(world::printed(&rows), world::printed(&sorted));
+        assert!(counts.sort_merge_passes > 1 && counts.spilled_bytes > 0, "{counts:?}");
+        let (_, counts) = of(&sort, dop, MemoryBounds { sort: None, table: Some(1) });
+        assert_eq!(counts.spilled_bytes, 0, "a sort is no table");
+
+        let (rows, plain) = of(&distinct, dop, MemoryBounds { sort: Some(1), table: None });
+        assert_eq!((plain.created_tmp_disk_tables, plain.spilled_bytes), (0, 0));
+        let (kept, counts) = of(&distinct, dop, MemoryBounds { sort: None, table: Some(100 << 10) });
+        let (mut rows, mut kept) = (world::printed(&rows), world::printed(&kept));
+        rows.sort();
+        kept.sort();
+        assert_eq!(rows, kept);
+        assert!(counts.created_tmp_disk_tables == 1 && counts.spilled_bytes > 0, "{counts:?}");
     }
 }
 

@@ -5,7 +5,7 @@
 //! operand of a set operation or a definition of WITH is a join of its own.
 
 use crate::explain::index::{Access, access};
-use crate::physical::{Plan, PlanNode, PlanOp, SetOpKind};
+use crate::physical::{Plan, PlanNode, PlanOp, SetOpKind, Strategy};
 
 /// See the module head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +31,11 @@ enum First {
     Keys,
 }
 
+/// A join with a materialized subquery.
+fn is_kept_subquery(n: &PlanNode) -> bool {
+    matches!(n.notes.strategy, Some(Strategy::MaterializeLookup | Strategy::Materialization))
+}
+
 impl PlanCounts {
     pub fn of(plan: &Plan) -> PlanCounts {
         let mut counts = PlanCounts::default();
@@ -53,6 +58,11 @@ impl PlanCounts {
             },
             PlanOp::KeyLookup { .. } | PlanOp::Virtual { .. } | PlanOp::CteScan { .. } => {
                 self.found(first, First::Keys);
+            }
+            PlanOp::HashJoin { probe, build, .. } if is_kept_subquery(n) => {
+                self.created_tmp_tables += 1;
+                self.node(build, first);
+                self.node(probe, first);
             }
             PlanOp::NestedLoopJoin { probe, build, .. } => {
                 self.node(probe, first);

@@ -52,17 +52,31 @@ pub struct Config {
     pub switch: &'static str,
     /// Workers help with the smallest statements.
     pub eager: bool,
+    /// Global variables.
+    pub variables: &'static [(&'static str, &'static str)],
 }
 
-/// The usual way, leaves of 8 rows on one thread, 1 MiB of memory, two ways to run subqueries that are seldom chosen,
+/// The usual way, leaves of 8 rows on one thread, 1 MiB of memory, the smallest buffers, two ways to run subqueries that are seldom chosen,
 /// and accesses that are chosen where others are forbidden.
 pub fn configs() -> Vec<Config> {
-    let usual =
-        Config { name: "default", workers: 1, leaf_rows: None, query_memory_bytes: None, switch: "", eager: false };
+    let usual = Config {
+        name: "default",
+        workers: 1,
+        leaf_rows: None,
+        query_memory_bytes: None,
+        switch: "",
+        eager: false,
+        variables: &[],
+    };
     vec![
         usual.clone(),
         Config { name: "tiny leaves, one thread", workers: 0, leaf_rows: Some(8), ..usual },
         Config { name: "1 MiB of memory", query_memory_bytes: Some(1 << 20), ..usual },
+        Config {
+            name: "smallest buffers",
+            variables: &[("sort_buffer_size", "32768"), ("tmp_table_size", "1024")],
+            ..usual
+        },
         Config {
             name: "dependent subqueries",
             switch: "semijoin=off,materialization=off,derived_merge=off,exists_to_in=off",
@@ -116,6 +130,7 @@ impl Ours {
             eager_workers: config.eager,
             leaf_rows: config.leaf_rows,
             query_memory_bytes: config.query_memory_bytes,
+            variables: config.variables.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect(),
             ..Options::default()
         };
         let db = Database::open(options).expect("an empty database opens");

@@ -3,11 +3,10 @@
 //! users say of distributions and costs counts.
 
 use std::path::PathBuf;
-use tests::ours::{Config, Ours};
+use tests::ours::{Config, Ours, configs};
 
 fn ours() -> Ours {
-    let config =
-        Config { name: "estimates", workers: 0, leaf_rows: None, query_memory_bytes: None, switch: "", eager: false };
+    let config = Config { name: "estimates", workers: 0, ..configs()[0].clone() };
     let mut ours = Ours::open(&config);
     run(&mut ours, "CREATE DATABASE g");
     run(&mut ours, "USE g");

@@ -2,6 +2,7 @@
 
 use super::SessionVars;
 use crate::session::Isolation;
+use executor::MemoryBounds;
 use planner::optimize::{Limits, Switches};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use types::Collation;
@@ -50,6 +51,8 @@ pub struct HotVars {
     /// optimizer_switch, and the sizes and bounds that the optimizer keeps to.
     pub switches: Switches,
     pub limits: Limits,
+    /// What sorts and internal temporary tables keep in memory.
+    pub bounds: MemoryBounds,
     /// A hash of everything that a plan may depend on.
     pub plan_settings: u128,
 }
@@ -72,7 +75,6 @@ const PLAN_SETTINGS: &[&str] = &[
     "max_seeks_for_key",
     "join_buffer_size",
     "read_rnd_buffer_size",
-    "sort_buffer_size",
     "lc_time_names",
     "cte_max_recursion_depth",
     "sql_safe_updates",
@@ -119,6 +121,7 @@ impl HotVars {
             foreign_key_checks: vars.on("foreign_key_checks"),
             switches: Switches::parse(vars.text("optimizer_switch")),
             limits: limits(vars),
+            bounds: bounds(vars),
             plan_settings: plan_settings(vars),
         }
     }
@@ -128,12 +131,28 @@ fn limits(vars: &SessionVars) -> Limits {
     Limits {
         join_buffer_size: vars.uint("join_buffer_size"),
         read_rnd_buffer_size: vars.uint("read_rnd_buffer_size"),
-        sort_buffer_size: vars.uint("sort_buffer_size"),
         max_seeks_for_key: vars.uint("max_seeks_for_key"),
         eq_range_index_dive_limit: vars.uint("eq_range_index_dive_limit"),
         range_optimizer_max_mem_size: vars.uint("range_optimizer_max_mem_size"),
         search_depth: vars.uint("optimizer_search_depth"),
         prune_level: vars.uint("optimizer_prune_level"),
+    }
+}
+
+/// MySQL's default sizes, at which they bound nothing: what MySQL sizes for many sessions on a small machine would make
+/// each statement spill that is not tiny.
+fn bounds(vars: &SessionVars) -> MemoryBounds {
+    let bound = |name: &str| {
+        let is_default = super::find(name).is_some_and(|d| d.default == vars.text(name));
+        (!is_default).then(|| usize::try_from(vars.uint(name)).unwrap_or(usize::MAX))
+    };
+    let table = bound("tmp_table_size");
+    MemoryBounds {
+        sort: bound("sort_buffer_size"),
+        table: match vars.text("internal_tmp_mem_storage_engine") {
+            "MEMORY" => table.into_iter().chain(bound("max_heap_table_size")).min(),
+            _ => table,
+        },
     }
 }
 

@@ -18,9 +18,10 @@ use super::spec::Spec;
 use crate::eval::eval_all;
 use crate::group_table::NO_GROUP;
 use crate::keys::{KeyEncoder, Keys};
-use crate::memory::Reservation;
+use crate::memory::{MemoryAccountant, Reservation};
 use crate::run::Run;
 use crate::spill::{LazyFile, SpillRun, SpillWriter};
+use std::sync::Arc;
 use types::Result;
 use vector::{BATCH_ROWS_MAX, Batch, Selection, Vector};
 
@@ -43,13 +44,20 @@ pub struct Shop<'a> {
     pub spec: &'a Spec,
     pub run: Run<'a>,
     pub file: &'a LazyFile,
-    /// The operator's plan node, which its memory is counted to.
-    pub node: u32,
+    /// The rows that are spilled count as a temporary table on disk.
+    pub is_table: bool,
+    /// What the states are charged to.
+    pub memory: &'a Arc<MemoryAccountant>,
 }
 
 impl Shop<'_> {
     pub fn reservation(&self) -> Reservation {
-        Reservation::new(&self.run.memory_of(self.node))
+        Reservation::new(self.memory)
+    }
+
+    fn writers(&self) -> Result<Vec<SpillWriter>> {
+        let file = self.file.open(self.run.ctx, self.is_table)?;
+        Ok((0..PARTITIONS).map(|_| SpillWriter::new(file.clone(), &self.spec.row_types)).collect())
     }
 }
 
@@ -67,6 +75,7 @@ pub struct Builder<'a> {
     memory: Reservation,
     encoder: KeyEncoder,
     front: Front,
+    /// Frozen: one writer a partition; none as long as all rows are of known groups.
     spilling: Option<Vec<SpillWriter>>,
     // Scratch.
     keys: Keys,
@@ -160,9 +169,7 @@ impl<'a> Builder<'a> {
         }
         if !self.memory.try_resize_sparing(next, self.depth + 1) {
             self.charge();
-            let file = self.shop.file.get(self.shop.run.ctx)?;
-            let types = &self.shop.spec.row_types;
-            self.spilling = Some((0..PARTITIONS).map(|_| SpillWriter::new(file.clone(), types)).collect());
+            self.spilling = Some(Vec::new());
         } else if self.sets.len() == 1 && self.sets[0].count >= WIDE_GROUPS_MIN {
             let depth = self.depth;
             let set = self.sets.pop().expect("one set");
@@ -218,6 +225,9 @@ impl<'a> Builder<'a> {
                 let unknown: Vec<u16> =
                     positions.iter().zip(&numbers).filter(|(_, g)| **g == NO_GROUP).map(|(p, _)| *p).collect();
                 if !unknown.is_empty() {
+                    if writers.is_empty() {
+                        *writers = self.shop.writers()?;
+                    }
                     writers[p].append(&spilled, &unknown, rows, run.ctx)?;
                     let mut known = numbers.iter().map(|g| *g != NO_GROUP);
                     positions.retain(|_| known.next().unwrap_or(false));

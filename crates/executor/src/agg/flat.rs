@@ -198,7 +198,7 @@ pub fn run_flat<'a>(
     let outer_down = Down::sink(INTERNAL, &outer);
     {
         let set_sinks: Vec<AggregateSink<'_>> =
-            set_specs.iter().map(|spec| AggregateSink::new(&inner, node.id, spec)).collect();
+            set_specs.iter().map(|spec| AggregateSink::new(&inner, node.id, spec).uncounted()).collect();
         let place = layout.place(None);
         let mut branches: Vec<Down<'_>> = set_sinks.iter().map(|s| Down::sink(INTERNAL, s)).collect();
         if layout.has_plain {
@@ -230,8 +230,7 @@ pub fn run_flat<'a>(
     let types: Vec<SqlType> = layout.keys.iter().map(|k| k.ty).chain(layout.calls.iter().map(|c| c.ty)).collect();
     let sorted = SortSink::new(run, node.id, types, &rollup_order(groups), None)?;
     outer.drain(INTERNAL, &Down::sink(INTERNAL, &sorted))?;
-    run.note_spill(node.id, sorted.spilled_bytes());
-    run_pipeline(run, INTERNAL, &sorted.into_source(0, None), &arranged)
+    run_pipeline(run, INTERNAL, &sorted.into_source(0, None)?, &arranged)
 }
 
 /// Each group by its value, its super-aggregate last.

@@ -16,13 +16,14 @@ use super::groups::{Groups, Share};
 use super::spec::Spec;
 use crate::columns::slice;
 use crate::group_table::GroupList;
+use crate::memory::MemoryAccountant;
 use crate::pipeline::{Down, Flow, Pull, Push, Sink, Source, run_pipeline};
 use crate::run::{Run, run_node};
 use crate::spill::{LazyFile, SpillRun};
 use expr::{AggCall, Expr};
 use plan::physical::PlanNode;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use types::Result;
 use vector::{BATCH_ROWS_MAX, Batch, Chunk, Vector};
 
@@ -35,6 +36,8 @@ pub struct AggregateSink<'a> {
     run: Run<'a>,
     node: u32,
     file: LazyFile,
+    is_table: bool,
+    memory: Arc<MemoryAccountant>,
     parts: Mutex<Vec<Built>>,
 }
 
@@ -46,11 +49,24 @@ struct AggregateLocal<'a> {
 impl<'a> AggregateSink<'a> {
     /// `node`: the plan node on whose behalf groups are made.
     pub fn new(run: &Run<'a>, node: u32, spec: &'a Spec) -> AggregateSink<'a> {
-        AggregateSink { spec, run: *run, node, file: LazyFile::default(), parts: Mutex::default() }
+        AggregateSink {
+            spec,
+            run: *run,
+            node,
+            file: LazyFile::default(),
+            is_table: true,
+            memory: run.table_memory_of(node),
+            parts: Mutex::default(),
+        }
+    }
+
+    /// For what MySQL keeps in a tree of values and not in a table: on disk it counts as no table.
+    pub fn uncounted(self) -> AggregateSink<'a> {
+        AggregateSink { is_table: false, ..self }
     }
 
     fn shop(&self) -> Shop<'_> {
-        Shop { spec: self.spec, run: self.run, file: &self.file, node: self.node }
+        Shop { spec: self.spec, run: self.run, file: &self.file, is_table: self.is_table, memory: &self.memory }
     }
 
     /// After the last row: pushes the groups down, as the output of plan node `from`.

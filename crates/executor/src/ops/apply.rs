@@ -10,7 +10,7 @@ use crate::columns::{ColumnAppender, null_chunk};
 use crate::eval::{Program, eval_all};
 use crate::keys::{KeyEncoder, KeyLayout, Keys};
 use crate::memory::Reservation;
-use crate::ops::collect::{Stored, collect};
+use crate::ops::collect::{Keep, Stored, collect};
 use crate::pipeline::{Down, Flow, Push, Stage};
 use crate::run::{Run, run_node};
 use expr::{Expr, ParamId};
@@ -146,7 +146,7 @@ impl<'a> ApplyStage<'a> {
             params.values[id] = Some((v.value(i, &e.ty), e.ty));
         }
         let run = Run { params: &params, dop: 1, ..self.run };
-        collect(&run, subplan, self.node)
+        collect(&run, subplan, self.node, Keep::Rows)
     }
 }
 

@@ -8,7 +8,7 @@
 //! entries or behind them all. The walk is bounded by what the other way costs, so that the statement never takes much
 //! more than twice that. The rows of the walk, no more than the LIMIT has, are kept until it has succeeded.
 
-use crate::ops::collect::{BatchSource, collect};
+use crate::ops::collect::{BatchSource, Keep, collect};
 use crate::pipeline::{Down, run_pipeline};
 use crate::run::{Env, EnvEntry, Run, run_through};
 use plan::physical::PlanNode;
@@ -24,7 +24,7 @@ pub fn run_attempt<'a>(
 ) -> Result<()> {
     let gave_up = AtomicBool::new(false);
     let env = Env { entry: EnvEntry::Attempt(&gave_up), parent: run.env };
-    let stored = collect(&run.with(&env), first, node.id)?;
+    let stored = collect(&run.with(&env), first, node.id, Keep::Rows)?;
     if gave_up.load(Ordering::Relaxed) {
         drop(stored);
         return run_through(run, node, otherwise, down);

@@ -1,7 +1,7 @@
 //! Collecting an operator's rows, in memory or, when refused, in a temporary file; and handing batches out again.
 
 use crate::columns::{batch_bytes, packed};
-use crate::memory::Reservation;
+use crate::memory::{MemoryAccountant, Reservation};
 use crate::ops::simple::row_values;
 use crate::pipeline::{Down, Flow, Pull, Push, Sink, Source};
 use crate::run::{Run, run_node};
@@ -11,6 +11,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use types::{Result, SqlType, Value};
 use vector::Batch;
+
+/// What rows are kept as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// An internal temporary table: it keeps to tmp_table_size, and is counted if it goes to disk.
+    Table,
+    /// A join's buffer, a subquery's answer.
+    Rows,
+}
+
+impl Keep {
+    fn memory(self, run: &Run<'_>, node: u32) -> Arc<MemoryAccountant> {
+        match self {
+            Keep::Table => run.table_memory_of(node),
+            Keep::Rows => run.memory_of(node),
+        }
+    }
+}
 
 /// Rows kept for reading more than once, each part in memory or on disk.
 pub struct Stored {
@@ -36,7 +54,7 @@ impl Part {
     pub fn batch(&self, run: &Run<'_>, file: &LazyFile) -> Result<Batch> {
         match self {
             Part::Memory(b) => Ok(b.clone()),
-            Part::Disk(e) => file.get(run.ctx)?.read(*e),
+            Part::Disk(e) => file.get_for_runs(run.ctx)?.read(*e),
         }
     }
 }
@@ -70,13 +88,17 @@ pub(crate) struct Store<'a> {
     pub parts: Vec<Part>,
     pub file: Arc<LazyFile>,
     pub memory: Reservation,
+    keep: Keep,
     full: bool,
 }
 
 impl<'a> Store<'a> {
-    pub fn new(run: &Run<'a>, node: u32, file: Arc<LazyFile>) -> Store<'a> {
-        let memory = Reservation::new(&run.memory_of(node));
-        Store { run: *run, parts: Vec::new(), file, memory, full: false }
+    pub fn new(run: &Run<'a>, node: u32, file: Arc<LazyFile>, keep: Keep) -> Store<'a> {
+        Store::charged(run, file, keep, &keep.memory(run, node))
+    }
+
+    fn charged(run: &Run<'a>, file: Arc<LazyFile>, keep: Keep, memory: &Arc<MemoryAccountant>) -> Store<'a> {
+        Store { run: *run, parts: Vec::new(), file, memory: Reservation::new(memory), keep, full: false }
     }
 
     pub fn push(&mut self, batch: Batch) -> Result<()> {
@@ -87,7 +109,8 @@ impl<'a> Store<'a> {
         } else {
             self.full = true;
             let ctx = self.run.ctx;
-            self.parts.push(Part::Disk(self.file.get(ctx)?.write(&batch, ctx)?));
+            let file = self.file.open(ctx, self.keep == Keep::Table)?;
+            self.parts.push(Part::Disk(file.write(&batch, ctx)?));
         }
         Ok(())
     }
@@ -100,8 +123,9 @@ impl<'a> Store<'a> {
 /// Shared state: every thread's batches.
 pub struct CollectSink<'a> {
     run: Run<'a>,
-    node: u32,
     file: Arc<LazyFile>,
+    keep: Keep,
+    memory: Arc<MemoryAccountant>,
     parts: Mutex<(Vec<Part>, Vec<Reservation>)>,
 }
 
@@ -112,11 +136,11 @@ struct CollectLocal<'a> {
 
 impl<'a> CollectSink<'a> {
     /// `node`: whose memory it is.
-    pub fn new(run: &Run<'a>, node: u32) -> CollectSink<'a> {
-        CollectSink { run: *run, node, file: Arc::default(), parts: Mutex::default() }
+    fn new(run: &Run<'a>, node: u32, file: Arc<LazyFile>, keep: Keep) -> CollectSink<'a> {
+        CollectSink { run: *run, file, keep, memory: keep.memory(run, node), parts: Mutex::default() }
     }
 
-    pub fn finish(self) -> Stored {
+    fn finish(self) -> Stored {
         let (parts, memory) = self.parts.into_inner().expect("no panic while held");
         Stored { parts, file: self.file, _memory: memory }
     }
@@ -124,7 +148,10 @@ impl<'a> CollectSink<'a> {
 
 impl Sink for CollectSink<'_> {
     fn local<'b>(&'b self) -> Result<Box<dyn Push + 'b>> {
-        Ok(Box::new(CollectLocal { sink: self, store: Store::new(&self.run, self.node, self.file.clone()) }))
+        Ok(Box::new(CollectLocal {
+            sink: self,
+            store: Store::charged(&self.run, self.file.clone(), self.keep, &self.memory),
+        }))
     }
 }
 
@@ -143,8 +170,19 @@ impl Push for CollectLocal<'_> {
 }
 
 /// All rows of `node`.
-pub fn collect<'a>(run: &Run<'a>, node: &'a PlanNode, consumer: u32) -> Result<Stored> {
-    let sink = CollectSink::new(run, consumer);
+pub fn collect<'a>(run: &Run<'a>, node: &'a PlanNode, consumer: u32, keep: Keep) -> Result<Stored> {
+    collect_into(run, node, consumer, LazyFile::default(), keep)
+}
+
+/// The same with the file that they go to.
+pub fn collect_into<'a>(
+    run: &Run<'a>,
+    node: &'a PlanNode,
+    consumer: u32,
+    file: LazyFile,
+    keep: Keep,
+) -> Result<Stored> {
+    let sink = CollectSink::new(run, consumer, Arc::new(file), keep);
     run_node(run, node, &Down::sink(consumer, &sink))?;
     let stored = sink.finish();
     run.note_spill(consumer, stored.file.bytes());

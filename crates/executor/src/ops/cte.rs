@@ -3,9 +3,10 @@
 use crate::group_table::GroupTable;
 use crate::keys::{KeyEncoder, KeyLayout, Keys};
 use crate::memory::Reservation;
-use crate::ops::collect::{Store, Stored, StoredSource, collect};
+use crate::ops::collect::{Keep, Store, Stored, StoredSource, collect, collect_into};
 use crate::pipeline::{Down, run_pipeline};
 use crate::run::{Env, EnvEntry, Run, run_through};
+use crate::spill::LazyFile;
 use plan::physical::{CteDef, PlanNode, PlanOp};
 use std::sync::{Arc, Mutex};
 use types::{Error, Result};
@@ -51,7 +52,7 @@ pub fn run_cte_scan(run: &Run<'_>, node: &PlanNode, cte_id: u32, down: &Down<'_>
                         Some(r) => r.clone(),
                         None => {
                             let outer = Run { env: e.parent, ..*run };
-                            let stored = Arc::new(collect(&outer, state.plan, node.id)?);
+                            let stored = Arc::new(collect(&outer, state.plan, node.id, Keep::Table)?);
                             *rows = Some(stored.clone());
                             stored
                         }
@@ -102,7 +103,10 @@ pub fn run_recursive<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> 
         memory: Reservation::new(&run.memory_of(node.id)),
     });
     let mut round = 0u64;
-    let mut rows = new_rows(run, node, collect(run, anchor, node.id)?, dedup.as_mut())?;
+    // Each round's rows have files of their own, so that those of the last but one are free.
+    let mut table = LazyFile::default();
+    let made = collect_into(run, anchor, node.id, table.same_table(), Keep::Table)?;
+    let mut rows = new_rows(run, node, made, dedup.as_mut(), &mut table)?;
     loop {
         run_pipeline(run, node.id, &StoredSource::new(run, &rows), down)?;
         if rows.is_empty() || down.is_done() {
@@ -114,15 +118,21 @@ pub fn run_recursive<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> 
         round += 1;
         let working = Working { rows };
         let env = Env { entry: EnvEntry::Working(*cte_id, &working), parent: run.env };
-        let made = collect(&run.with(&env), recursive, node.id)?;
-        rows = new_rows(run, node, made, dedup.as_mut())?;
+        let made = collect_into(&run.with(&env), recursive, node.id, table.same_table(), Keep::Table)?;
+        rows = new_rows(run, node, made, dedup.as_mut(), &mut table)?;
     }
 }
 
 /// A round's rows without those seen before.
-fn new_rows(run: &Run<'_>, node: &PlanNode, made: Stored, dedup: Option<&mut Dedup>) -> Result<Stored> {
+fn new_rows(
+    run: &Run<'_>,
+    node: &PlanNode,
+    made: Stored,
+    dedup: Option<&mut Dedup>,
+    table: &mut LazyFile,
+) -> Result<Stored> {
     let Some(dedup) = dedup else { return Ok(made) };
-    let mut out = Store::new(run, node.id, Arc::default());
+    let mut out = Store::new(run, node.id, Arc::new(table.same_table()), Keep::Table);
     for i in 0..made.batch_count() {
         run.ctx.check_killed()?;
         let batch = dedup.keep_new(run, &made.batch(run, i)?)?;

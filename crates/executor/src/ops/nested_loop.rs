@@ -5,7 +5,7 @@
 //! Kinds and outputs are the hash join's (see [`super::join::probe`]).
 
 use crate::columns::null_vector;
-use crate::ops::collect::{Stored, collect};
+use crate::ops::collect::{Keep, Stored, collect};
 use crate::pipeline::{Down, Flow, Pull, Push, Source, Stage, run_pipeline};
 use crate::run::{Run, run_node};
 use expr::eval::Compiled;
@@ -51,7 +51,7 @@ pub fn run_nested_loop<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -
     let PlanOp::NestedLoopJoin { kind, probe, build, condition, project, blocks } = &node.op else {
         return Err(Error::internal("not a NestedLoopJoin node"));
     };
-    let stored = collect(run, build, node.id)?;
+    let stored = collect(run, build, node.id, Keep::Rows)?;
     if stored.is_empty()
         && matches!(
             kind,

@@ -3,29 +3,33 @@
 //! ```text
 //!   per thread: rows as long columns + normalized key bytes
 //!      limit:           rows not below the N-th best so far are dropped at once; the rest is cut to N now and then
-//!      memory refused:  the run is sorted and written out, key column and all
+//!      memory refused:  a run is sorted and written out, key column and all
 //!   finish: each thread's run is sorted; output merges all runs, in memory and on disk, by key bytes
+//!           ([`merge`]; of many runs on disk, some are merged into longer ones first)
 //! ```
+//! The threads keep to sort_buffer_size together, where that is set.
 //! A key's first eight bytes lie beside its row number, so most comparisons touch nothing else.
+
+mod merge;
 
 use crate::columns::{ColumnAppender, batch_bytes, gather32};
 use crate::eval::{Program, eval_all};
-use crate::memory::Reservation;
+use crate::memory::{MemoryAccountant, Reservation};
 use crate::pipeline::{Down, Flow, Pull, Push, Sink, Source, run_pipeline};
 use crate::run::{Run, run_node};
 use crate::sort_keys::SortKeyWriter;
 use crate::spill::{LazyFile, SpillRun};
+use merge::{Merge, merge_on_disk};
 use plan::physical::{PlanNode, SortKey};
-use std::cmp::Ordering as Order;
-use std::collections::BinaryHeap;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
-
+use std::sync::{Arc, Mutex};
 use types::{Collation, Result, SqlType};
 use vector::{BATCH_ROWS_MAX, Batch, Chunk, Selection, Vector};
 
 /// Limits above this are sorted like no limit.
 const TOP_ROWS_MAX: u64 = 1 << 16;
+/// So few rows, the first of a limit, are no run.
+const FEW_ROWS: usize = 64;
 /// Rows sorted at a stretch: a sort cannot be interrupted, so none is long.
 const RUN_ROWS_MAX: usize = 1 << 18;
 
@@ -136,6 +140,7 @@ struct SortSpec<'a> {
 /// Shared state.
 pub struct SortSink<'a> {
     spec: SortSpec<'a>,
+    memory: Arc<MemoryAccountant>,
     file: LazyFile,
     runs: Mutex<Vec<SortedRun>>,
 }
@@ -144,6 +149,8 @@ struct SortLocal<'a> {
     sink: &'a SortSink<'a>,
     rows: RunRows,
     memory: Reservation,
+    /// Runs that are sorted already.
+    sealed: Vec<MemoryRun>,
     /// With `top`: keys not below this cannot be among the first.
     cutoff: Option<Vec<u8>>,
     scratch: Vec<u8>,
@@ -169,19 +176,18 @@ impl<'a> SortSink<'a> {
                 types,
                 top: top.filter(|&t| t <= TOP_ROWS_MAX).map(|t| t as usize),
             },
+            memory: run.sort_memory_of(node),
             file: LazyFile::default(),
             runs: Mutex::default(),
         })
     }
 
-    pub fn spilled_bytes(&self) -> u64 {
-        self.file.bytes()
-    }
-
     /// The sorted rows, to be read once by one thread.
-    pub fn into_source(self, offset: u64, limit: Option<u64>) -> SortSource<'a> {
+    pub fn into_source(self, offset: u64, limit: Option<u64>) -> Result<SortSource<'a>> {
         let runs = self.runs.into_inner().expect("no panic while held");
-        SortSource { spec: self.spec, runs, offset, limit }
+        let (runs, merges) = merge_on_disk(&self.spec, &self.file, runs)?;
+        self.spec.run.note_spill(self.spec.node, self.file.bytes());
+        Ok(SortSource { spec: self.spec, runs, merges, offset, limit })
     }
 }
 
@@ -190,7 +196,8 @@ impl Sink for SortSink<'_> {
         Ok(Box::new(SortLocal {
             sink: self,
             rows: RunRows::new(self.spec.types.len()),
-            memory: Reservation::new(&self.spec.run.memory_of(self.spec.node)),
+            memory: Reservation::new(&self.memory),
+            sealed: Vec::new(),
             cutoff: None,
             scratch: Vec::new(),
         }))
@@ -224,30 +231,51 @@ impl SortLocal<'_> {
         let rows = std::mem::replace(&mut self.rows, RunRows::new(spec.types.len()));
         let columns = rows.columns.into_iter().zip(&spec.types).map(|(a, ty)| a.finish(ty)).collect();
         let memory = self.memory.take();
-        let run = SortedRun::Memory(MemoryRun { columns, keys: rows.keys, order, memory });
-        self.sink.runs.lock().expect("no panic while held").push(run);
+        self.sealed.push(MemoryRun { columns, keys: rows.keys, order, memory });
     }
 
+    /// Whether there is memory for another batch.
+    fn is_granted(&mut self, growth: usize) -> bool {
+        if self.rows.keys.is_empty() || self.memory.try_resize_sparing(self.rows.bytes() + growth, 1) {
+            return true;
+        }
+        match self.sink.spec.top {
+            // The next batch is mostly dropped by the cutoff.
+            Some(top) if self.cutoff.is_some() || self.rows.keys.len() > top => {
+                if self.rows.keys.len() > top {
+                    self.cut(top);
+                }
+                self.rows.keys.len() <= FEW_ROWS || self.memory.try_resize_sparing(self.rows.bytes(), 1)
+            }
+            _ => false,
+        }
+    }
+
+    /// Writes out the rows gathered; where they make a short run, one sealed before as well, so that the next is longer.
     fn spill(&mut self) -> Result<()> {
-        let spec = &self.sink.spec;
-        let ctx = spec.run.ctx;
-        let order = self.rows.order();
-        let rows = std::mem::replace(&mut self.rows, RunRows::new(spec.types.len()));
-        let columns: Vec<Chunk> = rows.columns.into_iter().zip(&spec.types).map(|(a, ty)| a.finish(ty)).collect();
+        let is_short = self.rows.keys.len() < RUN_ROWS_MAX / 2;
+        self.seal();
+        for _ in 0..1 + usize::from(is_short) {
+            let Some(run) = self.sealed.pop() else { break };
+            let run = self.write(&run)?;
+            self.sink.runs.lock().expect("no panic while held").push(SortedRun::Disk(run));
+        }
+        Ok(())
+    }
+
+    fn write(&self, run: &MemoryRun) -> Result<SpillRun> {
+        let ctx = self.sink.spec.run.ctx;
         let file = self.sink.file.get_for_runs(ctx)?;
         let mut extents = Vec::new();
-        for part in order.chunks(BATCH_ROWS_MAX) {
+        for part in run.order.chunks(BATCH_ROWS_MAX) {
             ctx.check_killed()?;
-            let mut out: Vec<Vector> = columns.iter().map(|c| Vector::flat(gather32(c, part))).collect();
+            let mut out: Vec<Vector> = run.columns.iter().map(|c| Vector::flat(gather32(c, part))).collect();
             let mut keys = vector::ChunkBuilder::new(KEY_TYPE.phys(), part.len());
-            part.iter().for_each(|&r| keys.push_bytes(rows.keys.get(r as usize)));
+            part.iter().for_each(|&r| keys.push_bytes(run.keys.get(r as usize)));
             out.push(Vector::flat(keys.finish()));
             extents.push(file.write(&Batch::new(part.len(), out), ctx)?);
         }
-        let run = SortedRun::Disk(SpillRun { file, extents });
-        self.sink.runs.lock().expect("no panic while held").push(run);
-        self.memory.force(0);
-        Ok(())
+        Ok(SpillRun { file, extents })
     }
 }
 
@@ -257,7 +285,7 @@ impl Push for SortLocal<'_> {
         let spec = &sink.spec;
         let keys = eval_all(&spec.keys, &batch, &spec.run.eval())?;
         let growth = batch_bytes(&batch) + batch.count() * 48;
-        if !self.rows.keys.is_empty() && !self.memory.try_resize_sparing(self.rows.bytes() + growth, 1) {
+        if !self.is_granted(growth) {
             self.spill()?;
         }
         let mut kept: Vec<u16> = Vec::with_capacity(batch.count());
@@ -295,16 +323,16 @@ impl Push for SortLocal<'_> {
     }
 
     fn finish(&mut self) -> Result<()> {
-        let sink = self.sink;
-        if self.rows.keys.is_empty() {
-            return Ok(());
-        }
-        if let Some(top) = sink.spec.top
+        if let Some(top) = self.sink.spec.top
             && self.rows.keys.len() > top
         {
             self.cut(top);
         }
-        self.seal();
+        if !self.rows.keys.is_empty() {
+            self.seal();
+        }
+        let mut runs = self.sink.runs.lock().expect("no panic while held");
+        runs.extend(self.sealed.drain(..).map(SortedRun::Memory));
         Ok(())
     }
 }
@@ -313,6 +341,8 @@ impl Push for SortLocal<'_> {
 pub struct SortSource<'a> {
     spec: SortSpec<'a>,
     runs: Vec<SortedRun>,
+    /// Merges that have been made on disk.
+    merges: u64,
     offset: u64,
     limit: Option<u64>,
 }
@@ -325,236 +355,19 @@ impl SortSource<'_> {
         let wanted = self.limit.map_or(u64::MAX, |l| l.saturating_add(self.offset));
         counters.sort_rows.fetch_add(rows.min(wanted), Relaxed);
         if self.runs.iter().any(|r| matches!(r, SortedRun::Disk(_))) {
-            counters.sort_merge_passes.fetch_add(1, Relaxed);
+            counters.sort_merge_passes.fetch_add(self.merges + 1, Relaxed);
         }
     }
 }
 
 impl Source for SortSource<'_> {
     fn local<'b>(&'b self) -> Result<Box<dyn Pull + 'b>> {
-        Ok(Box::new(Merge::new(self)?))
+        let SortSource { spec, runs, offset, limit, .. } = self;
+        Ok(Box::new(Merge::new(&spec.run, runs, &spec.types, *offset, *limit)?))
     }
 
     fn workers_max(&self) -> usize {
         1
-    }
-}
-
-/// A place in a run.
-struct Cursor<'a> {
-    run: &'a SortedRun,
-    at: usize,
-    /// Disk runs: the batch that holds `at`, and the number of its first row's extent.
-    loaded: Option<Batch>,
-    extent: usize,
-}
-
-impl Cursor<'_> {
-    /// Reads the current row's key into `out`; false at the end.
-    fn key(&mut self, out: &mut Vec<u8>) -> Result<bool> {
-        out.clear();
-        match self.run {
-            SortedRun::Memory(run) => match run.order.get(self.at) {
-                Some(&r) => out.extend_from_slice(run.keys.get(r as usize)),
-                None => return Ok(false),
-            },
-            SortedRun::Disk(run) => {
-                if self.loaded.as_ref().is_none_or(|b| self.at >= b.rows) {
-                    let Some(e) = run.extents.get(self.extent) else { return Ok(false) };
-                    self.loaded = Some(run.file.read(*e)?);
-                    self.extent += 1;
-                    self.at = 0;
-                }
-                let b = self.loaded.as_ref().expect("just loaded");
-                out.extend_from_slice(b.columns.last().expect("the key column").bytes(self.at));
-            }
-        }
-        Ok(true)
-    }
-}
-
-struct Head {
-    key: Vec<u8>,
-    run: usize,
-}
-
-impl PartialEq for Head {
-    fn eq(&self, other: &Head) -> bool {
-        self.cmp(other) == Order::Equal
-    }
-}
-
-impl Eq for Head {}
-
-impl PartialOrd for Head {
-    fn partial_cmp(&self, other: &Head) -> Option<Order> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Head {
-    /// Reversed: the heap's greatest is the least key, of the earliest run.
-    fn cmp(&self, other: &Head) -> Order {
-        other.key.cmp(&self.key).then_with(|| other.run.cmp(&self.run))
-    }
-}
-
-struct Merge<'a> {
-    source: &'a SortSource<'a>,
-    cursors: Vec<Cursor<'a>>,
-    heap: BinaryHeap<Head>,
-    skip: u64,
-    left: u64,
-}
-
-impl<'a> Merge<'a> {
-    fn new(source: &'a SortSource<'a>) -> Result<Merge<'a>> {
-        let mut cursors: Vec<Cursor<'a>> =
-            source.runs.iter().map(|run| Cursor { run, at: 0, loaded: None, extent: 0 }).collect();
-        let mut heap = BinaryHeap::new();
-        if cursors.len() > 1 || matches!(source.runs.first(), Some(SortedRun::Disk(_))) {
-            for (run, c) in cursors.iter_mut().enumerate() {
-                let mut key = Vec::new();
-                if c.key(&mut key)? {
-                    heap.push(Head { key, run });
-                }
-            }
-        }
-        Ok(Merge { source, cursors, heap, skip: source.offset, left: source.limit.unwrap_or(u64::MAX) })
-    }
-
-    /// One run in memory: its order is the order.
-    fn next_of_one(&mut self) -> Option<Batch> {
-        let SortedRun::Memory(MemoryRun { columns, order, .. }) = self.source.runs.first()? else { return None };
-        let c = &mut self.cursors[0];
-        if self.skip > 0 {
-            c.at = (self.skip as usize).min(order.len());
-            self.skip = 0;
-        }
-        let n = (order.len() - c.at).min(BATCH_ROWS_MAX).min(self.left.min(usize::MAX as u64) as usize);
-        if n == 0 {
-            return None;
-        }
-        let rows = &order[c.at..c.at + n];
-        c.at += n;
-        self.left -= n as u64;
-        Some(Batch::new(n, columns.iter().map(|c| Vector::flat(gather32(c, rows))).collect()))
-    }
-}
-
-impl Pull for Merge<'_> {
-    fn next(&mut self) -> Result<Option<Batch>> {
-        if self.source.runs.len() == 1 && matches!(self.source.runs[0], SortedRun::Memory(_)) {
-            return Ok(self.next_of_one());
-        }
-        let mut out = Interleave::new(&self.source.spec.types, self.cursors.len());
-        while out.rows() < BATCH_ROWS_MAX && self.left > 0 {
-            let Some(mut head) = self.heap.peek_mut() else { break };
-            let run = head.run;
-            let c = &mut self.cursors[run];
-            if self.skip > 0 {
-                self.skip -= 1;
-            } else {
-                out.take(run, c);
-                self.left -= 1;
-            }
-            c.at += 1;
-            if let (SortedRun::Disk(_), Some(b)) = (c.run, &c.loaded)
-                && c.at >= b.rows
-            {
-                // The batch is about to be let go.
-                out.settle(run, c);
-            }
-            if !c.key(&mut head.key)? {
-                std::collections::binary_heap::PeekMut::pop(head);
-            }
-        }
-        self.source.spec.run.ctx.check_killed()?;
-        Ok(out.finish(&self.cursors))
-    }
-}
-
-/// Rows taken from several runs in turn, put together a batch at a time: first each run's rows side by side, then all
-/// into their order.
-struct Interleave<'a> {
-    types: &'a [SqlType],
-    columns: Vec<ColumnAppender>,
-    /// Rows of each run not yet appended.
-    waiting: Vec<Vec<u32>>,
-    /// For each output row: (run, number among all rows taken from that run's waiting list so far).
-    order: Vec<(u32, u32)>,
-    /// For each run: (first number, place in `columns`) of each appended stretch.
-    placed: Vec<Vec<(u32, u32)>>,
-    taken: Vec<u32>,
-}
-
-impl<'a> Interleave<'a> {
-    fn new(types: &'a [SqlType], runs: usize) -> Interleave<'a> {
-        Interleave {
-            types,
-            columns: types.iter().map(|_| ColumnAppender::default()).collect(),
-            waiting: vec![Vec::new(); runs],
-            order: Vec::new(),
-            placed: vec![Vec::new(); runs],
-            taken: vec![0; runs],
-        }
-    }
-
-    fn rows(&self) -> usize {
-        self.order.len()
-    }
-
-    fn take(&mut self, run: usize, c: &Cursor<'_>) {
-        let row = match c.run {
-            SortedRun::Memory(run) => run.order[c.at],
-            SortedRun::Disk(_) => c.at as u32,
-        };
-        self.waiting[run].push(row);
-        self.order.push((run as u32, self.taken[run]));
-        self.taken[run] += 1;
-    }
-
-    /// Appends the run's waiting rows.
-    fn settle(&mut self, run: usize, c: &Cursor<'_>) {
-        let rows = std::mem::take(&mut self.waiting[run]);
-        if rows.is_empty() {
-            return;
-        }
-        let place = self.columns.first().map_or(0, ColumnAppender::len) as u32;
-        self.placed[run].push((self.taken[run] - rows.len() as u32, place));
-        for (k, a) in self.columns.iter_mut().enumerate() {
-            match (c.run, &c.loaded) {
-                (SortedRun::Memory(run), _) => a.append_chunk(&gather32(&run.columns[k], &rows), None),
-                (SortedRun::Disk(_), Some(b)) => a.append_chunk(&gather32(b.columns[k].chunk().0, &rows), None),
-                (SortedRun::Disk(_), None) => unreachable!("rows were taken from a loaded batch"),
-            }
-        }
-    }
-
-    fn finish(mut self, cursors: &[Cursor<'_>]) -> Option<Batch> {
-        if self.order.is_empty() {
-            return None;
-        }
-        for (run, c) in cursors.iter().enumerate() {
-            self.settle(run, c);
-        }
-        let positions: Vec<u32> = self
-            .order
-            .iter()
-            .map(|&(run, number)| {
-                let stretches = &self.placed[run as usize];
-                let s = stretches.partition_point(|(first, _)| *first <= number) - 1;
-                stretches[s].1 + number - stretches[s].0
-            })
-            .collect();
-        let n = positions.len();
-        let columns = self
-            .columns
-            .into_iter()
-            .zip(self.types)
-            .map(|(a, ty)| Vector::flat(gather32(&a.finish(ty), &positions)))
-            .collect();
-        Some(Batch::new(n, columns))
     }
 }
 
@@ -578,8 +391,7 @@ pub fn run_sort<'a>(
         limit.map(|l| l.saturating_add(offset)),
     )?;
     run_node(run, input, &Down::sink(node.id, &sink))?;
-    run.note_spill(node.id, sink.spilled_bytes());
-    let source = sink.into_source(offset, limit);
+    let source = sink.into_source(offset, limit)?;
     source.count();
     run_pipeline(run, node.id, &source, down)
 }

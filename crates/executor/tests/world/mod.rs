@@ -164,6 +164,17 @@ impl World {
     }
 
     pub fn run(&self, root: &PlanNode, dop: usize, memory: usize) -> Result<Vec<Vec<Value>>> {
+        self.run_bounded(root, dop, memory, MemoryBounds::default()).map(|(rows, _)| rows)
+    }
+
+    /// The rows, and what was counted.
+    pub fn run_bounded(
+        &self,
+        root: &PlanNode,
+        dop: usize,
+        memory: usize,
+        bounds: MemoryBounds,
+    ) -> Result<(Vec<Vec<Value>>, StatementCounts)> {
         let accountant = MemoryAccountant::new(memory);
         let warnings = Warnings::new(64);
         let params = Params::default();
@@ -178,6 +189,7 @@ impl World {
             virtual_tables: &NoVirtualTables,
             pool: &self.pool,
             memory: accountant.clone(),
+            bounds,
             killed: &self.killed,
             spill_dir: &dir,
             dop,
@@ -205,7 +217,7 @@ impl World {
             Ok(ControlFlow::Continue(()))
         })?;
         assert_eq!(accountant.used_bytes(), 0, "memory is returned");
-        Ok(rows)
+        Ok((rows, counters.take()))
     }
 
     /// Kills the statement after a while; answers its result and how long it went on.

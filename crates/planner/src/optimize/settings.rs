@@ -34,7 +34,6 @@ pub struct OptimizerSettings {
 pub struct Limits {
     pub join_buffer_size: u64,
     pub read_rnd_buffer_size: u64,
-    pub sort_buffer_size: u64,
     /// Rows that a lookup by key is expected to read at most; the default bounds nothing.
     pub max_seeks_for_key: u64,
     /// Equality ranges up to which each is counted in the index; 0: always.
@@ -52,7 +51,6 @@ impl Default for Limits {
         Limits {
             join_buffer_size: 256 << 10,
             read_rnd_buffer_size: 256 << 10,
-            sort_buffer_size: 256 << 10,
             max_seeks_for_key: u64::MAX,
             eq_range_index_dive_limit: 200,
             range_optimizer_max_mem_size: 8 << 20,

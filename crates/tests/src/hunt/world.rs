@@ -38,7 +38,15 @@ pub struct World<'r> {
 }
 
 pub fn config(name: &'static str, workers: usize, leaf_rows: Option<usize>) -> Config {
-    Config { name, workers, leaf_rows, query_memory_bytes: Some(MEMORY_BYTES), switch: "", eager: workers > 1 }
+    Config {
+        name,
+        workers,
+        leaf_rows,
+        query_memory_bytes: Some(MEMORY_BYTES),
+        switch: "",
+        eager: workers > 1,
+        variables: &[],
+    }
 }
 
 type Done = Result<(), String>;

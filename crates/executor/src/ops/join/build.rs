@@ -207,7 +207,7 @@ fn make_table(spec: &JoinSpec<'_>, batches: Vec<PartBatch>, mut memory: Vec<Rese
         pairs.add(&group, group_rows.drain(..));
     }
     let lookup = Lookup::build(run, pairs)?;
-    let mut more = Reservation::new(&run.memory_of(spec.node));
+    let mut more = Reservation::new(&spec.memory);
     more.force(lookup.bytes());
     memory.push(more);
     let columns = columns.into_iter().map(|c| c.into_inner().expect("no panic while held")).collect();
@@ -295,7 +295,7 @@ impl Sink for BuildSink<'_> {
             sink: self,
             encoder: KeyEncoder::new(self.spec.layout.clone()),
             part: Part { batches: Vec::new(), sideways: self.wanted.iter().map(|_| Some(Vec::new())).collect() },
-            memory: Reservation::new(&self.spec.run.memory_of(self.spec.node)),
+            memory: Reservation::new(&self.spec.memory),
             writers: None,
         }))
     }
@@ -350,9 +350,7 @@ impl BuildLocal<'_> {
                 self.memory.force(all);
             }
             drop_unused(&mut batch, &used);
-        } else if !self.sink.spilling.load(Ordering::Relaxed)
-            && self.memory.try_resize_sparing(self.memory.bytes() + bytes, self.sink.depth.min(3) + 1)
-        {
+        } else if !self.sink.spilling.load(Ordering::Relaxed) && self.is_granted(self.memory.bytes() + bytes) {
             // Keys are evaluated anew if rows must be spilled later, so all columns stay.
         } else {
             self.sink.spilling.store(true, Ordering::Relaxed);
@@ -362,10 +360,20 @@ impl BuildLocal<'_> {
         Ok(())
     }
 
+    /// A partition of one batch is not split further.
+    fn is_granted(&mut self, bytes: usize) -> bool {
+        let depth = self.sink.depth;
+        if depth > 0 && self.part.batches.is_empty() {
+            self.memory.force(bytes);
+            return true;
+        }
+        self.memory.try_resize_sparing(bytes, depth.min(3) + 1)
+    }
+
     fn spill(&mut self, batch: &Batch) -> Result<()> {
         let (sink, spec) = (self.sink, self.sink.spec);
         if self.writers.is_none() {
-            let file = sink.file.get_for_runs(spec.run.ctx)?;
+            let file = sink.file.open(spec.run.ctx, spec.is_table && sink.depth == 0)?;
             self.writers =
                 Some((0..SPILL_PARTITIONS).map(|_| SpillWriter::new(file.clone(), &spec.build_types)).collect());
         }

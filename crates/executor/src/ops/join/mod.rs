@@ -20,12 +20,13 @@ pub mod table;
 
 use crate::eval::Program;
 use crate::keys::KeyLayout;
+use crate::memory::MemoryAccountant;
 use crate::ops::sideways::SidewaysFilter;
 use crate::pipeline::{Down, run_pipeline};
 use crate::run::{Env, EnvEntry, Run, run_node};
 use build::{BuildOutcome, BuildSink, Built};
 use expr::eval::Compiled;
-use plan::physical::{JoinKind, PlanNode, PlanOp};
+use plan::physical::{JoinKind, PlanNode, PlanOp, Strategy};
 use probe::{ProbeStage, UnmatchedSource};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,6 +50,10 @@ pub struct JoinSpec<'a> {
     /// Types of the keys, for the tables of NOT IN.
     pub key_types: Vec<(SqlType, SqlType, bool)>,
     pub null_flags: NullFlags,
+    /// The build rows are an internal temporary table: a materialized subquery's.
+    pub is_table: bool,
+    /// What the build rows are charged to.
+    pub memory: Arc<MemoryAccountant>,
 }
 
 /// All that NOT IN over one column, without further conditions, must know of the whole build side.
@@ -102,6 +107,7 @@ pub fn run_hash_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> 
         return Err(Error::internal("not a HashJoin node"));
     };
     let ctx = run.eval();
+    let is_table = matches!(node.notes.strategy, Some(Strategy::MaterializeLookup | Strategy::Materialization));
     let key_types: Vec<(SqlType, SqlType, bool)> = keys.iter().map(|k| (k.probe.ty, k.build.ty, k.null_safe)).collect();
     let mut residual_columns = Vec::new();
     if let Some(r) = residual {
@@ -126,6 +132,8 @@ pub fn run_hash_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> 
         build_types: build.output.iter().map(|c| c.ty).collect(),
         key_types,
         null_flags: NullFlags::default(),
+        is_table,
+        memory: if is_table { run.table_memory_of(node.id) } else { run.memory_of(node.id) },
     };
     let wanted: Vec<usize> =
         if spec.drops_unmatched_probe_rows() { sideways.iter().map(|s| s.key).collect() } else { Vec::new() };

@@ -70,8 +70,7 @@ pub fn run_window<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Res
     }
     let sink = SortSink::new(run, node.id, spec.input_types.clone(), &keys, None)?;
     run_node(&inner, input, &Down::sink(node.id, &sink))?;
-    run.note_spill(node.id, sink.spilled_bytes());
-    let sorted = sink.into_source(0, None);
+    let sorted = sink.into_source(0, None)?;
     sorted.count();
     let source = WindowSource { spec, sorted, file: LazyFile::default() };
     run_pipeline(run, node.id, &source, down)?;

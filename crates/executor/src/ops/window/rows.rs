@@ -23,16 +23,20 @@ pub struct WindowSource<'a> {
 
 impl Source for WindowSource<'_> {
     fn local<'b>(&'b self) -> Result<Box<dyn Pull + 'b>> {
-        let memory = || Reservation::new(&self.spec.run.memory_of(self.spec.node));
         Ok(Box::new(WindowPull {
             spec: &self.spec,
             input: self.sorted.local()?,
-            waiting: Waiting { run: self.spec.run, file: &self.file, parts: VecDeque::new(), memory: memory() },
+            waiting: Waiting {
+                run: self.spec.run,
+                file: &self.file,
+                parts: VecDeque::new(),
+                memory: Reservation::new(&self.spec.run.table_memory_of(self.spec.node)),
+            },
             partition: Partition::new(&self.spec),
             results: Results::new(&self.spec),
             ready: None,
             at_end: false,
-            memory: memory(),
+            memory: Reservation::new(&self.spec.run.memory_of(self.spec.node)),
         }))
     }
 
