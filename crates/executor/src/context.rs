@@ -32,6 +32,10 @@ pub trait TableReader: Send + Sync {
         with_row_id: bool,
         wanted: &dyn Fn(&ZoneMaps<'_>) -> bool,
     ) -> Result<Option<Batch>>;
+    /// How many rows of a leaf are visible.
+    fn count(&self, leaf: usize) -> Result<usize> {
+        Ok(self.read(leaf, &[], false, &|_| true)?.map_or(0, |rows| rows.count()))
+    }
     /// The row ids of the visible rows whose unique key `index` (position in `TableDef::indexes`) has these values, one
     /// tuple a key; `None` where there is none. Values are of the columns' types; none is NULL.
     fn lookup(&self, index: usize, keys: &[Vec<Value>]) -> Result<Vec<Option<u64>>>;

@@ -207,6 +207,14 @@ impl TableReader for StoreReader<'_> {
         }))
     }
 
+    fn count(&self, leaf: usize) -> Result<usize> {
+        if self.reads.is_some() {
+            // Rows that are noted have to be looked at.
+            return Ok(self.read(leaf, &[], false, &|_| true)?.map_or(0, |rows| rows.count()));
+        }
+        Ok(self.table.count_leaf(leaf as u64, self.snapshot))
+    }
+
     fn lookup(&self, index: usize, keys: &[Vec<Value>]) -> Result<Vec<Option<u64>>> {
         let def = self.table.def();
         let mut parts: Vec<ChunkBuilder> = def.indexes[index]

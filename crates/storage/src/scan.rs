@@ -71,6 +71,12 @@ impl Table {
         })
     }
 
+    /// How many of the leaf's rows `snapshot` sees.
+    pub fn count_leaf(&self, leaf_no: u64, snapshot: &Snapshot) -> usize {
+        let Some(slot) = self.heap.slot(leaf_no) else { return 0 };
+        slot.read().leaf().map_or(0, |leaf| leaf.count_seen(snapshot))
+    }
+
     /// Whether `snapshot` sees a row under this id.
     pub fn sees(&self, row_id: u64, snapshot: &Snapshot) -> bool {
         self.rows().with(row_id, |leaf, slot| leaf.is_seen(slot, snapshot)) == Some(true)

@@ -25,7 +25,12 @@ fn value(table: &Table, row_id: u64, snapshot: &Snapshot) -> i64 {
 fn sum(table: &Table, snapshot: &Snapshot) -> (usize, i64) {
     let (mut rows, mut sum) = (0, 0);
     for leaf_no in 0..table.leaf_count() {
-        let Some(view) = table.scan_leaf(leaf_no, &[1], snapshot) else { continue };
+        let counted = table.count_leaf(leaf_no, snapshot);
+        let Some(view) = table.scan_leaf(leaf_no, &[1], snapshot) else {
+            assert_eq!(counted, 0, "whatever others do meanwhile");
+            continue;
+        };
+        assert_eq!(counted, view.selection.count(view.rows), "whatever others do meanwhile");
         // Full leaves hold integers in the narrowest array.
         let values = &view.columns[0].values;
         view.selection.for_each(view.rows, |i| {

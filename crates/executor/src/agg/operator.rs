@@ -17,6 +17,7 @@ use super::spec::Spec;
 use crate::columns::slice;
 use crate::group_table::GroupList;
 use crate::memory::MemoryAccountant;
+use crate::ops::count::{counts_rows, run_count};
 use crate::pipeline::{Down, Flow, Pull, Push, Sink, Source, run_pipeline};
 use crate::run::{Run, run_node};
 use crate::spill::{LazyFile, SpillRun};
@@ -120,6 +121,9 @@ pub fn run_aggregate<'a>(
 ) -> Result<()> {
     if rollup || calls.iter().any(super::flat::needs_columns) {
         return super::flat::run_flat(run, node, input, Grouping { groups, few, calls, rollup }, down);
+    }
+    if counts_rows(input, groups, calls) {
+        return run_count(run, node, input, calls, down);
     }
     let spec = Spec::new(groups, few, calls, run, node.id)?;
     let mut inner = *run;

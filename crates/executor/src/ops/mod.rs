@@ -3,6 +3,7 @@
 pub mod apply;
 pub mod attempt;
 pub mod collect;
+pub mod count;
 pub mod cte;
 pub mod entry_filter;
 pub mod index_join;

@@ -38,6 +38,22 @@ impl Leaf {
         Some(seen)
     }
 
+    /// How many rows `snapshot` sees: those in place, but for the few that have versions.
+    pub fn count_seen(&self, snapshot: &Snapshot) -> usize {
+        if snapshot.skipping().is_some() {
+            return self.view(&[], snapshot).map_or(0, |seen| seen.selection.count(seen.rows));
+        }
+        let creator_is_seen = self.creator_is_seen(snapshot);
+        let mut count = if creator_is_seen { self.live_count } else { 0 };
+        for (slot, head) in self.versions.iter().flat_map(|v| v.iter()) {
+            let slot = slot as usize;
+            let is_seen = self.resolve(slot, Some(head), snapshot, creator_is_seen, |_, _, _| {});
+            let is_counted = creator_is_seen && self.live.get(slot);
+            count = count + usize::from(is_seen) - usize::from(is_counted);
+        }
+        count
+    }
+
     /// As [`Leaf::view`], rows that SKIP LOCKED leaves out included.
     fn view_all(&self, columns: &[usize], snapshot: &Snapshot) -> Option<Seen> {
         let seen = |selection| {

@@ -77,7 +77,12 @@ pub fn scan(table: &Table, snapshot: &Snapshot) -> Vec<(u64, Vec<Value>)> {
     let columns: Vec<usize> = (0..table.types().len()).collect();
     let mut out = Vec::new();
     for leaf_no in 0..table.leaf_count() {
-        let Some(view) = table.scan_leaf(leaf_no, &columns, snapshot) else { continue };
+        let counted = table.count_leaf(leaf_no, snapshot);
+        let Some(view) = table.scan_leaf(leaf_no, &columns, snapshot) else {
+            assert_eq!(counted, 0, "leaf {leaf_no}: counted, but not seen");
+            continue;
+        };
+        assert_eq!(counted, view.selection.count(view.rows), "leaf {leaf_no}: counted and seen");
         view.selection.for_each(view.rows, |i| {
             let row = columns.iter().map(|&c| view.columns[c].value(i, &table.def().columns[c].ty)).collect();
             out.push((view.base_row_id + i as u64, row));
