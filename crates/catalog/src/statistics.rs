@@ -25,7 +25,7 @@ pub struct TableStats {
     pub rows: u64,
     /// One per column of the definition.
     pub columns: Vec<ColumnStats>,
-    /// Some thousand rows picked uniformly, all columns in definition order (TIMESTAMPs in stored form).
+    /// Some thousand rows, picked by hashes of their keys, all columns in definition order (TIMESTAMPs in stored form).
     pub sample: Arc<Batch>,
     /// Distinct combinations of the first columns of keys of several.
     pub tuples: Vec<(Box<[usize]>, f64)>,

@@ -399,11 +399,11 @@ impl BulkAppender {
         if let Some(c) = table.auto_increment_column() {
             table.observe_chunk(c, &chunks[c]);
         }
-        table.stats.observe(&chunks.iter().collect::<Vec<_>>());
-        // Behind the statistics, whose sketches go by the column's own form.
+        let low = table.stats.observe(&chunks.iter().collect::<Vec<_>>());
         let mut chunks = chunks;
         chunks.iter_mut().for_each(Chunk::narrow);
         let leaf_no = table.attach(Leaf::created(&self.txn, self.piece, chunks, rows))?;
+        table.stats.sample.keep(low, rows, |i| table.row_id(leaf_no, i));
         table.note(&self.txn, [Change::Leaf { leaf_no }]);
         table.add_rows(rows as u64);
         self.rows_total += rows as u64;

@@ -63,6 +63,7 @@ mod ordered;
 mod recovery;
 mod reindex;
 mod reuse;
+mod row_sample;
 mod row_wait;
 mod scan;
 mod settled;

@@ -390,21 +390,20 @@ fn finish(source: &Source<'_>, tables: &BTreeMap<u64, Arc<Table>>, replayed: &Re
 impl Table {
     /// Recovery: counts the leaf's rows and makes them findable.
     fn finish_leaf(&self, leaf_no: u64) {
-        let chunks = {
+        let (chunks, slots) = {
             let state = self.slot(leaf_no).read();
             let Some(leaf) = state.leaf() else { return };
             self.add_rows(leaf.live_count() as u64);
             let (rows, live, chunks) = leaf.contents();
-            match live.count_ones() == rows {
-                true => chunks,
+            let slots: Vec<u16> = live.iter_ones().map(|i| i as u16).collect();
+            match slots.len() == rows {
+                true => (chunks, slots),
                 // Values of rows that are gone are nobody's.
-                false => {
-                    let positions: Vec<u16> = live.iter_ones().map(|i| i as u16).collect();
-                    chunks.iter().map(|c| Arc::new(c.gather(&positions))).collect()
-                }
+                false => (chunks.iter().map(|c| Arc::new(c.gather(&slots))).collect(), slots),
             }
         };
-        self.stats.observe(&chunks.iter().map(|c| &**c).collect::<Vec<_>>());
+        let low = self.stats.observe(&chunks.iter().map(|c| &**c).collect::<Vec<_>>());
+        self.stats.sample.keep(low, slots.len(), |i| self.row_id(leaf_no, slots[i] as usize));
         for index in self.indexes().unique.iter() {
             index.rebuild_leaf(self.rows(), leaf_no);
         }

@@ -84,7 +84,7 @@ impl Reindex {
             let at = set.unique.iter().position(|u| Arc::ptr_eq(u, index)).expect("it joined the set");
             self.build_unique(at, index, go_on)?;
         }
-        Ok(())
+        table.count_new_keys(&self.def, go_on)
     }
 
     fn build_unique(&self, at: usize, index: &UniqueIndex, go_on: GoOn<'_>) -> Result<()> {

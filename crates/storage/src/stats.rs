@@ -1,7 +1,7 @@
 //! What the planner may know of a table: row count, distinct values, NULLs, ranges, a sample.
 //!
 //! Distinct values come from a HyperLogLog a column, and one for each beginning of a key of several columns; every insert
-//! and load keeps them up to date. Updates and deletes do not lower them: once a tenth of the rows has gone or changed
+//! and load keeps them up to date, and CREATE INDEX counts what its key begins with. Updates and deletes do not lower them: once a tenth of the rows has gone or changed
 //! that way they are counted anew, from the rows that there are. The rest is gathered from zone maps and from a sample
 //! of rows, and kept until more than a tenth of the rows has changed (as innodb_stats_auto_recalc has it).
 //!
@@ -10,26 +10,25 @@
 //!            none yet; few rows; twice or half the rows ──▶ gathered at once: a walk over zone maps, and the sample
 //!            else ─▶ what is kept, and the table is due ──▶ a thread gathers (`Table::refresh_if_due`)
 //! ```
-//! Nothing depends on timing or on what was read before: the same rows under the same ids give the same statistics, also
-//! after a restart.
+//! Statistics are made of the rows alone, wherever these lie and in whatever order they came: the same rows give the same
+//! statistics after a restart, and in another database ([`crate::row_sample`] says how the sample is chosen).
 //!
 //! Source of the estimator: Flajolet et al., "HyperLogLog", AofA 2007, with linear counting for small sets.
 
+use crate::index::ordered::GoOn;
+use crate::row_sample::{Low, RowSample};
 use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Mutex, Ordering, Rank};
 use crate::table::Table;
+use crate::txn::Snapshot;
 use catalog::{ColumnStats, TableDef, TableStats};
-use std::sync::Arc;
-use types::{PhysType, Value};
+use std::sync::{Arc, OnceLock};
+use types::{PhysType, Result, Value};
 use vector::hash::{each_word, fold_words, hash_bytes};
 use vector::{Batch, Bounds, Chunk, Values, Vector};
 
 const REGISTER_BITS: u32 = 11;
 const REGISTERS: usize = 1 << REGISTER_BITS;
 
-/// Rows of the sample, and of that of a large table.
-pub const SAMPLE_ROWS: usize = 1024;
-const SAMPLE_ROWS_MAX: usize = 4096;
-const LARGE_TABLE_ROWS: u64 = 100_000;
 /// Tables of so few leaves are gathered by who asks.
 const SMALL_LEAVES: u64 = 16;
 
@@ -77,7 +76,7 @@ impl HyperLogLog {
 
 /// Registers must fill as if by chance: multiplicative hashes of consecutive integers fill them far too evenly.
 #[inline]
-fn scramble(mut h: u64) -> u64 {
+pub fn scramble(mut h: u64) -> u64 {
     h = (h ^ h >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     h = (h ^ h >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     h ^ h >> 32
@@ -90,32 +89,56 @@ struct Tuples {
     sketch: HyperLogLog,
 }
 
-impl Tuples {
-    /// Those of the beginnings of the definition's keys.
-    fn of(def: &TableDef) -> Vec<Tuples> {
-        let mut all: Vec<Tuples> = Vec::new();
-        for index in &def.indexes {
-            for n in 2..=index.parts.len() {
-                let columns: Box<[usize]> = index.parts[..n].iter().map(|p| p.column_idx).collect();
-                if !all.iter().any(|t| t.columns == columns) {
-                    all.push(Tuples { columns, sketch: HyperLogLog::default() });
-                }
+/// The columns of the beginnings of the definition's keys, of two columns and more.
+fn key_beginnings(def: &TableDef) -> Vec<Box<[usize]>> {
+    let mut all: Vec<Box<[usize]>> = Vec::new();
+    for index in &def.indexes {
+        for n in 2..=index.parts.len() {
+            let columns: Box<[usize]> = index.parts[..n].iter().map(|p| p.column_idx).collect();
+            if !all.contains(&columns) {
+                all.push(columns);
             }
         }
-        all
+    }
+    all
+}
+
+/// Calls `f` with the position and the hash of the columns' values of each row. `chunks`: one a column of the table.
+pub fn each_tuple(columns: &[usize], chunks: &[&Chunk], mut f: impl FnMut(usize, u64)) {
+    const PIECE: usize = 64;
+    let rows = columns.first().map_or(0, |c| chunks[*c].len());
+    let mut hashes = [0u64; PIECE];
+    for from in (0..rows).step_by(PIECE) {
+        let hashes = &mut hashes[..(rows - from).min(PIECE)];
+        hashes.fill(0);
+        columns.iter().for_each(|c| fold_words(chunks[*c], from, hashes));
+        hashes.iter().enumerate().for_each(|(i, h)| f(from + i, *h));
+    }
+}
+
+impl Tuples {
+    fn new(columns: Box<[usize]>) -> Tuples {
+        Tuples { columns, sketch: HyperLogLog::default() }
+    }
+
+    /// Those of the beginnings of the definition's keys.
+    fn of(def: &TableDef) -> Vec<Tuples> {
+        key_beginnings(def).into_iter().map(Tuples::new).collect()
     }
 
     fn observe(&self, chunks: &[&Chunk]) {
-        const PIECE: usize = 64;
-        let rows = chunks.first().map_or(0, |c| c.len());
-        let mut hashes = [0u64; PIECE];
-        for from in (0..rows).step_by(PIECE) {
-            let hashes = &mut hashes[..(rows - from).min(PIECE)];
-            hashes.fill(0);
-            self.columns.iter().for_each(|c| fold_words(chunks[*c], from, hashes));
-            hashes.iter().for_each(|h| self.sketch.add(*h));
-        }
+        each_tuple(&self.columns, chunks, |_, hash| self.sketch.add(hash));
     }
+}
+
+/// Sketches of keys that came when the table had rows already: a list that only grows, so that who brings rows need not
+/// latch anything to see them.
+#[derive(Debug)]
+struct Later {
+    tuples: Box<[Tuples]>,
+    /// All rows that were there are in.
+    counted: AtomicBool,
+    next: OnceLock<Box<Later>>,
 }
 
 #[derive(Debug)]
@@ -131,8 +154,9 @@ pub struct StatsState {
     distinct: Box<[HyperLogLog]>,
     /// Of the keys that the table had when it was opened.
     tuples: Box<[Tuples]>,
-    /// Of keys that came later: as last counted.
-    late: Mutex<Vec<(Box<[usize]>, f64)>>,
+    /// Of keys that came later.
+    later: OnceLock<Box<Later>>,
+    pub sample: RowSample,
     /// Rows inserted, updated and deleted so far.
     changes: AtomicU64,
     /// Rows updated and deleted, which the sketches do not know of.
@@ -149,7 +173,8 @@ impl StatsState {
         StatsState {
             distinct: def.columns.iter().map(|_| HyperLogLog::default()).collect(),
             tuples: Tuples::of(def).into(),
-            late: Mutex::new(Rank::Statistics, Vec::new()),
+            later: OnceLock::new(),
+            sample: RowSample::new(def),
             changes: AtomicU64::new(0),
             churn: AtomicU64::new(0),
             cached: Mutex::new(Rank::Statistics, None),
@@ -168,12 +193,44 @@ impl StatsState {
         self.churn.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Adds all values of the chunks, one chunk a column.
-    pub fn observe(&self, columns: &[&Chunk]) {
+    /// Adds all values of the chunks, one chunk a column. What it answers is for [`RowSample::keep`].
+    pub fn observe(&self, columns: &[&Chunk]) -> Low {
         for (sketch, chunk) in self.distinct.iter().zip(columns) {
             observe_chunk(sketch, chunk);
         }
         self.tuples.iter().for_each(|t| t.observe(columns));
+        self.lists().flat_map(|l| &l.tuples).for_each(|t| t.observe(columns));
+        self.sample.low(columns)
+    }
+
+    fn lists(&self) -> impl Iterator<Item = &Later> {
+        std::iter::successors(self.later.get(), |l| l.next.get()).map(|l| &**l)
+    }
+
+    /// The sketches that have all rows.
+    fn counted(&self) -> impl Iterator<Item = &Tuples> {
+        let later = self.lists().filter(|l| l.counted.load(Ordering::Acquire)).flat_map(|l| &l.tuples);
+        self.tuples.iter().chain(later)
+    }
+
+    /// The beginnings of the definition's keys that there is no sketch of.
+    fn unknown(&self, def: &TableDef) -> Vec<Box<[usize]>> {
+        let mut all = key_beginnings(def);
+        all.retain(|columns| !self.counted().any(|t| t.columns == *columns));
+        all
+    }
+
+    fn append(&self, tuples: Vec<Tuples>, counted: bool) -> &Later {
+        let mut later =
+            Box::new(Later { tuples: tuples.into(), counted: AtomicBool::new(counted), next: OnceLock::new() });
+        let mut at = &self.later;
+        loop {
+            match at.set(later) {
+                Ok(()) => return at.get().expect("it was just set"),
+                Err(refused) => later = refused,
+            }
+            at = &at.get().expect("somebody else set it").next;
+        }
     }
 
     pub fn observe_one(&self, column: usize, chunk: &Chunk, i: usize) {
@@ -259,20 +316,56 @@ impl Table {
         (self.stats.changes.load(Ordering::Relaxed), self.stats.analyzed.load(Ordering::Relaxed))
     }
 
-    /// Much was updated or deleted since distinct values were counted, or there are new keys.
+    /// Much was updated or deleted since distinct values were counted.
     fn wants_count(&self, rows: u64) -> bool {
-        self.stats.churn.load(Ordering::Relaxed) * 10 > rows || !self.late_keys().is_empty()
+        self.stats.churn.load(Ordering::Relaxed) * 10 > rows
     }
 
-    /// Keys of several columns that no sketch is kept for and that were not counted yet.
-    fn late_keys(&self) -> Vec<Tuples> {
-        let mut all = Tuples::of(&self.def());
-        all.retain(|t| !self.stats.tuples.iter().any(|k| k.columns == t.columns));
-        if !all.is_empty() {
-            let late = self.stats.late.lock();
-            all.retain(|t| !late.iter().any(|l| l.0 == t.columns));
+    /// Counts what the definition's new keys begin with, with several threads. Rows that come meanwhile are counted by
+    /// who brings them. `go_on` is asked at every leaf, and its error ends the work.
+    pub(crate) fn count_new_keys(&self, def: &TableDef, go_on: GoOn<'_>) -> Result<()> {
+        let unknown = self.stats.unknown(def);
+        if unknown.is_empty() {
+            return Ok(());
         }
-        all
+        let mut columns: Vec<usize> = unknown.iter().flatten().copied().collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let list = self.stats.append(unknown.into_iter().map(Tuples::new).collect(), false);
+        let (snapshot, leaf_count, next_leaf) = (self.txns().snapshot(), self.leaf_count(), AtomicU64::new(0));
+        let nothing = Chunk::empty(PhysType::I8, 0);
+        let done = self.with_build_threads(&|| {
+            loop {
+                go_on()?;
+                let leaf_no = next_leaf.fetch_add(1, Ordering::Relaxed);
+                if leaf_no >= leaf_count {
+                    return Ok(());
+                }
+                let Some(seen) = self.seen_chunks(leaf_no, &columns, &snapshot) else { continue };
+                let mut chunks = vec![&nothing; self.types().len()];
+                columns.iter().zip(&seen.1).for_each(|(c, chunk)| chunks[*c] = chunk);
+                list.tuples.iter().for_each(|t| t.observe(&chunks));
+            }
+        });
+        done.into_iter().collect::<Result<()>>()?;
+        list.counted.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// The rows of a leaf that the snapshot sees: their ids, and chunks of them alone.
+    fn seen_chunks(
+        &self,
+        leaf_no: u64,
+        columns: &[usize],
+        snapshot: &Snapshot,
+    ) -> Option<(impl Fn(usize) -> u64, Vec<Arc<Chunk>>)> {
+        let view = self.scan_leaf(leaf_no, columns, snapshot)?;
+        let positions = view.selection.to_positions(view.rows);
+        let whole = positions.len() == view.rows;
+        let chunks =
+            view.columns.iter().map(|c| if whole { c.clone() } else { Arc::new(c.gather(&positions)) }).collect();
+        let base = view.base_row_id;
+        Some((move |i: usize| base + positions[i] as u64, chunks))
     }
 
     /// Counts distinct values in all rows that there are. `false`: stopped.
@@ -282,28 +375,29 @@ impl Table {
         let all: Vec<usize> = (0..self.types().len()).collect();
         let fresh: Vec<HyperLogLog> = all.iter().map(|_| HyperLogLog::default()).collect();
         let tuples = Tuples::of(&self.def());
+        let sample = RowSample::new(&self.def());
         for leaf_no in 0..self.leaf_count() {
             if stop() {
                 return false;
             }
-            let Some(view) = self.scan_leaf(leaf_no, &all, &snapshot) else { continue };
-            let positions = view.selection.to_positions(view.rows);
-            let whole = positions.len() == view.rows;
-            let seen: Vec<_> =
-                view.columns.iter().map(|c| if whole { c.clone() } else { Arc::new(c.gather(&positions)) }).collect();
+            let Some((id, seen)) = self.seen_chunks(leaf_no, &all, &snapshot) else { continue };
             let seen: Vec<&Chunk> = seen.iter().map(|c| &**c).collect();
             fresh.iter().zip(&seen).for_each(|(sketch, chunk)| observe_chunk(sketch, chunk));
             tuples.iter().for_each(|t| t.observe(&seen));
+            sample.keep(sample.low(&seen), seen.first().map_or(0, |c| c.len()), id);
         }
         self.stats.distinct.iter().zip(&fresh).for_each(|(own, fresh)| own.replace(fresh));
-        let mut late = Vec::new();
+        let mut new = Vec::new();
         for t in tuples {
-            match self.stats.tuples.iter().find(|k| k.columns == t.columns) {
+            match self.stats.counted().find(|k| k.columns == t.columns) {
                 Some(own) => own.sketch.replace(&t.sketch),
-                None => late.push((t.columns, t.sketch.estimate())),
+                None => new.push(t),
             }
         }
-        *self.stats.late.lock() = late;
+        if !new.is_empty() {
+            self.stats.append(new, true);
+        }
+        self.replace_sample(&sample);
         // What has changed meanwhile counts for the next time.
         let less = |now: u64| Some(now.saturating_sub(churn));
         // Two may have counted the same.
@@ -324,11 +418,14 @@ impl Table {
         for leaf_no in 0..self.leaf_count() {
             let Some(state) = self.heap.slot(leaf_no).map(|s| s.read()) else { continue };
             let Some(leaf) = state.leaf() else { continue };
-            slots += leaf.rows() as u64;
+            slots += leaf.live_count() as u64;
             for c in 0..columns {
                 let chunk = leaf.column(c);
                 if let Some(v) = &chunk.validity {
-                    nulls[c] += (v.len() - v.count_ones()) as u64;
+                    nulls[c] += match leaf.live_count() == leaf.rows() {
+                        true => (v.len() - v.count_ones()) as u64,
+                        false => (0..leaf.rows()).filter(|s| leaf.is_live(*s) && !v.get(*s)).count() as u64,
+                    };
                 }
                 bounds[c] = Some(match (bounds[c], chunk.bounds) {
                     (None, b) => b,
@@ -354,35 +451,13 @@ impl Table {
             }
         };
         let mut stats = TableStats::new(rows, (0..columns).map(stats).collect(), Arc::new(sample));
-        let kept = self.stats.tuples.iter().map(|t| (t.columns.clone(), t.sketch.estimate()));
-        let late = self.stats.late.lock().clone();
-        stats.tuples = kept.chain(late).map(|(c, d)| (c, d.min(rows as f64))).collect();
-        stats
-    }
-
-    /// Ids of about [`SAMPLE_ROWS`] rows that the snapshot sees, each as likely as any other, ascending.
-    fn sample_rows(&self, snapshot: &crate::txn::Snapshot) -> Vec<u64> {
-        let leaves = self.leaf_count();
-        let ids = |leaf_no: u64| {
-            self.scan_leaf(leaf_no, &[], snapshot).into_iter().flat_map(move |view| {
-                let positions = view.selection.to_positions(view.rows);
-                positions.into_iter().map(move |p| view.base_row_id + p as u64)
-            })
+        // A key that was dropped is not asked for any more: after a restart it would not be known.
+        let estimate = |columns: Box<[usize]>| {
+            let known = self.stats.counted().find(|t| t.columns == columns)?;
+            Some((columns, known.sketch.estimate().min(rows as f64)))
         };
-        if self.row_count() <= SAMPLE_ROWS as u64 {
-            return (0..leaves).flat_map(ids).take(SAMPLE_ROWS).collect();
-        }
-        let wanted = if self.row_count() >= LARGE_TABLE_ROWS { SAMPLE_ROWS_MAX } else { SAMPLE_ROWS };
-        let mut rng = fastrand::Rng::with_seed(self.def().id.0);
-        let mut picked = std::collections::BTreeSet::new();
-        // Slots are picked blindly; those without a row are rejected, so that rows of sparse leaves are not favoured.
-        for _ in 0..wanted * 16 {
-            let id = self.row_id(rng.u64(0..leaves), rng.usize(0..self.leaf_rows()));
-            if self.sees(id, snapshot) && picked.insert(id) && picked.len() == wanted {
-                break;
-            }
-        }
-        picked.into_iter().collect()
+        stats.tuples = key_beginnings(&self.def()).into_iter().filter_map(estimate).collect();
+        stats
     }
 }
 

@@ -211,7 +211,8 @@ impl Table {
         if let Some(c) = self.auto_increment_column() {
             self.observe_chunk(c, columns[c]);
         }
-        self.stats.observe(columns);
+        let low = self.stats.observe(columns);
+        self.stats.sample.keep(low, ids.len(), |i| ids[i]);
         if let Some(&last) = ids.last() {
             self.collect_if_many(self.split(last).0);
         }

@@ -70,6 +70,9 @@ impl Table {
             for (&c, chunk) in columns.iter().zip(values) {
                 self.stats.observe_one(c, chunk, at);
             }
+            if columns.iter().any(|c| self.stats.sample.goes_by(*c)) {
+                self.sample_again(row_id);
+            }
             self.collect_if_many(self.split(row_id).0);
         }
         Ok(done)

@@ -24,7 +24,7 @@ use catalog::{Statistics, TableDef, TableStats};
 use expr::{ColumnId, Expr, ExprKind};
 use plan::logical::{Columns, Logical, SetOpKind};
 use selectivity::by_histogram;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use types::SqlType;
 
@@ -412,7 +412,7 @@ const MANY_HITS: usize = 20;
 /// Selectivity of a conjunction whose conditions may depend on each other: full credit for the most selective one, less
 /// for each further one.
 fn backed_off(predicates: &[Expr], input: &Estimate) -> f64 {
-    let mut by_columns: HashMap<Vec<ColumnId>, Vec<Expr>> = HashMap::new();
+    let mut by_columns: BTreeMap<Vec<ColumnId>, Vec<Expr>> = BTreeMap::new();
     for p in predicates {
         by_columns.entry(expr_columns(p).iter().collect()).or_default().push(p.clone());
     }

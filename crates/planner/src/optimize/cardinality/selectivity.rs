@@ -5,7 +5,7 @@ use super::super::tree::{as_column, expr_columns};
 use super::{Estimate, computed};
 use catalog::histogram::as_number;
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use types::{SqlType, Value};
 
 /// Applies a filter's selectivity; columns compared with constants lose values of their domain too.
@@ -82,7 +82,8 @@ pub(super) fn by_histogram(p: &Expr) -> bool {
 /// Selectivity of a conjunction: range pairs on one column taken together, the rest as if independent.
 pub fn conjunction(predicates: &[Expr], input: &Estimate) -> f64 {
     let mut s = 1.0;
-    let mut ranges: HashMap<ColumnId, (f64, f64)> = HashMap::new();
+    // In order, so that products come out the same to the last bit.
+    let mut ranges: BTreeMap<ColumnId, (f64, f64)> = BTreeMap::new();
     for p in predicates {
         match range_share(p, input) {
             // Shares below the lower and above the upper end add up to what a range leaves out.

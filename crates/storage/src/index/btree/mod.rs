@@ -158,6 +158,7 @@ impl Tree {
     }
 
     /// Entries, about.
+    #[cfg(test)]
     pub fn len(&self) -> u64 {
         // Removals may be counted before the insertions they follow.
         (self.len.load(Ordering::Relaxed) as i64).max(0) as u64

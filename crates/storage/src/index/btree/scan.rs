@@ -1,4 +1,4 @@
-//! Walking ranges, and estimating how long they are.
+//! Walking ranges, and counting how long they are.
 //!
 //! One leaf is read at a time: its part of the range is copied out, then the leaf's version is checked. The way to the
 //! next leaf is the separator that bounds this one from above (below, when going backward), noted on the way down.
@@ -29,9 +29,6 @@ struct Fence {
     item: Item,
     long: Option<Vec<u8>>,
 }
-
-/// Ranges estimated to have fewer entries are counted.
-const COUNT_ENTRIES_MAX: u64 = 512;
 
 impl Tree {
     fn key_of(&self, item: Item, out: &mut Vec<u8>) {
@@ -167,51 +164,70 @@ impl Tree {
         }
     }
 
-    /// About how many entries have keys from `start` on and below `end`: exactly if they are few.
-    pub fn estimate(&self, start: &[u8], end: Option<&[u8]>) -> u64 {
+    /// How many entries have keys from `start` on and below `end`. Leaves wholly within are not read but for their
+    /// counts: a look at one word for some hundred entries. So the answer does not depend on the shape of the tree.
+    pub fn count(&self, start: &[u8], end: Option<&[u8]>) -> u64 {
         if end.is_some_and(|e| e <= start) {
             return 0;
         }
-        let lo = self.share_below(&Target::new(start, 0));
-        let hi = end.map_or(1.0, |e| self.share_below(&Target::new(e, 0)));
-        let about = ((hi - lo).max(0.0) * self.len() as f64) as u64;
-        if about >= COUNT_ENTRIES_MAX {
-            return about;
-        }
-        let mut counted = Candidates::default();
-        if self.forward((start, 0), end, COUNT_ENTRIES_MAX as usize * 2, &mut counted) {
-            return about.max(counted.len() as u64);
-        }
-        counted.len() as u64
-    }
-
-    /// About which share of the entries is below `target`, as if all children of a node had equally many.
-    fn share_below(&self, target: &Target<'_>) -> f64 {
+        let mut from = Place { key: start.to_vec(), row: 0 };
+        let mut total = 0;
         loop {
-            if let Some(share) = self.try_share_below(target) {
-                return share;
+            let Some((entries, next)) = self.count_below_one(&from, end) else { continue };
+            total += entries;
+            match next {
+                None => return total,
+                Some(fence) => from = self.place_of(fence),
             }
         }
     }
 
-    fn try_share_below(&self, target: &Target<'_>) -> Option<f64> {
-        let (mut share, mut width) = (0.0, 1.0);
+    /// The entries from a place on and below `end` under the parent of leaves that the place belongs to, and where those
+    /// of the next one begin. `None`: somebody changed a node meanwhile.
+    fn count_below_one(&self, from: &Place, end: Option<&[u8]>) -> Option<(u64, Option<Fence>)> {
+        let target = Target::new(&from.key, from.row);
+        let end = end.map(|e| Target::new(e, 0));
         let mut node = self.root();
         let mut version = node.begin();
+        let mut fence: Option<Fence> = None;
         loop {
             let (count, level) = node.meta();
             let shape = self.shape(level);
             if count > shape.cap {
                 return None;
             }
-            let i = self.rank(&node, shape, count, target, level > 0);
-            let of = if level > 0 { count + 1 } else { count.max(1) };
-            width /= of as f64;
-            share += width * i as f64;
+            let rank = |t: &Target<'_>| self.rank(&node, shape, count, t, level > 0);
+            let first = rank(&target);
+            let last = end.as_ref().map_or(count, rank);
             if level == 0 {
-                return node.check(version).then_some(share);
+                return node.check(version).then_some((last.saturating_sub(first) as u64, None));
             }
-            (node, version) = self.descend(&node, version, i)?;
+            if level == 1 {
+                let mut entries = 0;
+                for i in first..=last {
+                    let (below_start, below_end) = ((i == first).then_some(&target), end.as_ref().filter(|_| i == last));
+                    entries += self.count_leaf(node.child(shape, i), below_start, below_end)?;
+                }
+                let next = if last < count { None } else { fence };
+                return node.check(version).then_some((entries, next));
+            }
+            if first < count {
+                fence = Some(self.fence_of(node.item(shape, first)));
+            }
+            (node, version) = self.descend(&node, version, first)?;
         }
+    }
+
+    /// The leaf's entries from `start` on and below `end`, where these are in it.
+    fn count_leaf(&self, id: u64, start: Option<&Target<'_>>, end: Option<&Target<'_>>) -> Option<u64> {
+        let leaf = self.node(id)?;
+        let version = leaf.begin();
+        let (count, level) = leaf.meta();
+        if level != 0 || count > self.leaf.cap {
+            return None;
+        }
+        let rank = |t: &Target<'_>| self.rank(&leaf, &self.leaf, count, t, false);
+        let (first, last) = (start.map_or(0, rank), end.map_or(count, rank));
+        leaf.check(version).then_some(last.saturating_sub(first) as u64)
     }
 }

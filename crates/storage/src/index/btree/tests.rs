@@ -108,8 +108,11 @@ fn run(kind: usize, built: BTreeSet<(usize, u64)>, ops: Vec<Op>, caps: (usize, u
         assert!(tree.contains(&keys[*k], *r));
     }
     for a in (0..60).step_by(7) {
-        let exact = model.iter().filter(|e| e.0 >= a).count() as u64;
-        assert_eq!(tree.estimate(&keys[a], None), exact, "few entries are counted");
+        let exact = |b: usize| model.iter().filter(|e| e.0 >= a && e.0 < b).count() as u64;
+        assert_eq!(tree.count(&keys[a], None), exact(usize::MAX));
+        for b in (0..60).step_by(5) {
+            assert_eq!(tree.count(&keys[a], Some(&keys[b])), exact(b), "from {a} to {b}");
+        }
     }
     // Emptied, the tree gives all its nodes but a few back for reuse, and its key blocks too.
     for (k, r) in &model {

@@ -27,15 +27,15 @@ const SHORT_RUNS_MAX: usize = 8;
 struct LeafKeys {
     chunks: Vec<Arc<Chunk>>,
     rows: usize,
-    /// The least and greatest key, if the rows ascend.
-    ascending: Option<(RunKey, RunKey)>,
+    /// How many of the first rows ascend, and the least and greatest key of these.
+    ascending: Option<(usize, RunKey, RunKey)>,
 }
 
 impl LeafKeys {
     fn of(index: &UniqueIndex, rows: Rows<'_>, leaf_no: u64) -> Option<LeafKeys> {
         let state = rows.heap.slot(leaf_no)?.read();
         let leaf = state.leaf()?;
-        Some(LeafKeys { chunks: index.chunks_of(leaf), rows: leaf.rows(), ascending: index.ascending(leaf) })
+        Some(LeafKeys { chunks: index.chunks_of(leaf), rows: leaf.rows(), ascending: index.ascending_rows(leaf) })
     }
 }
 
@@ -56,7 +56,7 @@ impl UniqueIndex {
     ) -> Result<()> {
         let Some(LeafKeys { chunks, rows: n, ascending }) = LeafKeys::of(self, rows, leaf_no) else { return Ok(()) };
         let chunks: Vec<&Chunk> = chunks.iter().map(|c| &**c).collect();
-        let in_run = ascending.is_some_and(|(min, max)| {
+        let in_run = ascending.filter(|a| a.0 == n).is_some_and(|(_, min, max)| {
             self.runs.add(&self.spec, rows.heap, leaf_no, n, &min, &max)
                 || self.make_way(rows, n, &min, &max, dissolved)
                     && self.runs.add(&self.spec, rows.heap, leaf_no, n, &min, &max)
@@ -151,15 +151,17 @@ impl UniqueIndex {
         dissolved(leaf_no, n);
     }
 
-    /// Makes all rows of a recovered leaf findable, without looking for conflicts. Nobody else uses the index.
+    /// Makes all rows of a recovered leaf findable, without looking for conflicts. Nobody else uses the index. Where most
+    /// rows of the leaf came in order and some did not, it has a run as it had before.
     pub fn rebuild_leaf(&self, rows: Rows<'_>, leaf_no: u64) {
         let Some(LeafKeys { chunks, rows: n, ascending }) = LeafKeys::of(self, rows, leaf_no) else { return };
-        if ascending.is_some_and(|(min, max)| self.runs.add(&self.spec, rows.heap, leaf_no, n, &min, &max)) {
-            return;
-        }
+        let run = ascending.filter(|(in_run, min, max)| {
+            in_run * 2 >= n && self.runs.add(&self.spec, rows.heap, leaf_no, *in_run, min, max)
+        });
+        let in_run = run.map_or(0, |r| r.0);
         let chunks: Vec<&Chunk> = chunks.iter().map(|c| &**c).collect();
-        for (slot, hash) in self.spec.hash_rows(&chunks, 0..n).into_iter().enumerate() {
-            let row_id = rows.row_id(leaf_no, slot);
+        for (i, hash) in self.spec.hash_rows(&chunks, in_run..n).into_iter().enumerate() {
+            let row_id = rows.row_id(leaf_no, in_run + i);
             if let Some(hash) = hash
                 && rows.with(row_id, Leaf::is_live) == Some(true)
             {

@@ -142,6 +142,11 @@ impl UniqueIndex {
         runs::ascending(&self.spec, leaf)
     }
 
+    /// How many of the leaf's first rows ascend, with the least and greatest key of these.
+    fn ascending_rows(&self, leaf: &Leaf) -> Option<(usize, RunKey, RunKey)> {
+        runs::ascending_rows(&self.spec, leaf)
+    }
+
     /// Makes the leaf a run, if its keys lie between those of others.
     pub fn add_run(&self, rows: Rows<'_>, leaf_no: u64, n: usize, min: &RunKey, max: &RunKey) -> bool {
         self.runs.add(&self.spec, rows.heap, leaf_no, n, min, max)

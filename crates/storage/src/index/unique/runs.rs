@@ -418,6 +418,11 @@ impl Runs {
 
 /// The least and greatest key of the leaf's rows if they ascend strictly; `None` otherwise.
 pub fn ascending(spec: &KeySpec, leaf: &Leaf) -> Option<(RunKey, RunKey)> {
+    ascending_rows(spec, leaf).filter(|a| a.0 == leaf.rows()).map(|(_, min, max)| (min, max))
+}
+
+/// How many of the leaf's first rows ascend strictly, with the least and greatest key of these.
+pub fn ascending_rows(spec: &KeySpec, leaf: &Leaf) -> Option<(usize, RunKey, RunKey)> {
     let rows = leaf.rows();
     if !spec.is_integral || rows == 0 || spec.columns.iter().any(|&c| leaf.column(c).has_nulls()) {
         return None;
@@ -427,11 +432,11 @@ pub fn ascending(spec: &KeySpec, leaf: &Leaf) -> Option<(RunKey, RunKey)> {
     for slot in 1..rows {
         let key = key_at(spec, leaf, slot)?;
         if key <= last {
-            return None;
+            return Some((slot, first, last));
         }
         last = key;
     }
-    Some((first, last))
+    Some((rows, first, last))
 }
 
 #[cfg(test)]
