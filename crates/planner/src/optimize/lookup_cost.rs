@@ -4,12 +4,12 @@
 //! index it can ask; [`super::physical`] then decides by the same figures.
 
 use super::OptimizerSettings;
-use super::cardinality::Estimate;
+use super::cardinality::{Estimate, Estimator};
 use super::cost::{CostParams, LookupManner};
 use super::properties::fixed_columns;
-use super::tree::output_set;
-use catalog::{IndexKind, Statistics};
-use expr::ColumnId;
+use super::tree::{expr_columns, filter, output_set};
+use catalog::IndexKind;
+use expr::{ColumnId, Expr, ExprKind};
 use plan::logical::{IndexHintKind, Logical};
 
 /// How many times cheaper than a hash join a join by index must look.
@@ -41,6 +41,19 @@ struct Lookup {
     is_unique: bool,
 }
 
+/// What looking a number up in a list costs, in comparisons.
+const IN_LIST_TESTS: f64 = 4.0;
+
+/// What testing a row of a scan costs, in comparisons.
+pub fn tests<'e>(predicates: impl IntoIterator<Item = &'e Expr>) -> f64 {
+    let of = |p: &Expr| match &p.kind {
+        // Strings with a dictionary are looked up once for each of its entries.
+        ExprKind::InList { expr, list, .. } if list.len() > 1 && !expr.ty.is_string() => IN_LIST_TESTS,
+        _ => 1.0,
+    };
+    predicates.into_iter().map(of).sum()
+}
+
 /// The share of a table that one value of a key's part selects, whose leading parts select already.
 pub fn part_share(part: usize, distinct: f64) -> f64 {
     let share = 1.0 / distinct.max(1.0);
@@ -48,23 +61,30 @@ pub fn part_share(part: usize, distinct: f64) -> f64 {
     if part == 0 { share } else { share.max(0.01) }
 }
 
+/// How many times as many rows as a value of the column has on average those have which the predicates on it leave: few
+/// values may have most rows of a table. `get`: the table, of which `whole` is the estimate.
+pub fn crowding(est: &Estimator<'_>, get: &Logical, predicates: &[Expr], whole: &Estimate, c: ColumnId) -> f64 {
+    let on_it = |p: &&Expr| expr_columns(p).iter().eq([c]);
+    let own: Vec<Expr> = predicates.iter().filter(on_it).cloned().collect();
+    if own.is_empty() {
+        return 1.0;
+    }
+    let kept = est.node(&filter(get.clone(), own), std::slice::from_ref(whole));
+    let each = |e: &Estimate| e.rows.max(1e-3) / e.column(c).distinct.max(1.0);
+    each(&kept) / each(whole)
+}
+
 impl Lookups {
-    /// `whole`: the estimate of the table without its filter.
-    pub fn new(
-        relation: &Logical,
-        stats: &dyn Statistics,
-        settings: &OptimizerSettings,
-        whole: impl FnOnce(&Logical) -> Estimate,
-    ) -> Lookups {
+    pub fn new(relation: &Logical, settings: &OptimizerSettings, est: &Estimator<'_>) -> Lookups {
         let (get, predicates) = match relation {
             Logical::Filter { input, predicates } => (&**input, &predicates[..]),
             other => (other, &[][..]),
         };
         let Logical::Get { table, columns, is_virtual: false, hints, .. } = get else { return Lookups::default() };
-        let whole = whole(get);
+        let whole = est.node(get, &[]);
         let cost = &settings.cost;
         let mut found =
-            Lookups { scan_cost: whole.rows * (cost.scan + predicates.len() as f64 * cost.predicate), indexes: vec![] };
+            Lookups { scan_cost: whole.rows * (cost.scan + tests(predicates) * cost.predicate), indexes: vec![] };
         if !settings.index_access || hints.iter().any(|h| h.kind != IndexHintKind::Force) {
             return found;
         }
@@ -78,13 +98,13 @@ impl Lookups {
             let (mut parts, mut matches, mut rows) = (vec![], vec![], whole.rows);
             for (n, p) in index.parts.iter().enumerate() {
                 let Some((c, _)) = columns.iter().find(|c| c.1 == p.column_idx) else { break };
-                rows *= part_share(n, whole.column(*c).distinct);
+                rows *= part_share(n, whole.column(*c).distinct) * crowding(est, get, predicates, &whole, *c);
                 parts.push((*c, fixed.contains(*c)));
                 let is_whole = index.is_unique() && n + 1 == index.parts.len();
                 let seeks = settings.limits.max_seeks_for_key as f64;
                 matches.push(if is_whole { 1.0 } else { rows.max(1.0).min(seeks) });
             }
-            let ordered = stats.index_form(table.id, i).ordered;
+            let ordered = est.stats.index_form(table.id, i).ordered;
             let parts_min = if ordered { 1 } else { index.parts.len() };
             // What predicates fix alone is an access of its own.
             let alone = parts.iter().take_while(|p| p.1).count();

@@ -145,7 +145,7 @@ impl<'a> Planner<'a> {
             let r = filter(r, extra);
             let mut estimate = est.tree(&r);
             let width = estimate.width(&outputs[i]);
-            let lookup = Lookups::new(&r, cx.stats, cx.settings, |get| est.node(get, &[]));
+            let lookup = Lookups::new(&r, cx.settings, est);
             estimate.columns.retain(|c, _| asked.contains(*c));
             let columns = outputs[i].clone();
             // What narrows the scan below groups leaves fewer rows to be grouped.

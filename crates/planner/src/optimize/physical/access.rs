@@ -3,6 +3,7 @@
 use super::index::{IndexPath, Site};
 use super::{Built, Physical};
 use crate::optimize::column_set::ColumnSet;
+use crate::optimize::lookup_cost::tests;
 use crate::optimize::properties::{not_null, null_rejected};
 use crate::optimize::tree::{as_column, filter};
 use catalog::{IndexDef, TableDef};
@@ -65,7 +66,7 @@ impl Physical<'_, '_> {
         let r = self.reading(get, predicates, needed)?;
         let whole = self.est.node(get, &[]);
         let cost = &self.cx.settings.cost;
-        let scan_cost = whole.rows * (cost.scan + predicates.len() as f64 * cost.predicate);
+        let scan_cost = whole.rows * (cost.scan + tests(predicates) * cost.predicate);
         if *is_virtual {
             let op = PlanOp::Virtual {
                 schema: table.schema.clone(),

@@ -9,7 +9,7 @@ use super::{Built, Physical};
 use crate::optimize::cardinality::{Estimate, conjunction, join_equality};
 use crate::optimize::column_set::ColumnSet;
 use crate::optimize::cost::LookupManner;
-use crate::optimize::lookup_cost::MARGIN;
+use crate::optimize::lookup_cost::{MARGIN, crowding, tests};
 use crate::optimize::properties::{not_null, null_rejected};
 use crate::optimize::ranges::{comparable, same_order};
 use crate::optimize::tree::{as_column, exprs_columns, output_set};
@@ -103,13 +103,13 @@ impl Physical<'_, '_> {
             if !by_outer || (!single && !self.cx.stats.index_form(table.id, i).ordered) {
                 continue;
             }
-            let each = if single { 1.0 } else { self.matches(&site, i, &key) };
+            let each = if single { 1.0 } else { self.matches(&site, get, i, &key) };
             let pushed = match single {
                 true => Pushed::none(&site),
                 false => self.pushed(&site, i, index, &vec![false; predicates.len()], |p| p < key.len()),
             };
             let params = &self.cx.settings.cost;
-            let tests = if pushed.share < 1.0 { outer.rows() * each * params.index_entry } else { 0.0 };
+            let testing = if pushed.share < 1.0 { outer.rows() * each * params.index_entry } else { 0.0 };
             let found = each * pushed.share;
             let mut each = found;
             if stops {
@@ -124,7 +124,7 @@ impl Physical<'_, '_> {
                 false => LookupManner::OneByOne,
             };
             let matches = outer.rows() * each.min(self.seeks_max());
-            let cost = outer.cost() + tests + params.index_join(outer.rows(), matches, read, manner);
+            let cost = outer.cost() + testing + params.index_join(outer.rows(), matches, read, manner);
             if best.as_ref().is_none_or(|b| cost < b.cost) {
                 let forced = site.forced(IndexHintScope::Join);
                 best = Some(IndexJoinPath { index: i, key, cost, forced, found, each, manner, pushed });
@@ -133,10 +133,14 @@ impl Physical<'_, '_> {
         best.filter(|b| b.forced || b.cost * MARGIN < hash_cost)
     }
 
-    /// Entries that begin with a key not known yet.
-    fn matches(&self, site: &Site<'_>, index: usize, key: &[KeyValue]) -> f64 {
+    /// Entries that begin with a key not known yet, which is one of those that the predicates leave.
+    fn matches(&self, site: &Site<'_>, get: &Logical, index: usize, key: &[KeyValue]) -> f64 {
+        let index = &site.table.indexes[index];
+        let column = |p: &catalog::IndexPart| site.columns.iter().find(|c| c.1 == p.column_idx).map(|c| c.0);
+        let crowd = |c| crowding(&self.est, get, site.predicates, site.whole, c);
+        let crowded: f64 = index.parts[..key.len()].iter().filter_map(column).map(crowd).product();
         let range = IndexRange { equal: key.to_vec(), last: None };
-        self.guess(site, &site.table.indexes[index], &range)
+        (self.guess(site, index, &range) * crowded).clamp(1.0f64.min(site.whole.rows), site.whole.rows)
     }
 
     /// Is batched key access allowed, and worth it? Sorting gains nothing among few keys.
@@ -184,7 +188,7 @@ impl Physical<'_, '_> {
         let whole = self.est.node(get, &[]);
         let kept = whole.rows * crate::optimize::cardinality::conjunction(predicates, &whole);
         let width = whole.width(&own.iter().collect());
-        let reading = whole.rows * (cost.scan + predicates.len() as f64 * cost.predicate);
+        let reading = whole.rows * (cost.scan + tests(predicates) * cost.predicate);
         let whole_cost = reading + cost.hash_join(0.0, kept, width, 0.0, 1.0);
         let lookup = cost.index_join(1.0, path.each, own.len() as f64, path.manner) - cost.index_open;
         let after_rows = (whole_cost / lookup.max(1.0)).clamp(RESCUE_ROWS_MIN, 1e18) as u64;
