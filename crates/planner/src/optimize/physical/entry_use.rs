@@ -12,6 +12,7 @@ use super::access::Reading;
 use super::index::{IndexPath, Site};
 use crate::optimize::cardinality;
 use crate::optimize::column_set::ColumnSet;
+use crate::optimize::lookup_cost::tests;
 use crate::optimize::ranges;
 use catalog::{IndexDef, TableDef};
 use expr::{ColumnId, Expr, ExprKind};
@@ -208,15 +209,16 @@ impl Physical<'_, '_> {
         let seeks = if of_keys { self.seeks_max() * path.ranges.len() as f64 } else { f64::INFINITY };
         let rows = (path.entries * share).min(seeks);
         let walked = (path.walked * share).min(seeks);
-        let left = path.answered.iter().zip(&path.pushed.answered).filter(|(a, b)| !**a && !**b).count();
-        let tested = rows * left as f64 * cost.predicate;
+        let done = path.answered.iter().zip(&path.pushed.answered).map(|(a, b)| *a || *b);
+        let left = site.predicates.iter().zip(done).filter(|(_, done)| !done).map(|(p, _)| p);
+        let tested = rows * tests(left) * cost.predicate;
         if path.form.clustered && (!in_order || path.form.ordered) {
             return (cost.index_scan(path.ranges.len() as f64, rows, n, true) + tested, false);
         }
         let start = cost.index_open + (path.ranges.len() as f64).max(1.0) * cost.index_descent;
         let walk = start + path.jumps * share * cost.index_descent + walked * cost.index_entry;
-        let tests = walked * path.pushed.tests.len() as f64 * cost.predicate;
-        let base = walk + tests + tested;
+        let by_entry = walked * path.pushed.tests.len() as f64 * cost.predicate;
+        let base = walk + by_entry + tested;
         if self.covers(site, path, columns) {
             return (base + rows * n * cost.predicate, false);
         }

@@ -13,6 +13,7 @@
 use super::access::Reading;
 use super::index::{IndexPath, Site};
 use super::{Built, Physical};
+use crate::optimize::lookup_cost::tests;
 use crate::optimize::ranges::mentions;
 use crate::optimize::tree::filter;
 use expr::{Expr, ExprKind};
@@ -228,7 +229,7 @@ impl Physical<'_, '_> {
         let cost = &self.cx.settings.cost;
         let leaves = (site.whole.rows / 1024.0).max(1.0);
         let row = cost.multi_range_row + cost.leaf_visit * (leaves / rows.max(1.0)).min(1.0);
-        let each = row + columns as f64 * cost.fetch_column + site.predicates.len() as f64 * cost.predicate;
+        let each = row + columns as f64 * cost.fetch_column + tests(site.predicates) * cost.predicate;
         let cost = self.merged_walks(&parts) + rows * each;
         MergePath { kind, parts, cost, rows }
     }
