@@ -205,7 +205,8 @@ impl Tree {
             if level == 1 {
                 let mut entries = 0;
                 for i in first..=last {
-                    let (below_start, below_end) = ((i == first).then_some(&target), end.as_ref().filter(|_| i == last));
+                    let (below_start, below_end) =
+                        ((i == first).then_some(&target), end.as_ref().filter(|_| i == last));
                     entries += self.count_leaf(node.child(shape, i), below_start, below_end)?;
                 }
                 let next = if last < count { None } else { fence };
