@@ -151,8 +151,8 @@ pub fn run_node<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) -> Resul
         PlanOp::HashJoin { .. } => ops::join::run_hash_join(run, node, down),
         PlanOp::NestedLoopJoin { .. } => ops::nested_loop::run_nested_loop(run, node, down),
         PlanOp::Apply { .. } => ops::apply::run_apply(run, node, down),
-        PlanOp::Aggregate { input, groups, few, aggregates, rollup } => {
-            let grouping = agg::Grouping { groups, few, calls: aggregates, rollup: *rollup };
+        PlanOp::Aggregate { input, groups, few, aggregates, rollup, ordered } => {
+            let grouping = agg::Grouping { groups, few, calls: aggregates, rollup: *rollup, ordered: *ordered };
             agg::run_aggregate(run, node, input, grouping, down)
         }
         PlanOp::Distinct { input } => agg::run_distinct(run, node, input, down),

@@ -239,6 +239,13 @@ fn aggregates(input: &PlanNode, rng: &mut Rng) -> Vec<AggCall> {
     all
 }
 
+/// The input's rows, those of each group together.
+fn sorted_by(input: PlanNode, groups: &[Expr]) -> PlanNode {
+    let keys = groups.iter().map(|g| SortKey { expr: g.clone(), descending: false }).collect();
+    let output = types_of(&input);
+    node(PlanOp::Sort { input: Box::new(input), keys, limit: None, offset: 0 }, output)
+}
+
 #[test]
 fn aggregations() {
     let group_sets: [&[usize]; 8] = [&[], &[A], &[S], &[A, B], &[A, S], &[D], &[U], &[X, B]];
@@ -250,10 +257,13 @@ fn aggregations() {
             let groups: Vec<Expr> = set.iter().map(|&c| col(&input, c)).collect();
             let aggregates = aggregates(&input, &mut rng);
             let rollup = !set.is_empty() && rng.below(3) == 0;
+            let ordered = !set.is_empty() && !rollup && rng.below(2) == 0;
             let output = groups.iter().map(|g| (g.ty, true)).chain(aggregates.iter().map(|a| (a.ty, true))).collect();
             let few = groups.iter().map(|_| rng.below(2) == 0).collect();
-            let op = PlanOp::Aggregate { input: Box::new(input), groups, few, aggregates, rollup };
-            check(&world, &node(op, output), &format!("seed {seed} group by {set:?} rollup {rollup}"));
+            let input = Box::new(if ordered { sorted_by(input, &groups) } else { input });
+            let op = PlanOp::Aggregate { input, groups, few, aggregates, rollup, ordered };
+            let what = format!("seed {seed} group by {set:?} rollup {rollup} ordered {ordered}");
+            check(&world, &node(op, output), &what);
         }
         let input = scan(&world, 0);
         let output = types_of(&input);
@@ -529,6 +539,7 @@ fn kill_ends_a_cross_join() {
             few: vec![],
             aggregates: vec![call(AggFunc::CountStar, vec![], false, SqlType::BIGINT)],
             rollup: false,
+            ordered: false,
             input: Box::new(plan),
         },
         vec![(SqlType::BIGINT, false)],

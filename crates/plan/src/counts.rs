@@ -74,8 +74,8 @@ impl PlanCounts {
             }
             PlanOp::Aggregate { .. } if n.notes.optimized_away => self.found(first, First::Keys),
             PlanOp::Attempt { first: walk, .. } => self.node(walk, first),
-            PlanOp::Aggregate { input, groups, .. } => {
-                self.created_tmp_tables += u32::from(!groups.is_empty());
+            PlanOp::Aggregate { input, groups, ordered, .. } => {
+                self.created_tmp_tables += u32::from(!groups.is_empty() && !*ordered);
                 self.apart(input, first);
             }
             PlanOp::Distinct { input } | PlanOp::Window { input, .. } => {

@@ -346,6 +346,8 @@ pub enum PlanOp {
         aggregates: Vec<AggCall>,
         /// WITH ROLLUP: also every prefix of the groups, the rest NULL.
         rollup: bool,
+        /// The input brings each group's rows together; groups come in its order. Not with ROLLUP or DISTINCT.
+        ordered: bool,
     },
     /// Distinct rows of the input (all columns, by collation).
     Distinct {

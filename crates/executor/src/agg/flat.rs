@@ -183,7 +183,7 @@ pub fn run_flat<'a>(
     run: &Run<'a>,
     node: &'a PlanNode,
     input: &'a PlanNode,
-    Grouping { groups, few, calls, rollup }: Grouping<'_>,
+    Grouping { groups, few, calls, rollup, .. }: Grouping<'_>,
     down: &Down<'_>,
 ) -> Result<()> {
     let layout = Layout::new(groups, calls, rollup);

@@ -2,13 +2,14 @@
 
 use super::accumulator::{Accumulator, Rows};
 use super::spec::Spec;
-use crate::columns::{ColumnAppender, gather32};
+use crate::columns::{ColumnAppender, gather32, slice};
 use crate::group_table::{GroupList, GroupTable};
 use crate::keys::Keys;
 use crate::memory::Reservation;
 use crate::run::Run;
+use expr::EvalContext;
 use types::Result;
-use vector::{Chunk, Selection, Vector};
+use vector::{Batch, Chunk, Selection, Vector};
 
 /// Groups merged between two looks at the kill flag.
 const MERGE_GROUPS_MAX: usize = 8192;
@@ -92,12 +93,38 @@ impl Groups {
             Selection::All => new.iter().map(|&j| j as u16).collect(),
             Selection::Some(s) => new.iter().map(|&j| s[j as usize]).collect(),
         };
-        let at = Selection::Some(at);
-        for (c, v) in self.columns.iter_mut().zip(columns) {
-            c.append(v, &at, rows);
-        }
-        self.resize(self.count + new.len());
+        self.found(columns, &Selection::Some(at), rows);
         Ok(())
+    }
+
+    /// Adds a group for each of the rows `first`, of `rows`. The table, if it is used, knows them.
+    pub fn found(&mut self, columns: &[Vector], first: &Selection, rows: usize) {
+        for (c, v) in self.columns.iter_mut().zip(columns) {
+            c.append(v, first, rows);
+        }
+        self.resize(self.count + first.count(rows));
+    }
+
+    /// An empty set without a table takes in one group of another, whose key columns are `columns`.
+    pub fn take_one(&mut self, from: &Groups, columns: &[Chunk], group: usize) -> Result<()> {
+        let group = [group as u32];
+        for (c, from) in self.columns.iter_mut().zip(columns) {
+            c.append_chunk(&gather32(from, &group), None);
+        }
+        self.resize(1);
+        for (a, b) in self.accumulators.iter_mut().zip(&from.accumulators) {
+            a.merge(b, &group, &[0])?;
+        }
+        Ok(())
+    }
+
+    /// The groups `from..to` as rows: `keys`, which were taken from the set, and each call's result.
+    pub fn batch(&mut self, keys: &[Chunk], from: usize, to: usize, ctx: &EvalContext<'_>) -> Result<Batch> {
+        let mut out: Vec<Vector> = keys.iter().map(|c| Vector::flat(slice(c, from, to))).collect();
+        for a in &mut self.accumulators {
+            out.push(Vector::flat(a.finish(from, to, ctx)?));
+        }
+        Ok(Batch::new(to - from, out))
     }
 
     pub fn update(&mut self, spec: &Spec, rows: Rows<'_>, args: &[Vector], run: &Run<'_>) -> Result<()> {

@@ -2,7 +2,7 @@
 //!
 //! [`spec`] says what is computed, [`accumulator`] holds the states, [`groups`] a set of groups with its states;
 //! [`builder`] is one thread's work, [`operator`] joins the threads'. [`flat`] takes DISTINCT aggregates and WITH ROLLUP
-//! apart into plain ones.
+//! apart into plain ones; [`ordered`] is for input that brings each group's rows together.
 
 pub mod accumulator;
 mod builder;
@@ -12,6 +12,7 @@ mod flat;
 mod front;
 mod groups;
 mod operator;
+mod ordered;
 pub mod spec;
 
 pub use operator::{AggregateSink, Grouping, run_aggregate, run_distinct};

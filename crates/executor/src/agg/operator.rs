@@ -14,7 +14,6 @@
 use super::builder::{Builder, Built, PARTITIONS, Shop, partition_of};
 use super::groups::{Groups, Share};
 use super::spec::Spec;
-use crate::columns::slice;
 use crate::group_table::GroupList;
 use crate::memory::MemoryAccountant;
 use crate::ops::count::{counts_rows, run_count};
@@ -26,7 +25,7 @@ use plan::physical::PlanNode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use types::Result;
-use vector::{BATCH_ROWS_MAX, Batch, Chunk, Vector};
+use vector::{BATCH_ROWS_MAX, Batch, Chunk};
 
 /// Fewer groups than this are merged by one thread.
 const PARALLEL_MERGE_GROUPS_MIN: usize = 8192;
@@ -109,6 +108,8 @@ pub struct Grouping<'a> {
     pub few: &'a [bool],
     pub calls: &'a [AggCall],
     pub rollup: bool,
+    /// The input brings each group's rows together.
+    pub ordered: bool,
 }
 
 /// Runs the node and pushes its rows down.
@@ -116,16 +117,19 @@ pub fn run_aggregate<'a>(
     run: &Run<'a>,
     node: &'a PlanNode,
     input: &'a PlanNode,
-    Grouping { groups, few, calls, rollup }: Grouping<'_>,
+    what: Grouping<'_>,
     down: &Down<'_>,
 ) -> Result<()> {
-    if rollup || calls.iter().any(super::flat::needs_columns) {
-        return super::flat::run_flat(run, node, input, Grouping { groups, few, calls, rollup }, down);
+    if what.rollup || what.calls.iter().any(super::flat::needs_columns) {
+        return super::flat::run_flat(run, node, input, what, down);
     }
-    if counts_rows(input, groups, calls) {
-        return run_count(run, node, input, calls, down);
+    if counts_rows(input, what.groups, what.calls) {
+        return run_count(run, node, input, what.calls, down);
     }
-    let spec = Spec::new(groups, few, calls, run, node.id)?;
+    let spec = Spec::new(what.groups, what.few, what.calls, run, node.id)?;
+    if what.ordered {
+        return super::ordered::run_ordered(run, node, input, &spec, down);
+    }
     let mut inner = *run;
     if spec.needs_order() {
         inner.dop = 1;
@@ -348,11 +352,7 @@ impl Pull for AggregatePull<'_> {
                 let to = (from + BATCH_ROWS_MAX).min(groups.count);
                 *at = to;
                 let ctx = self.source.shop.run.eval();
-                let mut out: Vec<Vector> = keys.iter().map(|c| Vector::flat(slice(c, from, to))).collect();
-                for a in &mut groups.accumulators {
-                    out.push(Vector::flat(a.finish(from, to, &ctx)?));
-                }
-                return Ok(Some(Batch::new(to - from, out)));
+                return groups.batch(keys, from, to, &ctx).map(Some);
             }
             self.current = None;
             let Some(mut groups) = self.load_next()? else { return Ok(None) };

@@ -375,11 +375,13 @@ impl<'a> Printer<'a> {
                     self.node(&u.subplan, d + 1);
                 }
             }
-            PlanOp::Aggregate { input, groups, aggregates, rollup, .. } => {
+            PlanOp::Aggregate { input, groups, aggregates, rollup, ordered, .. } => {
                 let names = Names::of(&input.output);
                 let calls: Vec<String> = aggregates.iter().map(|a| aggregate(a, &names)).collect();
                 let text = match (groups.is_empty(), rollup) {
                     (true, _) => format!("Aggregate: {}", calls.join(", ")),
+                    (false, false) if *ordered && calls.is_empty() => "Group (no aggregates)".into(),
+                    (false, false) if *ordered => "Group aggregate: ".to_string() + &calls.join(", "),
                     (false, true) => "Group aggregate with rollup: ".to_string() + &calls.join(", "),
                     (false, false) => "Aggregate using temporary table".into(),
                 };

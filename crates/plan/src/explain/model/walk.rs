@@ -328,8 +328,8 @@ impl<'p> Walker<'p> {
                     self.push(Access { remarks: vec![OPTIMIZED_AWAY.to_string()], ..Access::default() }, at);
                 }
             },
-            PlanOp::Aggregate { input, groups, .. } => {
-                let step = Step::Group { temporary: true };
+            PlanOp::Aggregate { input, groups, ordered, .. } => {
+                let step = Step::Group { temporary: !*ordered };
                 self.step(n, input, at, Owned::Grouped, (!groups.is_empty()).then_some(step));
             }
             PlanOp::Window { input, partition_by, order_by, .. } => {

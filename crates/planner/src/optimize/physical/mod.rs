@@ -7,6 +7,7 @@
 mod access;
 mod dependent;
 mod entry_use;
+mod grouped;
 mod index;
 mod index_join;
 mod join;
@@ -258,9 +259,13 @@ impl Physical<'_, '_> {
                 if let Logical::Sort { input: below, keys } = &**input {
                     return self.sort(input, below, keys, *limit, *offset, needed);
                 }
+                let read_before = self.rows_read;
                 let mut b = self.convert(input, needed)?;
-                if let Some(l) = limit {
-                    order::expect_rows(&mut b.node, l.saturating_add(*offset));
+                if let Some(kept) = limit.map(|l| l.saturating_add(*offset)) {
+                    match self.some_groups(&b, input, needed, kept, read_before)? {
+                        Some(found) => b = found,
+                        None => order::expect_rows(&mut b.node, kept),
+                    }
                 }
                 let e = self.est.node(node, std::slice::from_ref(&b.estimate));
                 let (layout, facts, cost) = (b.layout.clone(), b.not_null.clone(), b.cost());

@@ -211,6 +211,7 @@ impl Physical<'_, '_> {
             Logical::Join { kind: LogicalJoinKind::Inner, dependent: false, .. } => {
                 self.ordered_join(input, needed, keys, kept, budget)
             }
+            Logical::Aggregate { .. } => self.ordered_groups(input, needed, keys, kept, budget),
             _ => Ok(None),
         }
     }

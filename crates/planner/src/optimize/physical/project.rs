@@ -227,7 +227,8 @@ impl Physical<'_, '_> {
         let e = self.est.node(node, std::slice::from_ref(&b.estimate));
         let cost = b.cost() + b.rows() * self.cx.settings.cost.group;
         let few = groups.iter().map(|g| has_few_strings(&g.1, &b.estimate)).collect();
-        let op = PlanOp::Aggregate { input: Box::new(b.node), groups: made, few, aggregates: calls, rollup };
+        let input = Box::new(b.node);
+        let op = PlanOp::Aggregate { input, groups: made, few, aggregates: calls, rollup, ordered: false };
         let mut made = self.node(op, layout, facts, e, cost);
         made.node.notes.optimized_away = optimized_away;
         Ok(made)
