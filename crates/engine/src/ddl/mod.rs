@@ -4,7 +4,7 @@
 //! - [`functional`]: key parts that are expressions.
 //! - [`constraints`]: generated columns, checks and foreign keys of it.
 //! - [`alter`]: ALTER TABLE, CREATE INDEX, DROP INDEX.
-//! - [`statements`]: CREATE, DROP, TRUNCATE, RENAME of databases, tables and views.
+//! - [`statements`]: where statements begin, databases; [`tables`], [`views`]: CREATE, DROP, TRUNCATE, RENAME of those.
 //! - [`show_create`]: definitions back to text.
 
 mod alter;
@@ -15,3 +15,5 @@ mod functional;
 pub mod index;
 pub mod show_create;
 pub mod statements;
+mod tables;
+mod views;

@@ -2,15 +2,21 @@
 //!
 //! Before a statement runs, [`Session::lock_statement`] takes the strong locks of DDL and the write locks of tables that
 //! the statement changes. All other tables are locked where names are looked up ([`Session::lock_named`]): so tables
-//! behind views are, too. The locks go when the transaction ends; outside of one, when the statement ends.
+//! behind views are, too. The locks go when the transaction ends; outside of one, when the statement ends. [`ddl`] has the
+//! locks of DDL, [`tables`] LOCK TABLES and FLUSH, [`named`] GET_LOCK.
+
+mod ddl;
+mod named;
+mod tables;
 
 use super::{Isolation, Session};
 use crate::database::Database;
 use crate::information_schema::{is_virtual, is_virtual_table};
 use crate::mdl::{KeyRef, Mode, Object, Owner, Space, Until};
 use crate::process::Process;
+use named::NamedLocks;
 use parking_lot::Mutex;
-use parser::ast::{self, FlushWhat, LockStrength, ObjectName, Statement, TableLockKind, TableRef};
+use parser::ast::{self, LockStrength, ObjectName, Statement, TableRef};
 use std::sync::Arc;
 use std::time::Duration;
 use types::{Error, ErrorCode, Result};
@@ -177,94 +183,6 @@ impl Session {
         self.lock_scope(Space::Global, "", Mode::IntentionExclusive)
     }
 
-    /// Locks tables whose definitions the running statement changes, makes or removes: all DDL comes through here before
-    /// it changes anything. `mode`: [`Mode::Exclusive`], or [`Mode::SharedUpgradable`] for what goes on beside readers and
-    /// writers and locks exclusively when it is about to publish its result.
-    pub(crate) fn lock_for_ddl(&self, names: &[(Box<str>, Box<str>)], mode: Mode) -> Result<()> {
-        self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
-        // One order for all keeps DDL statements from each other's throats.
-        let mut sorted: Vec<&(Box<str>, Box<str>)> = names.iter().collect();
-        sorted.sort();
-        sorted.dedup();
-        let mut schemas: Vec<&str> = sorted.iter().map(|n| &*n.0).collect();
-        schemas.dedup();
-        for schema in schemas {
-            self.lock_scope(Space::Schema, schema, Mode::IntentionExclusive)?;
-        }
-        for (schema, name) in sorted {
-            if self.locks.tables_locked {
-                match self.db.mdl().table_locked(&self.locks.owner, schema, name) {
-                    Some(Mode::SharedReadOnly) => return Err(Error::table_not_locked_for_write(name)),
-                    None if catalog::CatalogReader::relation(self.db.catalog(), schema, name).is_some() => {
-                        return Err(Error::table_not_locked(name));
-                    }
-                    _ => {}
-                }
-            }
-            self.acquire(&self.db.mdl().table(schema, name), mode, Until::Transaction)?;
-        }
-        Ok(())
-    }
-
-    /// CREATE, ALTER and DROP DATABASE. All that is in the database is locked with it.
-    fn lock_schema_for_ddl(&self, schema: &str, contents: bool) -> Result<()> {
-        if self.locks.tables_locked {
-            return Err(Error::lock_or_active_transaction());
-        }
-        self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
-        self.lock_scope(Space::Schema, schema, Mode::Exclusive)?;
-        if !contents {
-            return Ok(());
-        }
-        let names: Vec<Box<str>> =
-            self.db.catalog().read(|s| s.get(schema).map_or(Vec::new(), |d| d.relations.keys().cloned().collect()));
-        for name in names {
-            self.acquire(&self.db.mdl().table(schema, &name), Mode::Exclusive, Until::Transaction)?;
-        }
-        Ok(())
-    }
-
-    /// Names that stand for temporary tables need no locks.
-    fn permanent<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Vec<&'n ObjectName> {
-        let is_temporary =
-            |n: &ObjectName| self.resolve_name(n).is_ok_and(|(s, n)| self.temporary().get(&s, &n).is_some());
-        names.into_iter().filter(|n| !is_temporary(n)).collect()
-    }
-
-    fn lock_names_for_ddl<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Result<()> {
-        let mut resolved = Vec::new();
-        for name in names {
-            // What cannot be resolved is the statement's own error.
-            if let Ok(pair) = self.resolve_name(name)
-                && !is_virtual(&pair.0)
-                && !is_virtual_table(&pair.0, &pair.1)
-            {
-                resolved.push(pair);
-            }
-        }
-        if resolved.is_empty() {
-            return Ok(());
-        }
-        self.lock_for_ddl(&resolved, Mode::Exclusive)
-    }
-
-    /// ALTER TABLE and the like: others go on using the table as LOCK = allows, until the result is published.
-    fn lock_for_alter(&self, name: &ObjectName, lock: Option<ast::AlterLock>) -> Result<()> {
-        let Ok(pair) = self.resolve_name(name) else { return Ok(()) };
-        if is_virtual(&pair.0) || self.temporary().get(&pair.0, &pair.1).is_some() {
-            return Ok(());
-        }
-        let names = [pair];
-        match lock {
-            Some(ast::AlterLock::Exclusive) => self.lock_for_ddl(&names, Mode::Exclusive),
-            Some(ast::AlterLock::Shared) => {
-                self.lock_for_ddl(&names, Mode::SharedUpgradable)?;
-                self.lock_for_ddl(&names, Mode::SharedReadOnly)
-            }
-            _ => self.lock_for_ddl(&names, Mode::SharedUpgradable),
-        }
-    }
-
     fn lock_names_for_write<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Result<()> {
         for name in names {
             if let Ok((schema, name)) = self.resolve_name(name)
@@ -390,106 +308,6 @@ impl Session {
         self.db.mdl().release_transaction(&self.locks.owner);
     }
 
-    /// LOCK TABLES. Either all are locked or none.
-    pub(super) fn lock_tables(&mut self, locks: &[ast::TableLock]) -> Result<()> {
-        self.unlock_tables()?;
-        let mut wanted: Vec<(Box<str>, Box<str>, Mode)> = Vec::new();
-        for l in locks {
-            let (schema, name) = self.resolve_name(&l.table)?;
-            let mode = match l.kind {
-                TableLockKind::Read | TableLockKind::ReadLocal => Mode::SharedReadOnly,
-                TableLockKind::Write | TableLockKind::LowPriorityWrite => Mode::SharedNoReadWrite,
-            };
-            if !is_virtual(&schema) {
-                wanted.push((schema, name, mode));
-            }
-        }
-        // The stronger lock on a table named twice comes first.
-        wanted.sort_by(|a, b| (&a.0, &a.1, b.2 as u8).cmp(&(&b.0, &b.1, a.2 as u8)));
-        self.lock_wanted(&wanted).inspect_err(|_| self.db.mdl().release_space(&self.locks.owner, Space::Table))?;
-        self.locks.tables_locked = true;
-        Ok(())
-    }
-
-    fn lock_wanted(&self, wanted: &[(Box<str>, Box<str>, Mode)]) -> Result<()> {
-        for (schema, name, mode) in wanted {
-            if *mode == Mode::SharedNoReadWrite {
-                self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
-            }
-            self.acquire(&self.db.mdl().table(schema, name), *mode, Until::Released)?;
-            match catalog::CatalogReader::relation(self.db.catalog(), schema, name) {
-                Some(catalog::Relation::Table(_)) => {}
-                Some(catalog::Relation::View(_)) => return Err(Error::not_supported("LOCK TABLES of a view")),
-                None => return Err(Error::no_such_table(schema, name)),
-            }
-        }
-        Ok(())
-    }
-
-    /// UNLOCK TABLES; commits if LOCK TABLES was in force.
-    pub(super) fn unlock_tables(&mut self) -> Result<()> {
-        if std::mem::take(&mut self.locks.tables_locked) {
-            self.commit()?;
-            self.db.mdl().release_space(&self.locks.owner, Space::Table);
-        }
-        if std::mem::take(&mut self.locks.global_read_lock) {
-            self.db.mdl().release_space(&self.locks.owner, Space::Global);
-        }
-        Ok(())
-    }
-
-    /// BEGIN lets go of LOCK TABLES, not of FLUSH TABLES WITH READ LOCK.
-    pub(super) fn unlock_tables_at_begin(&mut self) {
-        if std::mem::take(&mut self.locks.tables_locked) {
-            self.db.mdl().release_space(&self.locks.owner, Space::Table);
-        }
-    }
-
-    pub(super) fn flush(&mut self, what: &FlushWhat) -> Result<()> {
-        match what {
-            FlushWhat::Options(options) => {
-                for option in options {
-                    match &**option {
-                        "STATUS" => self.db.status().flush(&self.status),
-                        "LOGS" => {
-                            self.db.slow_log().reopen();
-                            self.db.general_log().reopen();
-                        }
-                        "SLOW LOGS" => self.db.slow_log().reopen(),
-                        "GENERAL LOGS" => self.db.general_log().reopen(),
-                        _ => {}
-                    }
-                }
-                if options.iter().any(|o| &**o == "OPTIMIZER_COSTS") {
-                    self.db.flush_costs()?;
-                }
-                Ok(())
-            }
-            FlushWhat::Tables { with_read_lock: false, for_export: false, .. } => Ok(()),
-            FlushWhat::Tables { for_export: true, .. } => Err(Error::not_supported("FLUSH TABLES ... FOR EXPORT")),
-            FlushWhat::Tables { tables, .. } if tables.is_empty() => {
-                if self.locks.tables_locked {
-                    return Err(Error::lock_or_active_transaction());
-                }
-                self.commit()?;
-                self.unlock_transaction();
-                let object = self.db.mdl().object(KeyRef { space: Space::Global, schema: "", name: "" });
-                self.acquire(&object, Mode::Shared, Until::Released)?;
-                self.locks.global_read_lock = true;
-                Ok(())
-            }
-            FlushWhat::Tables { tables, .. } => {
-                if self.locks.tables_locked {
-                    return Err(Error::lock_or_active_transaction());
-                }
-                self.commit()?;
-                self.unlock_transaction();
-                let read = |t: &ObjectName| ast::TableLock { table: t.clone(), alias: None, kind: TableLockKind::Read };
-                self.lock_tables(&tables.iter().map(read).collect::<Vec<_>>())
-            }
-        }
-    }
-
     /// The session holds locks that statements of others would wait for.
     pub(crate) fn keeps_writers_out(&self) -> bool {
         self.locks.global_read_lock || self.locks.tables_locked
@@ -504,36 +322,5 @@ impl Session {
         mdl.release_space(&self.locks.owner, Space::Table);
         mdl.release_space(&self.locks.owner, Space::Global);
         mdl.release_user_locks(&self.locks.owner);
-    }
-}
-
-/// GET_LOCK and its like, for the expressions of a session.
-#[derive(Debug)]
-struct NamedLocks {
-    db: Arc<Database>,
-    owner: Arc<Owner>,
-}
-
-impl expr::UserLocks for NamedLocks {
-    fn get(&self, name: &str, timeout: Option<Duration>) -> Result<bool> {
-        // Without a limit: a year.
-        let timeout = timeout.unwrap_or(Duration::from_secs(365 * 86_400));
-        match self.db.mdl().take_user_lock(&self.owner, name, timeout) {
-            Ok(()) => Ok(true),
-            Err(e) if e.code() == ErrorCode::LOCK_WAIT_TIMEOUT => Ok(false),
-            Err(e) => Err(e),
-        }
-    }
-
-    fn release(&self, name: &str) -> Option<bool> {
-        self.db.mdl().release_user_lock(&self.owner, name)
-    }
-
-    fn release_all(&self) -> u64 {
-        self.db.mdl().release_user_locks(&self.owner)
-    }
-
-    fn holder(&self, name: &str) -> Option<u64> {
-        self.db.mdl().user_lock_holder(name).map(u64::from)
     }
 }
