@@ -11,9 +11,10 @@
 //!   any  -> Gone        the client hung up  /
 //! ```
 
-use std::collections::BTreeMap;
+mod list;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::monitor::history::Ring;
@@ -22,6 +23,8 @@ use parking_lot::Mutex;
 use plan::Plan;
 use plan::explain::Change;
 use types::{Error, Result};
+
+pub use list::{Entry, ProcessList};
 
 /// Why a query or a connection is to stop. A later one in this list outranks an earlier one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -347,128 +350,16 @@ impl storage::Waiter for OfProcess {
     }
 }
 
-/// All connections.
-#[derive(Default)]
-pub struct ProcessList {
-    processes: Mutex<BTreeMap<u32, Arc<Process>>>,
-    last_id: AtomicU32,
-    /// Of connections that have ended.
-    bytes_received: AtomicU64,
-    bytes_sent: AtomicU64,
-}
-
-impl ProcessList {
-    pub fn new() -> ProcessList {
-        ProcessList::default()
-    }
-
-    /// Adds a connection, unless there are `count_max` already.
-    pub fn add(self: &Arc<Self>, host: String, count_max: usize) -> Result<Entry> {
-        let mut processes = self.processes.lock();
-        if processes.len() >= count_max {
-            return Err(Error::con_count());
-        }
-        // ids wrap around after 2^32 connections; skip those still in use, and 0
-        let id = loop {
-            let id = self.last_id.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-            if id != 0 && !processes.contains_key(&id) {
-                break id;
-            }
-        };
-        let process = Arc::new(Process::new(id, host));
-        processes.insert(id, process.clone());
-        Ok(Entry { list: self.clone(), process })
-    }
-
-    pub fn get(&self, id: u32) -> Option<Arc<Process>> {
-        self.processes.lock().get(&id).cloned()
-    }
-
-    /// KILL; error 1094 if there is no such connection.
-    pub fn kill(&self, id: u32, kill: Kill) -> Result<()> {
-        let process = self.get(id).ok_or_else(|| Error::no_such_thread(id))?;
-        process.kill(kill);
-        Ok(())
-    }
-
-    pub fn kill_all(&self, kill: Kill) {
-        let processes: Vec<_> = self.processes.lock().values().cloned().collect();
-        processes.iter().for_each(|process| process.kill(kill));
-    }
-
-    pub fn len(&self) -> usize {
-        self.processes.lock().len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Bytes from and to all clients that are and were.
-    pub fn bytes(&self) -> (u64, u64) {
-        let processes = self.processes.lock();
-        let ended = (self.bytes_received.load(Ordering::Relaxed), self.bytes_sent.load(Ordering::Relaxed));
-        processes.values().map(|p| p.bytes()).fold(ended, |a, b| (a.0 + b.0, a.1 + b.1))
-    }
-
-    /// By id.
-    pub(crate) fn all(&self) -> Vec<Arc<Process>> {
-        self.processes.lock().values().cloned().collect()
-    }
-
-    /// By id.
-    pub fn infos(&self) -> Vec<ProcessInfo> {
-        let processes: Vec<_> = self.processes.lock().values().cloned().collect();
-        processes.iter().map(|process| process.info()).collect()
-    }
-}
-
-/// A connection's place in the list, left when this is dropped.
-pub struct Entry {
-    list: Arc<ProcessList>,
-    process: Arc<Process>,
-}
-
-impl Entry {
-    pub fn process(&self) -> &Arc<Process> {
-        &self.process
-    }
-}
-
-impl Drop for Entry {
-    fn drop(&mut self) {
-        let mut processes = self.list.processes.lock();
-        processes.remove(&self.process.id);
-        let (received, sent) = self.process.bytes();
-        self.list.bytes_received.fetch_add(received, Ordering::Relaxed);
-        self.list.bytes_sent.fetch_add(sent, Ordering::Relaxed);
-        drop(processes);
-        // a waker may hold the socket
-        self.process.wakers.lock().clear();
-    }
-}
-
 impl std::fmt::Debug for Process {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Process {}", self.id)
     }
 }
 
-impl std::fmt::Debug for ProcessList {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ProcessList of {}", self.len())
-    }
-}
-
-impl std::fmt::Debug for Entry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Entry of {:?}", self.process)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicU32;
 
     #[test]
     fn a_connection_lives_in_the_list() {
