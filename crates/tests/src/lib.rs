@@ -4,10 +4,8 @@
 //! - [`oracle`]: a private MariaDB that answers in the same form.
 //! - [`golden`]: SQL files with expected answers.
 //! - [`history`]: a checker of isolation levels.
-//! - [`generator`]: random tables and queries from a seed.
 //! - [`hunt`]: laws that answers to random queries obey, and a reducer of what breaks them.
 
-pub mod generator;
 pub mod golden;
 pub mod history;
 pub mod hunt;

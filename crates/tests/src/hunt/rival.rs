@@ -13,6 +13,9 @@ const FAULTS_OFF: &str = "SET SESSION optimizer_switch = 'derived_merge=off,subq
 
 const SQL_MODE: &str = "SET SESSION sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO'";
 
+/// As in MySQL.
+const CONCAT_LEN: &str = "SET SESSION group_concat_max_len = 1024";
+
 /// Seconds after which it gives a statement up.
 const STATEMENT_S: u32 = 3;
 
@@ -39,7 +42,7 @@ impl Rival {
     /// `None`: there is no `mariadbd`.
     pub fn start(name: &str) -> Option<Rival> {
         let mut theirs = MariaDb::start(name)?;
-        for sql in ["SET NAMES utf8mb4 COLLATE utf8mb4_general_ci", SQL_MODE, FAULTS_OFF] {
+        for sql in ["SET NAMES utf8mb4 COLLATE utf8mb4_general_ci", SQL_MODE, FAULTS_OFF, CONCAT_LEN] {
             theirs.run(sql).expect("a setting");
         }
         theirs.run(&format!("SET SESSION max_statement_time = {STATEMENT_S}")).expect("a setting");

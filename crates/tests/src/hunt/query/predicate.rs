@@ -40,8 +40,12 @@ impl Queries<'_> {
             }
             5 | 6 if self.may_nest() => self.subquery_predicate(),
             7 => {
-                let word = self.pick(&["TRUE", "NOT TRUE", "FALSE", "UNKNOWN", "NOT UNKNOWN", "NOT FALSE"]);
-                new().t("(").n(self.predicate(depth - 1)).t(format!(") IS {word}"))
+                let p = self.predicate(depth - 1);
+                // MariaDB takes comparisons of rows for never NULL
+                let of_rows = [") = (", ") <> (", ") < (", ") >= ("].iter().any(|op| p.render(false).contains(op));
+                let words = &["TRUE", "NOT TRUE", "FALSE", "NOT FALSE", "UNKNOWN", "NOT UNKNOWN"];
+                let word = self.pick(if of_rows && !self.wild() { &words[..4] } else { words });
+                new().t("(").n(p).t(format!(") IS {word}"))
             }
             8 if self.one_in(3) => {
                 new().t("((").n(self.predicate(depth - 1)).t(") XOR (").n(self.predicate(depth - 1)).t("))")
@@ -171,11 +175,23 @@ impl Queries<'_> {
         }
     }
 
-    /// The query of a set predicate: mostly plain, sometimes any.
+    /// The query of a set predicate: mostly plain, sometimes any, sometimes a union whose sides see outer columns.
     fn set(&mut self, kinds: &[Kind]) -> Node {
         if self.one_in(3) {
             return self.query_of(kinds, Place::Subquery);
         }
+        let (visits, output) = (self.visits, self.output);
+        let first = self.plain_set(kinds);
+        if !self.one_in(14) {
+            return first;
+        }
+        self.scope.truncate(self.local);
+        (self.visits, self.output) = (visits, output);
+        let op = self.pick(&[" UNION ", " UNION ", " UNION ALL "]);
+        Node::new(Sort::Select).n(first).t(op).n(self.plain_set(kinds))
+    }
+
+    fn plain_set(&mut self, kinds: &[Kind]) -> Node {
         let tables = self.pick(&[1, 1, 1, 2, 2, 3]);
         let from = self.from(tables, false);
         let items = joined(kinds.iter().map(|k| self.own(*k)).collect());
