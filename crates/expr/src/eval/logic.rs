@@ -165,6 +165,17 @@ pub(crate) enum InSet {
     Doubles { values: Vec<f64>, has_null: bool },
 }
 
+/// The least number from 0 on that is not among the values.
+fn least_absent(values: &[i64]) -> i64 {
+    let mut is_there = vec![false; values.len() + 1];
+    for v in values {
+        if let Some(there) = usize::try_from(*v).ok().and_then(|v| is_there.get_mut(v)) {
+            *there = true;
+        }
+    }
+    is_there.iter().position(|there| !there).expect("more places than values") as i64
+}
+
 /// Integers in an open-addressed table at most a quarter full: nearly every look-up ends at its first slot.
 #[derive(Debug)]
 pub(crate) struct IntSet {
@@ -181,7 +192,7 @@ impl IntSet {
         let mut wide: Vec<i128> = values.iter().copied().filter(|&v| i64::try_from(v).is_err()).collect();
         wide.sort_unstable();
         let narrow: Vec<i64> = values.iter().filter_map(|&v| i64::try_from(v).ok()).collect();
-        let empty = (0..).find(|e| !narrow.contains(e)).unwrap_or(-1);
+        let empty = least_absent(&narrow);
         let bits = (narrow.len() * 4).next_power_of_two().trailing_zeros().max(2);
         let mut set = IntSet { slots: vec![empty; 1 << bits], empty, shift: 64 - bits, wide };
         for v in narrow {
