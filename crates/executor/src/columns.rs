@@ -108,6 +108,15 @@ pub fn slice(chunk: &Chunk, start: usize, end: usize) -> Chunk {
     Chunk { values, validity, bounds: chunk.bounds }
 }
 
+/// One row of a batch, alone.
+pub fn row_of(batch: &Batch, row: usize) -> Batch {
+    let columns = batch.columns.iter().map(|v| match v {
+        Vector::Flat(chunk) => Vector::flat(slice(chunk, row, row + 1)),
+        Vector::Const(_) => v.clone(),
+    });
+    Batch::new(1, columns.collect())
+}
+
 /// Values of a decimal array in a wider array.
 pub fn widen(values: Values, to: PhysType) -> Values {
     match (values, to) {

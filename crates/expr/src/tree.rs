@@ -202,6 +202,15 @@ impl Expr {
         here && self.children().into_iter().all(Expr::is_constant)
     }
 
+    /// Assigns user variables, or reads some that the statement assigns: it depends on which rows were computed before.
+    pub fn follows_variables(&self) -> bool {
+        let mut found = false;
+        self.walk(&mut |e| {
+            found |= matches!(e.kind, ExprKind::SetUserVar { .. } | ExprKind::UserVar { is_fixed: false, .. });
+        });
+        found
+    }
+
     /// Yields the same value for the same inputs in every statement and session.
     pub fn is_deterministic(&self) -> bool {
         let here = match &self.kind {

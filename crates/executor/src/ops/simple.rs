@@ -1,6 +1,6 @@
 //! The small operators: sources of a few rows, Filter, Project, Limit, SingleRow.
 
-use crate::columns::null_vector;
+use crate::columns::{null_vector, row_of};
 use crate::eval::{Filter, Program, eval_all};
 use crate::ops::collect::BatchSource;
 use crate::pipeline::{Down, Flow, Push, Stage, run_pipeline};
@@ -53,6 +53,8 @@ pub fn run_virtual(run: &Run<'_>, node: &PlanNode, down: &Down<'_>) -> Result<()
 struct FilterStage<'a> {
     run: Run<'a>,
     filter: Filter,
+    /// Each row passes through everything before the next one is looked at, as user variables that are assigned demand.
+    row_by_row: bool,
 }
 
 struct FilterLocal<'a> {
@@ -67,7 +69,8 @@ pub fn run_filter<'a>(
     predicates: &[Expr],
     down: &Down<'_>,
 ) -> Result<()> {
-    let stage = FilterStage { run: *run, filter: Filter::new(predicates, &run.eval())? };
+    let row_by_row = predicates.iter().any(Expr::follows_variables);
+    let stage = FilterStage { run: *run, filter: Filter::new(predicates, &run.eval())?, row_by_row };
     run_node(run, input, &Down::stage(node.id, &stage, down))
 }
 
@@ -79,6 +82,9 @@ impl Stage for FilterStage<'_> {
 
 impl Push for FilterLocal<'_> {
     fn push(&mut self, mut batch: Batch) -> Result<Flow> {
+        if self.stage.row_by_row && batch.rows > 1 {
+            return push_rows(self, &batch);
+        }
         self.stage.filter.apply(&mut batch, &self.stage.run.eval())?;
         if batch.count() == 0 {
             return Ok(Flow::More);
@@ -91,11 +97,22 @@ impl Push for FilterLocal<'_> {
     }
 }
 
+/// Pushes each selected row alone.
+fn push_rows(to: &mut dyn Push, batch: &Batch) -> Result<Flow> {
+    for row in batch.selection.to_positions(batch.rows) {
+        if to.push(row_of(batch, row as usize))? == Flow::Done {
+            return Ok(Flow::Done);
+        }
+    }
+    Ok(Flow::More)
+}
+
 // ---- Project: computes columns, position aligned.
 
 struct ProjectStage<'a> {
     run: Run<'a>,
     exprs: Vec<Program>,
+    row_by_row: bool,
 }
 
 struct ProjectLocal<'a> {
@@ -110,7 +127,8 @@ pub fn run_project<'a>(
     exprs: &[Expr],
     down: &Down<'_>,
 ) -> Result<()> {
-    let stage = ProjectStage { run: *run, exprs: Program::all(exprs, &run.eval())? };
+    let row_by_row = exprs.iter().any(Expr::follows_variables);
+    let stage = ProjectStage { run: *run, exprs: Program::all(exprs, &run.eval())?, row_by_row };
     run_node(run, input, &Down::stage(node.id, &stage, down))
 }
 
@@ -122,6 +140,9 @@ impl Stage for ProjectStage<'_> {
 
 impl Push for ProjectLocal<'_> {
     fn push(&mut self, batch: Batch) -> Result<Flow> {
+        if self.stage.row_by_row && batch.rows > 1 {
+            return push_rows(self, &batch);
+        }
         let columns = eval_all(&self.stage.exprs, &batch, &self.stage.run.eval())?;
         self.next.push(Batch { rows: batch.rows, columns, selection: batch.selection })
     }

@@ -6,7 +6,7 @@ use crate::kernels;
 use crate::{ArithOp, CmpOp, EvalContext, Expr, ExprKind, Truth};
 use std::sync::OnceLock;
 use types::{Error, Result, SqlType, Value};
-use vector::{Bitmap, Selection, Vector};
+use vector::{Bitmap, ChunkBuilder, Selection, Vector};
 
 /// Deeper trees are refused instead of exhausting the stack (MySQL: 1436).
 const DEPTH_MAX: usize = 2000;
@@ -89,7 +89,11 @@ pub(crate) enum Op {
         state: CallState,
     },
     UserVar(Box<str>),
-    SetUserVar(Box<str>),
+    /// By row: what is assigned depends on what was assigned for the row before.
+    SetUserVar {
+        name: Box<str>,
+        by_row: bool,
+    },
 }
 
 #[derive(Debug)]
@@ -144,13 +148,13 @@ impl Node {
             Case { otherwise, .. } => Op::Case { otherwise: otherwise.is_some() },
             Call { function, .. } => Op::Call { function: *function, state: CallState::default() },
             UserVar { name, .. } => Op::UserVar(name.clone()),
-            SetUserVar { name, .. } => Op::SetUserVar(name.clone()),
+            SetUserVar { name, expr } => Op::SetUserVar { name: name.clone(), by_row: expr.follows_variables() },
             Row(items) => return Err(Error::operand_columns(items.len().min(1))),
             Subquery(_) => return Err(Error::internal("a subquery reached the evaluator")),
         };
         let varying = args.iter().any(|a| a.varying)
             || match &op {
-                Op::Column(_) | Op::Param(_) | Op::UserVar(_) | Op::SetUserVar(_) => true,
+                Op::Column(_) | Op::Param(_) | Op::UserVar(_) | Op::SetUserVar { .. } => true,
                 Op::Call { function, .. } => function.flags() & VOLATILE != 0,
                 _ => false,
             };
@@ -174,7 +178,7 @@ impl Node {
     /// Neither warns nor fails, whatever the rows hold.
     pub fn is_harmless(&self) -> bool {
         let here = match &self.op {
-            Op::Arith(_) | Op::Neg | Op::Cast { .. } | Op::SetUserVar(_) => false,
+            Op::Arith(_) | Op::Neg | Op::Cast { .. } | Op::SetUserVar { .. } => false,
             Op::Call { function, .. } => function.flags() & (functions::MAY_WARN | VOLATILE) == 0,
             _ => true,
         };
@@ -254,7 +258,22 @@ impl Node {
                 Some((v, ty)) => param(&v, &ty, &self.ty, cx.ctx),
                 None => Ok(kernels::null_vector(&self.ty)),
             },
-            Op::SetUserVar(name) => {
+            Op::SetUserVar { name, by_row: true } => {
+                let mut out = ChunkBuilder::new(self.ty.phys(), cx.rows);
+                for row in sel.to_positions(cx.rows) {
+                    while out.len() < row as usize {
+                        out.push_null();
+                    }
+                    let v = self.args[0].eval(cx, &Selection::Some(vec![row]))?.value(row as usize, &self.ty);
+                    out.push(&v);
+                    cx.ctx.user_vars.set(name, v, self.ty);
+                }
+                while out.len() < cx.rows {
+                    out.push_null();
+                }
+                Ok(Vector::flat(out.finish()))
+            }
+            Op::SetUserVar { name, by_row: false } => {
                 let v = self.args[0].eval(cx, sel)?;
                 sel.for_each(cx.rows, |i| cx.ctx.user_vars.set(name, v.value(i, &self.ty), self.ty));
                 Ok(v)

@@ -128,17 +128,18 @@ impl<'a> Bind<'a, '_, '_> {
     fn items(&mut self, items: &'a [ast::SelectItem]) -> Result<()> {
         for item in items {
             match item {
-                ast::SelectItem::Wildcard(_) => {
+                ast::SelectItem::Wildcard(span) => {
                     let block = self.block();
                     if block.scope.sources.is_empty() {
                         return Err(Error::no_tables_used());
                     }
                     let columns: Vec<_> = block.scope.visible.iter().filter(|c| !c.invisible).cloned().collect();
+                    self.note_star(*span, &columns);
                     for c in columns {
                         self.column_item(c.id, c.name);
                     }
                 }
-                ast::SelectItem::QualifiedWildcard(name, _) => {
+                ast::SelectItem::QualifiedWildcard(name, span) => {
                     let found = self
                         .block()
                         .scope
@@ -147,6 +148,7 @@ impl<'a> Bind<'a, '_, '_> {
                         .find(|s| s.alias == name.name.0 && name.schema.as_ref().is_none_or(|n| *s.schema == **n));
                     let Some(source) = found else { return Err(Error::bad_table(&*name.name)) };
                     let columns: Vec<_> = source.columns.iter().filter(|c| !c.invisible).cloned().collect();
+                    self.note_star(*span, &columns);
                     for c in columns {
                         self.column_item(c.id, c.name);
                     }
@@ -344,6 +346,10 @@ impl<'a> Bind<'a, '_, '_> {
             sort.clear();
             project.truncate(width);
         }
+        let late = match s.modifiers.distinct || sort.is_empty() {
+            true => vec![],
+            false => after_sort(&mut project, &sort, |id| self.shared.columns.expr(id)),
+        };
         let mut plan = if s.modifiers.distinct && !hidden.is_empty() {
             self.distinct_with_hidden(plan, project, hidden)?
         } else {
@@ -354,6 +360,9 @@ impl<'a> Bind<'a, '_, '_> {
             plan = Logical::Sort { input: Box::new(plan), keys: sort };
         }
         plan = self.limit(plan, limit)?;
+        if !late.is_empty() {
+            plan = Logical::Project { input: Box::new(plan), exprs: late };
+        }
         Ok(Bound { plan, output })
     }
 
@@ -495,4 +504,31 @@ fn subset(e: &Expr, outputs: &HashSet<ColumnId>, local: &HashSet<ColumnId>) -> b
 
 fn window_ids(block: &Block) -> HashSet<ColumnId> {
     block.windows.iter().flat_map(|w| w.calls.iter().map(|(id, _)| *id)).collect()
+}
+
+/// Items that assign user variables, or read some that are assigned, are computed for the rows that are sent and in their
+/// order: behind the sort, unless it needs them. Takes them out of `project`, which passes on what they read; answers the
+/// whole list.
+fn after_sort(
+    project: &mut Vec<(ColumnId, Expr)>,
+    sort: &[(Expr, bool)],
+    column: impl Fn(ColumnId) -> Expr,
+) -> Vec<(ColumnId, Expr)> {
+    let late: HashSet<ColumnId> = project.iter().filter(|(_, e)| e.follows_variables()).map(|(id, _)| *id).collect();
+    if late.is_empty() || sort.iter().any(|(key, _)| reads(key, &late)) {
+        return vec![];
+    }
+    let all: Vec<(ColumnId, Expr)> =
+        project.iter().map(|(id, e)| (*id, if late.contains(id) { e.clone() } else { column(*id) })).collect();
+    project.retain(|(id, _)| !late.contains(id));
+    for (_, e) in all.iter().filter(|(id, _)| late.contains(id)) {
+        e.walk(&mut |e| {
+            if let ExprKind::Column(id) = e.kind
+                && !project.iter().any(|(p, _)| *p == id)
+            {
+                project.push((id, column(id)));
+            }
+        });
+    }
+    all
 }

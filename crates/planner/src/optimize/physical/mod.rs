@@ -222,7 +222,9 @@ impl Physical<'_, '_> {
             }
             Logical::Get { .. } => self.access(node, &[], needed),
             Logical::Filter { input, predicates } => {
-                if let Logical::Get { is_virtual: false, .. } = &**input {
+                // Scans look at many rows at once.
+                let row_by_row = predicates.iter().any(Expr::follows_variables);
+                if let (Logical::Get { is_virtual: false, .. }, false) = (&**input, row_by_row) {
                     return self.access(input, predicates, needed);
                 }
                 let mut below = needed.clone();

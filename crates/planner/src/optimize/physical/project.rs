@@ -33,7 +33,7 @@ impl Physical<'_, '_> {
             | PlanOp::NestedLoopJoin { project, .. } => {
                 *project = positions.iter().map(|i| project[*i]).collect();
             }
-            PlanOp::Project { exprs, .. } => {
+            PlanOp::Project { exprs, .. } if !exprs.iter().any(Expr::follows_variables) => {
                 *exprs = positions.iter().map(|i| exprs[*i].clone()).collect();
             }
             PlanOp::Values { rows } => {
@@ -64,7 +64,8 @@ impl Physical<'_, '_> {
         exprs: &[(ColumnId, Expr)],
         needed: &ColumnSet,
     ) -> Result<Built> {
-        let wanted: Vec<&(ColumnId, Expr)> = exprs.iter().filter(|e| needed.contains(e.0)).collect();
+        let wanted: Vec<&(ColumnId, Expr)> =
+            exprs.iter().filter(|e| needed.contains(e.0) || e.1.follows_variables()).collect();
         let b = self.convert(input, &exprs_columns(wanted.iter().map(|e| &e.1)))?;
         self.projected(node, b, &wanted)
     }
