@@ -347,7 +347,7 @@ fn replay_commit(
             *state = LeafState::Resident(Box::new(Leaf::new(table.types())));
         }
         changes::apply(&op, table.types(), table.leaf_rows(), state.leaf_mut()?)?;
-        if op.kind == OpKind::Insert
+        if op.kind != OpKind::Delete
             && let Some(c) = table.auto_increment_column()
             && let Some(v) = state.leaf()?.column(c).values.int_at(op.slot).filter(|v| *v > 0)
         {
