@@ -40,7 +40,8 @@ const SETUP: &str = r"CREATE DATABASE shop; USE shop;
     INSERT INTO item (name, price, at, photo) VALUES ('a\'b\\c\n', 1.5, '2024-02-29 12:00:00.125', 0x007F27),
         (NULL, NULL, NULL, NULL), ('', -0.01, NULL, ''), ('Größe, 12″', 7, NULL, 'x');
     CREATE TABLE nothing (a INT);
-    CREATE VIEW cheap AS SELECT name FROM item WHERE price < 2";
+    CREATE VIEW cheap AS SELECT name FROM item WHERE price < 2;
+    CREATE VIEW shop.z AS SELECT * FROM shop.cheap; CREATE DATABASE above; CREATE VIEW above.first AS SELECT z.* FROM shop.z";
 
 #[test]
 fn a_dump_loads_into_an_equal_database() {

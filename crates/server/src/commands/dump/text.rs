@@ -38,12 +38,25 @@ pub fn dump_sql(source: &mut Source, relations: &[Relation], args: &DumpArgs, ou
                 dump_rows(source, table, out)?;
             }
         }
-        for view in relations.iter().filter(|r| r.schema == schema && r.is_view) {
-            let create = &source.texts(&format!("SHOW CREATE VIEW {}", view.full_name()))?[0][1];
-            line(out, &format!("\nDROP VIEW IF EXISTS {};\n{create};\n", quoted(&view.name)))?;
-        }
     }
-    Ok(())
+    dump_views(source, relations, out)
+}
+
+/// Views may read one another in any order, over databases: first each is one of the right columns that reads nothing.
+fn dump_views(source: &mut Source, relations: &[Relation], out: &mut impl Write) -> Result<()> {
+    let mut text = String::new();
+    let views: Vec<&Relation> = relations.iter().filter(|r| r.is_view).collect();
+    for view in &views {
+        let columns = source.columns(view, false)?;
+        let items: Vec<String> = columns.iter().map(|c| format!("1 AS {}", quoted(c))).collect();
+        text += &format!("\nCREATE OR REPLACE VIEW {} AS SELECT {};\n", view.full_name(), items.join(", "));
+    }
+    for view in &views {
+        let create = &source.texts(&format!("SHOW CREATE VIEW {}", view.full_name()))?[0][1];
+        let (schema, name) = (quoted(&view.schema), quoted(&view.name));
+        text += &format!("\nUSE {schema};\nDROP VIEW IF EXISTS {name};\n{create};\n");
+    }
+    out.write_all(text.as_bytes()).map_err(written_to_nobody)
 }
 
 /// A statement is about this long.
