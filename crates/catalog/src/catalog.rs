@@ -23,6 +23,13 @@ pub trait CatalogReader {
     /// `None` if the schema has no such relation; errors are the caller's (1146, 1049).
     fn relation(&self, schema: &str, name: &str) -> Option<Relation>;
     fn has_schema(&self, schema: &str) -> bool;
+    /// As [`CatalogReader::relation`], without temporary tables.
+    fn stored_relation(&self, schema: &str, name: &str) -> Option<Relation> {
+        self.relation(schema, name)
+    }
+    fn is_temporary(&self, _schema: &str, _name: &str) -> bool {
+        false
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -120,12 +120,13 @@ impl Session {
     pub(crate) fn optimize_quietly(&self, logical: LogicalQuery) -> Result<Arc<Plan>> {
         let settings = self.optimizer_settings();
         let store = self.db().store();
+        let killed = Some(self.process().stop_flag());
         let plan = if self.is_traced() {
             let mut weighed = plan::explain::Weighed::default();
-            let plan = planner::optimize::optimize_traced(logical, store, &settings, None, Some(&mut weighed));
+            let plan = planner::optimize::optimize_traced(logical, store, &settings, killed, Some(&mut weighed));
             plan.inspect(|plan| self.keep_trace(&weighed, plan))
         } else {
-            planner::optimize::optimize(logical, store, &settings)
+            planner::optimize::optimize_traced(logical, store, &settings, killed, None)
         };
         self.db().keep_statistics();
         plan.map(Arc::new)

@@ -252,6 +252,59 @@ fn locks_are_shown() {
     a.ok("SET GLOBAL innodb_deadlock_detect = ON");
 }
 
+/// A table that was made anew has no past: who looks into the past is told so, instead of seeing it empty.
+#[test]
+fn older_snapshots_do_not_know_newer_tables() {
+    let db = database();
+    let mut a = Client::new(&db);
+    let mut b = Client::new(&db);
+    b.ok("CREATE TABLE t (id INT PRIMARY KEY, a INT)");
+    b.ok("CREATE TABLE other (a INT)");
+    b.ok("INSERT INTO t VALUES (1, 1), (2, 2)");
+    for change in ["ALTER TABLE t ADD COLUMN x INT DEFAULT 5", "OPTIMIZE TABLE t", "CREATE TABLE u SELECT * FROM t"] {
+        a.ok("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+        b.ok("INSERT INTO other VALUES (1)");
+        b.ok(change);
+        let table = if change.starts_with("CREATE") { "u" } else { "t" };
+        assert_eq!(a.err(&format!("SELECT * FROM {table}")), 1412, "{change}");
+        assert_eq!(a.err(&format!("SELECT COUNT(*) FROM {table}")), 1412, "{change}");
+        assert_eq!(a.err(&format!("SELECT a FROM {table} WHERE id = 1")), 1412, "{change}");
+        assert_eq!(a.ok("SELECT COUNT(*) FROM other").len(), 1);
+        a.ok("COMMIT");
+        assert_eq!(a.ok(&format!("SELECT COUNT(*) FROM {table}")), ["2"]);
+    }
+    a.ok("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+    b.ok("ALTER TABLE t ADD KEY (a)");
+    assert_eq!(a.ok("SELECT COUNT(*) FROM t"), ["2"]);
+    a.ok("CREATE TEMPORARY TABLE own (a INT)");
+    a.ok("INSERT INTO own VALUES (1)");
+    assert_eq!(a.ok("SELECT * FROM own"), ["1"]);
+}
+
+/// Who describes what is there locks nothing and waits for nobody.
+#[test]
+fn information_schema_stands_apart_from_locks() {
+    let db = database();
+    let mut a = Client::new(&db);
+    let mut b = Client::new(&db);
+    a.ok("CREATE TABLE t (a INT)");
+    a.ok("CREATE TABLE u (a INT, b INT)");
+    a.ok("CREATE VIEW v AS SELECT * FROM u");
+    a.ok("LOCK TABLES t WRITE, u WRITE");
+    b.ok("SET lock_wait_timeout = 1");
+    let columns = "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_NAME = 'v'";
+    for c in [&mut a, &mut b] {
+        assert_eq!(c.ok(columns), ["a", "b"]);
+        assert_eq!(c.ok("SELECT 'next'"), ["next"]);
+        assert_eq!(c.ok("SELECT IS_UPDATABLE FROM information_schema.VIEWS"), ["YES"]);
+        assert_eq!(c.ok("SELECT 'next'"), ["next"]);
+        assert_eq!(c.ok("SHOW COLUMNS FROM v").len(), 2);
+        assert_eq!(c.ok("SHOW CREATE VIEW v").len(), 1);
+    }
+    assert_eq!(a.err("SELECT * FROM v"), 1100);
+    assert_eq!(b.err("SELECT * FROM v"), 1205);
+}
+
 #[test]
 fn statements_have_time_limits() {
     let db = database();

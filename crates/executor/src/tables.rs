@@ -155,6 +155,7 @@ impl Tables for StoreTables<'_> {
         let reads = self.lookups.filter(|l| l.rows_of.contains(&table.id));
         let lookups = self.lookups.filter(|l| reads.is_some() || l.keys_of.contains(&table.id));
         let (id, table) = (table.id, self.store.expect_table(table)?);
+        table.check_known_to(snapshot)?;
         let (io, session) = (table.io(), self.session);
         Ok(Arc::new(StoreReader { id, table, snapshot, lookups, reads, io, session }))
     }

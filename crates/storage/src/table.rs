@@ -19,7 +19,7 @@ use crate::settled::Flux;
 use crate::stats::StatsState;
 use crate::sync::{AtomicU64, Mutex, Ordering, Rank};
 use crate::table_io::IndexIo;
-use crate::txn::{Change, Txn, TxnManager, Versioned};
+use crate::txn::{Change, Snapshot, Txn, TxnManager, Versioned};
 use crate::undo::{Pruned, UndoKind};
 use crate::waits::RowLockName;
 use catalog::{TableDef, TableEngine};
@@ -58,6 +58,8 @@ pub struct Table {
     row_count: AtomicU64,
     /// The next AUTO_INCREMENT value.
     auto_increment: AtomicU64,
+    /// The newest commit when its definition was published.
+    published_at: AtomicU64,
     /// Changes go into the redo log, and leaves into checkpoints.
     logged: bool,
 }
@@ -106,6 +108,7 @@ impl Table {
             io: Arc::default(),
             row_count: AtomicU64::new(0),
             auto_increment: AtomicU64::new(1),
+            published_at: AtomicU64::new(0),
             logged: def.engine == TableEngine::InnoDb && !def.temporary,
             types,
             def,
@@ -181,6 +184,19 @@ impl Table {
     pub(crate) fn remove_rows(&self, n: u64) {
         self.row_count.fetch_sub(n, Ordering::Relaxed);
         self.stats.changed(n);
+    }
+
+    /// Its definition is published now, or about to be: its rows have no past that older snapshots could see.
+    pub fn note_published(&self) {
+        self.published_at.fetch_max(self.txns.last_published(), Ordering::AcqRel);
+    }
+
+    /// 1412: the snapshot is older than the table, of which it would see nothing or a part.
+    pub fn check_known_to(&self, snapshot: &Snapshot) -> Result<()> {
+        match snapshot.ts() < self.published_at.load(Ordering::Acquire) {
+            true => Err(Error::table_def_changed()),
+            false => Ok(()),
+        }
     }
 
     /// The next AUTO_INCREMENT value.

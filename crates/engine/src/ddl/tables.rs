@@ -64,13 +64,14 @@ impl Session {
             return Err(Error::not_supported("CREATE TABLE ... IGNORE or REPLACE SELECT"));
         }
         // The table is filled before anyone can see it: a query that fails leaves nothing behind.
-        self.db().store().create_table(def.clone());
+        let table = self.db().store().create_table(def.clone());
         let filled = self.fill_table(&def, query);
         let published = filled.and_then(|rows| {
             if def.temporary {
                 self.add_temporary(def.clone());
                 return Ok(rows);
             }
+            table.note_published();
             self.insert_relation(&def, c.if_not_exists)?;
             Ok(rows)
         });
@@ -103,7 +104,7 @@ impl Session {
             self.warn(Error::warn_using_other_handler("InnoDB", name).into_warning(WarningLevel::Warning));
         }
         let source = body.query.as_deref().map(|q| self.bind_source(q)).transpose()?;
-        let extra = source.as_ref().map(|s| s.columns()).transpose()?.unwrap_or_default();
+        let extra = source.as_ref().map(|s| s.columns()).unwrap_or_default();
         let def = define::table(self, id, schema, name, body, &options, extra, temporary)?;
         Ok((def, source))
     }
@@ -144,6 +145,7 @@ impl Session {
         if result.is_err() || !self.is_published(def) {
             self.db().store().drop_table(def.id);
         }
+        table.note_published();
         result
     }
 
@@ -236,7 +238,7 @@ impl Session {
         self.check_not_referenced(&def)?;
         // An empty table of a new id takes the name, in one step; the old one goes with its last reader.
         let new = Arc::new(TableDef { id: self.db().catalog().new_table_id(), ..(*def).clone() });
-        self.db().store().create_table(new.clone());
+        let table = self.db().store().create_table(new.clone());
         if def.temporary {
             self.drop_temporary(&def.schema, &def.name);
             self.add_temporary(new);
@@ -252,6 +254,7 @@ impl Session {
                 _ => false,
             }
         })?;
+        table.note_published();
         self.db().store().drop_table(if replaced { def.id } else { new.id });
         if replaced { Ok(0) } else { Err(Error::no_such_table(&def.schema, &def.name)) }
     }

@@ -40,21 +40,18 @@ impl Session {
         Ok(0)
     }
 
-    /// Whether rows can be changed through a view.
-    pub(crate) fn is_updatable(&self, view: &ViewDef) -> bool {
-        let info = self.info();
-        self.binder(&info).is_updatable(view)
-    }
-
-    /// Binds the query, so that errors show now, and keeps its text with the current database written in.
+    /// Binds the query, so that errors show now, and keeps its text with its stars spelled out.
     fn define_view(&self, v: &ast::CreateView, schema: &str, name: &str) -> Result<ViewDef> {
-        let logical = self.bind_query(&v.query)?;
-        let columns: Vec<Box<str>> = if v.columns.is_empty() {
-            logical.output.iter().map(|(_, n)| n.clone()).collect()
-        } else {
-            v.columns.iter().map(|c| c.as_str().into()).collect()
+        let bound = {
+            let info = self.info();
+            self.binder(&info).bind_view_query(&v.query, schema, name)?
         };
-        if columns.len() != logical.output.len() {
+        let width = bound.columns.len();
+        let columns: Vec<Box<str>> = match v.columns.is_empty() {
+            true => bound.columns,
+            false => v.columns.iter().map(|c| c.as_str().into()).collect(),
+        };
+        if columns.len() != width {
             return Err(Error::view_wrong_list());
         }
         for (i, c) in columns.iter().enumerate() {
@@ -62,7 +59,7 @@ impl Session {
                 return Err(Error::dup_fieldname(c));
             }
         }
-        let select_text = v.query.to_string();
+        let select_text = bound.query.to_string();
         let definer = match &v.definer {
             Some(ast::Account::Named { user, host }) => format!("{user}@{}", host.as_deref().unwrap_or("%")),
             _ => format!("{}@{}", self.user().0, self.user().1),

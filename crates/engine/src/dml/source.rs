@@ -8,6 +8,7 @@ use catalog::{ColumnDef, TableDef};
 use parser::ast;
 use plan::Plan;
 use plan::explain::Change;
+use plan::logical::LogicalQuery;
 use planner::bind::{BoundLocking, DuplicateNames};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ pub(crate) struct BoundSource {
     plan: SourcePlan,
     /// So many columns, the last ones, are not for the table.
     extra: usize,
-    columns: Vec<(Box<str>, SqlType, bool, Option<ColumnDef>)>,
+    columns: Vec<SourceColumn>,
 }
 
 enum SourcePlan {
@@ -33,25 +34,47 @@ impl BoundSource {
         self.columns.len() - self.extra
     }
 
-    /// Columns of CREATE TABLE ... SELECT: a base table's column keeps its attributes, but for AUTO_INCREMENT and keys.
-    pub fn columns(&self) -> Result<Vec<ColumnDef>> {
-        self.columns
-            .iter()
-            .map(|(name, ty, nullable, origin)| {
-                let plain =
-                    ColumnDef { unsigned: ty.is_unsigned(), ..ColumnDef::plain(name, storable(*ty), *nullable) };
-                Ok(match origin {
-                    Some(o) => ColumnDef {
-                        name: name.clone(),
-                        auto_increment: false,
-                        nullable: o.nullable || *nullable,
-                        invisible: false,
-                        ..o.clone()
-                    },
-                    None => plain,
-                })
-            })
-            .collect()
+    /// Columns of CREATE TABLE ... SELECT.
+    pub fn columns(&self) -> Vec<ColumnDef> {
+        self.columns.iter().map(SourceColumn::column).collect()
+    }
+}
+
+/// A column of a query that is bound.
+pub(crate) struct SourceColumn {
+    name: Box<str>,
+    ty: SqlType,
+    nullable: bool,
+    /// The base table's column that it is.
+    origin: Option<ColumnDef>,
+}
+
+/// The first `width` columns of the query's output.
+pub(crate) fn source_columns(query: &LogicalQuery, width: usize) -> Vec<SourceColumn> {
+    let column = |(id, name): &(_, Box<str>)| {
+        let c = query.columns.get(*id);
+        let origin = c.origin.as_ref().map(|(t, i)| t.columns[*i].clone());
+        SourceColumn { name: name.clone(), ty: c.ty, nullable: c.nullable, origin }
+    };
+    query.output.iter().take(width).map(column).collect()
+}
+
+impl SourceColumn {
+    /// As a column of a table: a base table's column keeps its attributes, but for AUTO_INCREMENT and keys.
+    pub fn column(&self) -> ColumnDef {
+        match &self.origin {
+            Some(o) => ColumnDef {
+                name: self.name.clone(),
+                auto_increment: false,
+                nullable: o.nullable || self.nullable,
+                invisible: false,
+                ..o.clone()
+            },
+            None => ColumnDef {
+                unsigned: self.ty.is_unsigned(),
+                ..ColumnDef::plain(&self.name, storable(self.ty), self.nullable)
+            },
+        }
     }
 }
 
@@ -96,17 +119,7 @@ impl Session {
 
     /// `extra`: so many columns of the output, the last ones, are not for the table.
     fn plan_source(&self, bound: BoundLocking, extra: usize) -> Result<BoundSource> {
-        let logical = &bound.query;
-        let columns = logical
-            .output
-            .iter()
-            .take(bound.width)
-            .map(|(id, name)| {
-                let c = logical.columns.get(*id);
-                let origin = c.origin.as_ref().map(|(t, i)| t.columns[*i].clone());
-                (name.clone(), c.ty, c.nullable, origin)
-            })
-            .collect();
+        let columns = source_columns(&bound.query, bound.width);
         let plan = match bound.targets.is_empty() && bound.query.locks.is_empty() {
             true => SourcePlan::Plain(self.optimize(bound.query)?),
             false => SourcePlan::Locking(Box::new(self.plan_locking(bound)?)),
@@ -125,7 +138,7 @@ impl Session {
     ) -> Result<Written> {
         let mode_replaces = matches!(mode.on_duplicate, OnDuplicate::Replace);
         let mut w = RowWriter::new(self, def, txn.clone(), columns, mode)?;
-        let types: Vec<SqlType> = source.columns.iter().map(|c| c.1).collect();
+        let types: Vec<SqlType> = source.columns.iter().map(|c| c.ty).collect();
         let mut row = Vec::with_capacity(types.len());
         let mut write = |batch: &Batch| {
             let mut result = Ok(());
@@ -163,7 +176,7 @@ impl Session {
         let shown = def.shown_columns().len();
         let extra = shown - source.width().min(shown);
         let mut columns: Vec<usize> = Vec::with_capacity(source.width());
-        for (name, ..) in &source.columns {
+        for SourceColumn { name, .. } in &source.columns {
             let idx = def.column_idx(name).unwrap_or(extra + columns.len());
             columns.push(idx);
         }

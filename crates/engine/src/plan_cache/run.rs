@@ -285,6 +285,7 @@ impl Session {
         self.status().com_select.add(1);
         let table = self.db().store().expect_table(&point.table)?;
         let snapshot = self.read_snapshot();
+        table.check_known_to(&snapshot)?;
         sink.shared_columns(&point.shape)?;
         let mut rows = 0;
         let mut lookups = 0;

@@ -23,6 +23,7 @@ impl Session {
             return Ok(None);
         }
         let snapshot = self.read_snapshot();
+        table.check_known_to(&snapshot)?;
         let read;
         let mut sent = 0;
         match &range.output {

@@ -4,10 +4,10 @@ use super::Session;
 use crate::database::Database;
 use crate::information_schema;
 use crate::variables::{self, Scope, VarDef};
-use catalog::{CatalogReader, ColumnDef, Relation, TableDef, TableEngine, ViewDef};
+use catalog::{CatalogReader, ColumnDef, Relation, TableDef, TableEngine};
 use executor::VirtualTables;
 use expr::{SessionInfo, SqlMode, UserVars, Warnings};
-use parser::ast::{Ident, ObjectName, Query, QueryBody, Span, VarScope};
+use parser::ast::VarScope;
 use planner::bind::SystemVariables;
 use planner::optimize::{OptimizerSettings, Switches};
 use std::sync::Arc;
@@ -105,11 +105,6 @@ impl Session {
         stats.distinct_tuples(columns).min(stats.rows as f64).round() as i64
     }
 
-    /// The columns of a view, as SHOW COLUMNS shows them; none if the view cannot be bound any more.
-    pub(crate) fn view_columns(&self, v: &catalog::ViewDef) -> Vec<ColumnDef> {
-        self.describe_view(v).unwrap_or_default()
-    }
-
     pub(crate) fn time_zone(&self) -> TimeZone {
         self.vars.hot().time_zone.clone().unwrap_or(TimeZone::Utc)
     }
@@ -129,6 +124,13 @@ impl CatalogReader for Session {
         if let Some(t) = self.temporary().get(schema, name) {
             return Some(Relation::Table(t.clone()));
         }
+        self.stored_relation(schema, name)
+    }
+
+    fn stored_relation(&self, schema: &str, name: &str) -> Option<Relation> {
+        if information_schema::is_virtual(schema) || information_schema::is_virtual_table(schema, name) {
+            return information_schema::relation(schema, name);
+        }
         if crate::statistics::costs::is_cost_table(schema, name)
             && let Err(e) = self.need_cost_tables(name)
         {
@@ -140,6 +142,10 @@ impl CatalogReader for Session {
             return None;
         }
         self.db.catalog().relation(schema, name)
+    }
+
+    fn is_temporary(&self, schema: &str, name: &str) -> bool {
+        self.temporary().get(schema, name).is_some()
     }
 
     fn has_schema(&self, schema: &str) -> bool {
@@ -242,22 +248,6 @@ impl Session {
         let mode = ConvertMode { strict: true, ..self.convert_mode(&zone) };
         let value = crate::dml::stored_form(value, ty, &zone);
         Ok(convert_for_column(&value, &c.ty, &c.name, 1, &mode)?.0)
-    }
-
-    /// The columns that a view yields now.
-    pub(crate) fn describe_view(&self, v: &ViewDef) -> Result<Vec<ColumnDef>> {
-        let name = ObjectName { schema: Some(Ident::from(&*v.schema)), name: Ident::from(&*v.name) };
-        let query = Query {
-            with: None,
-            body: QueryBody::Table(Box::new(name)),
-            order_by: Vec::new(),
-            limit: None,
-            into: None,
-            locking: Vec::new(),
-            span: Span::default(),
-        };
-        let source = self.bind_source(&query)?;
-        source.columns()
     }
 }
 

@@ -16,6 +16,7 @@
 //!    they were.
 //! 2. The diagnostics area holds the warnings of the last statement that is not itself about diagnostics.
 
+mod described;
 mod dispatch;
 mod facts;
 mod hints;

@@ -97,8 +97,7 @@ impl Session {
     /// The columns of a table or view.
     fn columns_of_relation(&self, name: &ObjectName) -> Result<(Relation, Vec<ColumnDef>)> {
         let (schema, name) = self.resolve_name(name)?;
-        let relation = catalog::CatalogReader::relation(self, &schema, &name)
-            .ok_or_else(|| Error::no_such_table(&schema, &name))?;
+        let relation = self.described(&schema, &name).ok_or_else(|| Error::no_such_table(&schema, &name))?;
         let columns = match &relation {
             Relation::Table(t) => t.shown_columns().to_vec(),
             Relation::View(v) => self.describe_view(v)?,
@@ -183,7 +182,7 @@ impl Session {
 
     pub(super) fn show_create_table(&self, name: &ObjectName) -> Result<RowSet> {
         let (schema, name) = self.resolve_name(name)?;
-        match catalog::CatalogReader::relation(self, &schema, &name) {
+        match self.described(&schema, &name) {
             Some(Relation::Table(t)) => {
                 let mut rows = RowSet::new(&[("Table", text(64)), ("Create Table", long_text())]);
                 let auto = self.table_size(&t).auto_increment;
@@ -197,7 +196,7 @@ impl Session {
 
     pub(super) fn show_create_view(&self, name: &ObjectName) -> Result<RowSet> {
         let (schema, name) = self.resolve_name(name)?;
-        match catalog::CatalogReader::relation(self, &schema, &name) {
+        match self.described(&schema, &name) {
             Some(Relation::View(v)) => Ok(view_rows(&v)),
             Some(Relation::Table(_)) => Err(Error::wrong_object(&schema, &name, "VIEW")),
             None => Err(Error::no_such_table(&schema, &name)),

@@ -139,6 +139,7 @@ impl<'e> Binder<'e> {
             reads_variables: false,
             calc_found_rows: false,
             views: vec![],
+            view_notes: None,
             depth: 0,
             query_count: 0,
             assigned: HashMap::new(),
@@ -186,6 +187,8 @@ pub(super) struct Shared<'e> {
     pub calc_found_rows: bool,
     /// Views being expanded, outermost first.
     pub views: Vec<(Box<str>, Box<str>)>,
+    /// Of the view that is being created, which then is the outermost of `views`.
+    pub view_notes: Option<super::view_query::ViewNotes>,
     pub depth: usize,
     pub query_count: usize,
     /// Types of user variables assigned so far in the statement, by lower-case name.

@@ -29,6 +29,7 @@ impl<'a> Bind<'a, '_, '_> {
     }
 
     pub fn param(&mut self, n: u32) -> Result<Expr> {
+        self.note_variable();
         match self.shared.params {
             ParamInfo::Values(values) => {
                 self.shared.cacheable = false;
@@ -54,7 +55,8 @@ impl<'a> Bind<'a, '_, '_> {
         };
         self.shared.cacheable = false;
         self.shared.reads_variables = true;
-        let ty = assigned.or_else(|| self.shared.variables.user_variable_type(name)).unwrap_or(text);
+        let ty = assigned.or_else(|| self.shared.variables.user_variable_type(name));
+        let ty = ty.filter(|t| *t != SqlType::Null).unwrap_or(text);
         Expr::new(ExprKind::UserVar { name: name.0.clone(), is_fixed: false }, ty, true)
     }
 
@@ -72,6 +74,7 @@ impl<'a> Bind<'a, '_, '_> {
             None => v.name.to_string(),
         };
         self.shared.cacheable = false;
+        self.note_variable();
         let (value, ty) = self.shared.variables.get(&name, v.scope)?;
         Ok(Expr::constant(value, ty))
     }

@@ -146,7 +146,15 @@ impl<'a> Bind<'a, '_, '_> {
             Some(s) => &**s,
             None => self.shared.default_schema.as_deref().ok_or_else(Error::no_db)?,
         };
-        match self.shared.catalog.relation(schema, &name.name) {
+        let catalog = self.shared.catalog;
+        let found = match self.shared.views.len() {
+            0 => catalog.relation(schema, &name.name),
+            1 if self.shared.view_notes.is_some() && catalog.is_temporary(schema, &name.name) => {
+                return Err(Error::view_select_tmptable(&*name.name));
+            }
+            _ => catalog.stored_relation(schema, &name.name),
+        };
+        match found {
             Some(r) => Ok((schema.into(), r)),
             None if !self.shared.catalog.has_schema(schema) => Err(Error::bad_db(schema)),
             None => Err(Error::no_such_table(schema, &*name.name)),

@@ -46,6 +46,7 @@ mod set_ops;
 mod subquery;
 mod tidy;
 mod unshare;
+mod view_query;
 mod views;
 mod windows;
 
@@ -53,6 +54,7 @@ pub use api::{Binder, SystemVariables};
 pub use dml::{BoundAssignment, BoundDelete, BoundUpdate, DmlTarget, NewValue};
 pub use insert::{DuplicateNames, DuplicateValue, InsertSelect};
 pub use locking::{BoundLocking, LockTarget};
+pub use view_query::ViewQuery;
 pub use views::{InsertView, ViewCheck};
 
 /// Tables in one FROM, as in MySQL.

@@ -3,12 +3,14 @@
 use super::OptimizerSettings;
 use super::tree;
 use catalog::Statistics;
-use expr::{ColumnId, EvalContext, Expr, ExprKind, ParamId, SubqueryId};
+use expr::{ColumnId, Expr, ExprKind, ParamId, SubqueryId};
 use plan::InitKind;
 use plan::explain::Weighed;
 use plan::logical::{ColumnInfo, Columns, JoinOrderHint, Logical, SubqueryDef, SubqueryHints};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use types::{Error, Result, SqlType};
 
 /// An uncorrelated subquery that is computed once, before the statement proper, into a parameter.
@@ -43,8 +45,8 @@ pub struct Context<'a> {
     pub next_cte: u32,
     pub stats: &'a dyn Statistics,
     pub settings: &'a OptimizerSettings,
-    /// The session, if constants may be computed now.
-    pub eval: Option<&'a EvalContext<'a>>,
+    /// Set as soon as the statement is to stop.
+    pub killed: Option<&'a AtomicBool>,
 }
 
 impl<'a> Context<'a> {
@@ -91,7 +93,7 @@ impl<'a> Context<'a> {
             next_cte,
             stats,
             settings,
-            eval: None,
+            killed: None,
         }
     }
 
@@ -106,6 +108,11 @@ impl<'a> Context<'a> {
         // The subquery's own block comes before those within it; copies of outer columns are of the outer one.
         let own = self.hinted.iter().filter(|(b, _)| inner.contains(b) && !outer.contains(b)).min_by_key(|h| h.0);
         own.map_or(SubqueryHints::default(), |h| h.1)
+    }
+
+    /// Error 1317 if the statement was killed, or its time is up: passes ask wherever they may take long.
+    pub fn check_killed(&self) -> Result<()> {
+        if self.killed.is_some_and(|k| k.load(Relaxed)) { Err(Error::query_interrupted()) } else { Ok(()) }
     }
 
     pub fn new_param(&mut self) -> ParamId {

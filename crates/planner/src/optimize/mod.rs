@@ -46,12 +46,12 @@ pub use switches::Switches;
 use cardinality::Estimator;
 use catalog::Statistics;
 use context::Context;
-use expr::EvalContext;
 use plan::Plan;
 use plan::explain::Weighed;
 use plan::logical::display::display_node;
 use plan::logical::{Logical, LogicalQuery};
 use pushdown::{Hinted, Pushing};
+use std::sync::atomic::AtomicBool;
 use types::Result;
 
 type Pass = fn(Logical, &mut Context) -> Result<Logical>;
@@ -99,23 +99,23 @@ pub fn optimize(query: LogicalQuery, stats: &dyn Statistics, settings: &Optimize
     optimize_traced(query, stats, settings, None, None)
 }
 
-/// As [`optimize`]. With `eval`, constants are computed and row samples consulted; `trace` gets the tree after each pass,
-/// printed, and what was weighed.
+/// As [`optimize`]. It ends with error 1317 once `killed` is set; `trace` gets the tree after each pass, printed, and what
+/// was weighed.
 pub fn optimize_traced<'a>(
     query: LogicalQuery,
     stats: &'a dyn Statistics,
     settings: &'a OptimizerSettings,
-    eval: Option<&'a EvalContext<'a>>,
+    killed: Option<&'a AtomicBool>,
     trace: Option<&mut Weighed>,
 ) -> Result<Plan> {
     if depth(&query) <= CALLERS_STACK_DEPTH_MAX {
-        return run_passes(query, stats, settings, eval, trace);
+        return run_passes(query, stats, settings, killed, trace);
     }
     // The passes recur over the tree; a deep one gets a stack of its own.
     std::thread::scope(|s| {
         std::thread::Builder::new()
             .stack_size(DEEP_STACK_BYTES)
-            .spawn_scoped(s, || run_passes(query, stats, settings, eval, trace))
+            .spawn_scoped(s, || run_passes(query, stats, settings, killed, trace))
             .map_err(|e| types::Error::internal(format_args!("no thread to plan on: {e}")))?
             .join()
             .unwrap_or_else(|_| Err(types::Error::internal("the optimizer failed on a deep query")))
@@ -145,13 +145,13 @@ fn run_passes<'a>(
     mut query: LogicalQuery,
     stats: &'a dyn Statistics,
     settings: &'a OptimizerSettings,
-    eval: Option<&'a EvalContext<'a>>,
+    killed: Option<&'a AtomicBool>,
     trace: Option<&mut Weighed>,
 ) -> Result<Plan> {
     let root = tree::take(&mut query.root);
     let mut cx =
         Context::new(&root, std::mem::take(&mut query.columns), std::mem::take(&mut query.subqueries), stats, settings);
-    cx.eval = eval;
+    cx.killed = killed;
     cx.weighed = trace.is_some().then(Default::default);
     cx.join_order = std::mem::take(&mut query.join_order);
     cx.derived_pushdown = std::mem::take(&mut query.derived_pushdown);
@@ -166,6 +166,7 @@ fn run_passes<'a>(
 /// Every pass, and the physical plan.
 fn passed(mut root: Logical, query: &LogicalQuery, cx: &mut Context) -> Result<Plan> {
     for (name, pass) in PASSES {
+        cx.check_killed()?;
         root = pass(root, cx)?;
         // Subqueries that run on their own take every pass but the first, which made them.
         let mut init = std::mem::take(&mut cx.init);

@@ -3,7 +3,9 @@
 //! Parts of the index are taken in order. A part that conjuncts give values for (`=`, IN, IS NULL, `<=>`) multiplies the
 //! stretches and the next part follows; a part with bounds, or a LIKE that begins with text, ends them. An OR is usable
 //! if every branch, together with the other conjuncts, bounds the part at hand: its stretches are those of all branches.
-//! Row constructors arrive here as such ORs: `(a, b) > (1, 2)` is `a > 1 OR (a = 1 AND b > 2)`.
+//! Row constructors arrive here as such ORs: `(a, b) > (1, 2)` is `a > 1 OR (a = 1 AND b > 2)`. Stretches of several ORs
+//! are those of all combinations of their branches, so only ORs that narrow the part are taken up, and no more of them
+//! than the work allows; the others stay filters.
 //!
 //! ```text
 //!   index (a, b)   a IN (1, 2) AND b > 5 AND c = 3    ->  (1, 5..) (2, 5..)     c = 3 stays a filter
@@ -15,16 +17,21 @@
 //! again. Columns must stand bare, or under an implicit conversion that loses nothing and keeps the order; strings must
 //! be compared by the column's own collation.
 
+mod like;
+
+pub(super) use like::like_prefix;
+
 use super::tree::as_column;
 use catalog::{IndexDef, TableDef};
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use plan::access::PartTest;
 use plan::{IndexRange, KeyValue, LastPart, RangeEnd};
+use std::collections::HashMap;
 use types::{SqlType, Value};
 
 /// Stretches that one access may have.
 pub const RANGES_MAX: usize = 4096;
-/// Branches of ORs that are looked at for one index.
+/// Conjuncts that are looked at for one index, each once for every combination of branches under which it is.
 const WORK_MAX: usize = 20_000;
 
 /// What the conjuncts say of an index.
@@ -65,17 +72,16 @@ pub fn find(
     table: &TableDef,
     index: &IndexDef,
     columns: &[(ColumnId, usize)],
-    conjuncts: &[Expr],
+    conjuncts: &[&Expr],
     memory: &mut Memory,
 ) -> Option<Found> {
     let first = columns.iter().find(|c| c.1 == index.parts[0].column_idx)?.0;
     if !conjuncts.iter().any(|c| mentions(c, first)) {
         return None;
     }
-    let mut search = Search { table, index, columns, work: 0, memory };
-    let all: Vec<&Expr> = conjuncts.iter().collect();
-    let tails = search.tails(0, &all).filter(|_| !search.memory.is_exceeded)?;
-    let answered = conjuncts.iter().map(|c| tails.answered.iter().any(|a| std::ptr::eq(*a, c))).collect();
+    let mut search = Search { table, index, columns, work: 0, width: 1, reach: HashMap::new(), memory };
+    let tails = search.tails(0, conjuncts).filter(|_| !search.memory.is_exceeded)?;
+    let answered = conjuncts.iter().map(|c| tails.answered.iter().any(|a| std::ptr::eq(*a, *c))).collect();
     let fixed_parts = match tails.ranges.as_slice() {
         [] => index.parts.len(),
         [first, rest @ ..] => {
@@ -95,7 +101,17 @@ pub fn find_part(
     columns: &[(ColumnId, usize)],
     conjuncts: &[Expr],
 ) -> Option<Found> {
-    find(table, &PartTest::index_of_part(index, part), columns, conjuncts, &mut Memory::of(0))
+    let conjuncts: Vec<&Expr> = conjuncts.iter().collect();
+    find(table, &PartTest::index_of_part(index, part), columns, &conjuncts, &mut Memory::of(0))
+}
+
+/// Does the condition bound the column, which is of type `ty`, whatever else is asked?
+pub(super) fn is_bound(e: &Expr, column: ColumnId, ty: &SqlType) -> bool {
+    match &e.kind {
+        ExprKind::And(parts) => parts.iter().any(|p| is_bound(p, column, ty)),
+        ExprKind::Or(branches) => branches.iter().all(|b| is_bound(b, column, ty)),
+        _ => simple(e, column, ty).is_some(),
+    }
 }
 
 pub(super) fn mentions(e: &Expr, c: ColumnId) -> bool {
@@ -115,7 +131,19 @@ struct Search<'a> {
     index: &'a IndexDef,
     columns: &'a [(ColumnId, usize)],
     work: usize,
+    /// Combinations of the branches of ORs within which the search is.
+    width: usize,
+    /// What is known of ORs, by address and part.
+    reach: HashMap<(*const Expr, usize), Reach>,
     memory: &'a mut Memory,
+}
+
+/// Which branches of an OR bound a part by themselves.
+#[derive(Clone, Copy, PartialEq)]
+enum Reach {
+    All,
+    Some,
+    None,
 }
 
 /// What one conjunct says of one column.
@@ -170,7 +198,7 @@ impl Search<'_> {
         {
             return self.by_points(part, conjuncts, points?);
         }
-        if let Some(found) = self.by_or(part, conjuncts) {
+        if let Some(found) = self.by_or(part, conjuncts, points.is_some()) {
             return Some(found);
         }
         if points.is_some() {
@@ -210,44 +238,88 @@ impl Search<'_> {
         Some(Tails { ranges, answered })
     }
 
-    /// By the first OR of which every branch bounds the part.
-    fn by_or<'e>(&mut self, part: usize, conjuncts: &[&'e Expr]) -> Option<Tails<'e>> {
-        conjuncts.iter().copied().find_map(|or| {
-            let ExprKind::Or(branches) = &or.kind else { return None };
-            if branches.len() > RANGES_MAX {
+    /// By the first OR of which every branch bounds the part. Branches that leave it to the other conjuncts widen what
+    /// those say of it; that is worth it only if points go on to the next part.
+    fn by_or<'e>(&mut self, part: usize, conjuncts: &[&'e Expr], has_points: bool) -> Option<Tails<'e>> {
+        let (mut all, mut some) = (vec![], vec![]);
+        for or in conjuncts.iter().copied().filter(|c| matches!(c.kind, ExprKind::Or(_))) {
+            match self.reach(part, or)? {
+                Reach::All => all.push(or),
+                Reach::Some if has_points => some.push(or),
+                _ => {}
+            }
+        }
+        all.into_iter().chain(some).find_map(|or| self.by_branches(part, conjuncts, or))
+    }
+
+    fn reach(&mut self, part: usize, or: &Expr) -> Option<Reach> {
+        let ExprKind::Or(branches) = &or.kind else { return None };
+        let p = self.index.parts.get(part)?;
+        let column = self.columns.iter().find(|c| c.1 == p.column_idx)?.0;
+        let ty = self.table.columns[p.column_idx].ty;
+        let known = self.reach.entry((std::ptr::from_ref(or), part)).or_insert_with(|| {
+            let bound = branches.iter().filter(|b| is_bound(b, column, &ty)).count();
+            match bound {
+                0 => Reach::None,
+                n if n == branches.len() => Reach::All,
+                _ => Reach::Some,
+            }
+        });
+        Some(*known)
+    }
+
+    /// By each branch of an OR together with the other conjuncts.
+    fn by_branches<'e>(&mut self, part: usize, conjuncts: &[&'e Expr], or: &'e Expr) -> Option<Tails<'e>> {
+        let ExprKind::Or(branches) = &or.kind else { return None };
+        let before = self.width;
+        let width = before * branches.len().max(2);
+        let is_first = before == 1;
+        if branches.len() > RANGES_MAX || self.work > WORK_MAX || !is_first && width * conjuncts.len() > WORK_MAX {
+            return None;
+        }
+        self.width = width;
+        let found = self.united(part, conjuncts, or, branches);
+        self.width = before;
+        found
+    }
+
+    fn united<'e>(
+        &mut self,
+        part: usize,
+        conjuncts: &[&'e Expr],
+        or: &'e Expr,
+        branches: &'e [Expr],
+    ) -> Option<Tails<'e>> {
+        let mut ranges: Vec<IndexRange> = vec![];
+        let mut answered: Option<Vec<&'e Expr>> = None;
+        let mut whole = true;
+        for b in branches {
+            let mut terms = vec![];
+            flatten(b, &mut terms);
+            let own = terms.len();
+            terms.extend(conjuncts.iter().copied().filter(|c| !std::ptr::eq(*c, or)));
+            let t = self.tails(part, &terms)?;
+            let has = |e: &&'e Expr| t.answered.iter().any(|a| std::ptr::eq(*a, *e));
+            whole &= terms[..own].iter().all(has);
+            for r in t.ranges {
+                if ranges.len() > 64 || !ranges.contains(&r) {
+                    ranges.push(r);
+                }
+            }
+            if ranges.len() > RANGES_MAX {
                 return None;
             }
-            let mut ranges: Vec<IndexRange> = vec![];
-            let mut answered: Option<Vec<&'e Expr>> = None;
-            let mut whole = true;
-            for b in branches {
-                let mut terms = vec![];
-                flatten(b, &mut terms);
-                let own = terms.len();
-                terms.extend(conjuncts.iter().copied().filter(|c| !std::ptr::eq(*c, or)));
-                let t = self.tails(part, &terms)?;
-                let has = |e: &&'e Expr| t.answered.iter().any(|a| std::ptr::eq(*a, *e));
-                whole &= terms[..own].iter().all(has);
-                for r in t.ranges {
-                    if !ranges.contains(&r) || ranges.len() > 64 {
-                        ranges.push(r);
-                    }
-                }
-                if ranges.len() > RANGES_MAX {
-                    return None;
-                }
-                let others: Vec<&'e Expr> = terms[own..].iter().copied().filter(has).collect();
-                answered = Some(match answered {
-                    None => others,
-                    Some(a) => a.into_iter().filter(|x| others.iter().any(|o| std::ptr::eq(*o, *x))).collect(),
-                });
-            }
-            let mut answered = answered?;
-            if whole {
-                answered.push(or);
-            }
-            Some(Tails { ranges, answered })
-        })
+            let others: Vec<&'e Expr> = terms[own..].iter().copied().filter(has).collect();
+            answered = Some(match answered {
+                None => others,
+                Some(a) => a.into_iter().filter(|x| others.iter().any(|o| std::ptr::eq(*o, *x))).collect(),
+            });
+        }
+        let mut answered = answered?;
+        if whole {
+            answered.push(or);
+        }
+        Some(Tails { ranges, answered })
     }
 }
 
@@ -418,61 +490,5 @@ pub(super) fn same_order(side: &SqlType, value: &SqlType, column: &SqlType) -> O
         (Timestamp { .. }, Timestamp { .. }, Timestamp { .. }) => Some(true),
         (Float, Float, Float) | (Double, Double, Double) => Some(true),
         _ => None,
-    }
-}
-
-/// The text of a pattern before its first wildcard.
-///
-/// Without an ESCAPE clause it depends on the session whether a backslash escapes: the text ends there.
-pub(super) fn like_prefix(pattern: &[u8], escape: Option<char>) -> Vec<u8> {
-    let mut buffer = [0; 4];
-    let named = escape.is_some();
-    let escape = escape.unwrap_or('\\').encode_utf8(&mut buffer).as_bytes();
-    let mut out = Vec::with_capacity(pattern.len());
-    let mut rest = pattern;
-    while let Some((&b, tail)) = rest.split_first() {
-        if rest.starts_with(escape) {
-            if !named {
-                break;
-            }
-            // What follows stands for itself; an escape at the very end, too.
-            rest = &rest[escape.len()..];
-            match rest.split_first() {
-                Some((&b, tail)) => {
-                    out.push(b);
-                    rest = tail;
-                }
-                None => out.extend_from_slice(escape),
-            }
-            continue;
-        }
-        if b == b'%' || b == b'_' {
-            break;
-        }
-        out.push(b);
-        rest = tail;
-    }
-    // Never half a character.
-    let whole = std::str::from_utf8(&out).map_or_else(|e| e.valid_up_to(), str::len);
-    if std::str::from_utf8(pattern).is_ok() {
-        out.truncate(whole);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::like_prefix;
-
-    #[test]
-    fn text_before_the_first_wildcard() {
-        let prefix = |p: &str| String::from_utf8(like_prefix(p.as_bytes(), None)).expect("text");
-        assert_eq!(prefix("abc%"), "abc");
-        assert_eq!(prefix("%abc"), "");
-        assert_eq!(prefix("a_c"), "a");
-        assert_eq!(prefix("a\\%b%"), "a");
-        assert_eq!(like_prefix(b"a|%b%", Some('|')), b"a%b");
-        assert_eq!(prefix("ä%"), "ä");
-        assert_eq!(prefix("abc"), "abc");
     }
 }

@@ -185,6 +185,11 @@ impl Session {
         let filled = self
             .copy_rows(old, &new, edit)
             .and_then(|rows| self.lock_altered(old, Mode::Exclusive).map(|()| rows))
+            .inspect(|_| {
+                if !old.temporary {
+                    to.note_published()
+                }
+            })
             .and_then(|rows| self.publish_altered(old, new.clone(), rename_to).map(|()| rows));
         let gone = if filled.is_ok() { old.id } else { new.id };
         self.db().store().drop_table(gone);

@@ -128,7 +128,7 @@ impl Physical<'_, '_> {
             .min_by(|a, b| a.0.0.total_cmp(&b.0.0));
         let single = best.as_ref().map_or(f64::INFINITY, |b| b.0.0);
         let budget = if forced { single } else { single.min(scan_cost.max(SMALL_SCAN_NS)) };
-        if let Some(merge) = self.merge_path(&site, &paths, r.numbers.len(), budget) {
+        if let Some(merge) = self.merge_path(&site, &paths, r.numbers.len(), budget)? {
             ways.push(merge.way(&site));
             self.note_ways(get, &site, ways, scan_cost, None);
             return self.index_merge(get, &site, r, merge);

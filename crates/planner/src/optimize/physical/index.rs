@@ -19,7 +19,7 @@ use std::sync::Arc;
 use types::Error;
 
 /// Stretches that are counted one by one; more count as so many times the average of these.
-const DIVES_MAX: usize = 8;
+pub(super) const DIVES_MAX: usize = 8;
 /// Shares of a table between two unknown values, beyond one, and under an unknown or short prefix.
 const UNKNOWN_BETWEEN: f64 = 0.001;
 const UNKNOWN_END: f64 = 0.02;
@@ -108,14 +108,8 @@ impl Physical<'_, '_> {
         if !form.ordered && !form.clustered {
             return None;
         }
-        let bytes_max = self.cx.settings.limits.range_optimizer_max_mem_size;
-        let mut memory = ranges::Memory::of(bytes_max);
-        let found = ranges::find(site.table, index, site.columns, site.predicates, &mut memory);
-        if memory.is_exceeded {
-            self.ranges_exceeded.set(true);
-        }
-        let found = found?;
-        let entries = self.entries(site, i, index, &found.ranges);
+        let found = self.stretches(site, index, &site.predicates.iter().collect::<Vec<_>>())?;
+        let entries = self.entries(site, i, index, &found.ranges, true);
         let of = |answered: bool| {
             let all = site.predicates.iter().zip(&found.answered).filter(|(_, a)| **a == answered);
             all.map(|(p, _)| p.clone()).collect::<Vec<Expr>>()
@@ -137,6 +131,16 @@ impl Physical<'_, '_> {
         };
         self.push_down(site, &mut path);
         Some(path)
+    }
+
+    /// What the conjuncts say of the index, if the memory for it suffices.
+    pub(super) fn stretches(&self, site: &Site<'_>, index: &IndexDef, conjuncts: &[&Expr]) -> Option<ranges::Found> {
+        let mut memory = ranges::Memory::of(self.cx.settings.limits.range_optimizer_max_mem_size);
+        let found = ranges::find(site.table, index, site.columns, conjuncts, &mut memory);
+        if memory.is_exceeded {
+            self.ranges_exceeded.set(true);
+        }
+        found
     }
 
     /// The whole index, for its order.
@@ -184,8 +188,15 @@ impl Physical<'_, '_> {
         paths
     }
 
-    /// About how many entries the stretches hold together.
-    fn entries(&self, site: &Site<'_>, i: usize, index: &IndexDef, ranges: &[IndexRange]) -> f64 {
+    /// About how many entries the stretches hold together; without dives, what statistics say.
+    pub(super) fn entries(
+        &self,
+        site: &Site<'_>,
+        i: usize,
+        index: &IndexDef,
+        ranges: &[IndexRange],
+        may_dive: bool,
+    ) -> f64 {
         let all = site.whole.rows;
         let mut sum = 0.0;
         let step = ranges.len().div_ceil(DIVES_MAX).max(1);
@@ -194,7 +205,7 @@ impl Physical<'_, '_> {
         let dives = limit == 0 || (ranges.iter().filter(|r| r.last.is_none()).count() as u64) < limit;
         let mut counted = 0.0f64;
         for r in ranges.iter().step_by(step) {
-            sum += self.entries_of(site, i, index, r, dives || r.last.is_some());
+            sum += self.entries_of(site, i, index, r, may_dive && (dives || r.last.is_some()));
             counted += 1.0;
         }
         (sum * ranges.len() as f64 / counted.max(1.0)).min(all)

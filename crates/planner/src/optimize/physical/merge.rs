@@ -9,23 +9,34 @@
 //! an intersection the indexes that are worth their walk.
 //!
 //! A merge costs the walks, the sorting of row ids, and the rows that are left, read in the order in which they lie.
+//!
+//! A condition may be a conjunction of hundreds of ORs: `(a, b) NOT IN ((1, 2), (3, 4), ...)` is one. Of these the few
+//! most selective are weighed as unions, each only until it costs more than what there is already, and the statement's
+//! merges look at the indexes a bounded number of times; what is left is estimated from statistics.
 
 use super::access::Reading;
-use super::index::{IndexPath, Site};
+use super::index::{DIVES_MAX, IndexPath, Site};
 use super::{Built, Physical};
+use crate::optimize::cardinality::one;
 use crate::optimize::lookup_cost::tests;
-use crate::optimize::ranges::mentions;
+use crate::optimize::ranges::is_bound;
 use crate::optimize::tree::filter;
-use expr::{Expr, ExprKind};
+use expr::{ColumnId, Expr, ExprKind};
 use plan::access::{EntryUse, Merge, MergeKind};
 use plan::explain::{Way, range_texts};
 use plan::logical::{IndexHintScope, Logical};
 use plan::{IndexRange, PlanOp};
-use types::{Error, Result};
+use types::{Error, Result, SqlType};
 
 /// Branches of an OR, or indexes of an intersection, that are worth a look.
 const BRANCHES_MAX: usize = 16;
 const INTERSECTED_MAX: usize = 3;
+/// ORs that are weighed as unions: the most selective ones.
+const UNIONS_MAX: usize = 8;
+/// Conditions beside an OR that may narrow what its branches find in an index.
+const OTHERS_MAX: usize = 16;
+/// Looks at indexes that a statement's unions may take.
+pub(super) const MERGE_DIVES_MAX: usize = 512;
 
 pub(super) struct MergePath {
     kind: MergeKind,
@@ -42,10 +53,14 @@ struct MergePart {
     held: f64,
 }
 
-impl From<IndexPath> for MergePart {
-    fn from(p: IndexPath) -> MergePart {
-        MergePart { index: p.index, ranges: p.ranges, held: p.held }
-    }
+/// An index that may take part in a union.
+struct Member<'s> {
+    index: usize,
+    /// Its first column.
+    column: ColumnId,
+    ty: SqlType,
+    /// Conditions that bound one of its parts.
+    narrowing: Vec<&'s Expr>,
 }
 
 impl MergePath {
@@ -84,17 +99,49 @@ impl Physical<'_, '_> {
         ranges: &[IndexPath],
         columns: usize,
         budget: f64,
-    ) -> Option<MergePath> {
+    ) -> Result<Option<MergePath>> {
         let budget = if site.merge_forced() { f64::INFINITY } else { budget };
         if !self.cx.settings.index_access || site.table.indexes.len() < 2 {
-            return None;
+            return Ok(None);
         }
-        let unions = site.predicates.iter().enumerate().filter_map(|(i, p)| match &p.kind {
-            ExprKind::Or(branches) if branches.len() <= BRANCHES_MAX => self.union(site, i, branches, columns, budget),
-            _ => None,
-        });
-        let all = unions.chain(self.intersection(site, ranges, columns, budget));
-        all.filter(|m| m.cost < budget).min_by(|a, b| a.cost.total_cmp(&b.cost))
+        let mut best = self.intersection(site, ranges, columns, budget).filter(|m| m.cost < budget);
+        let members = self.members(site);
+        for (or, branches) in selective_ors(site, &members) {
+            self.cx.check_killed()?;
+            let budget = best.as_ref().map_or(budget, |b| b.cost);
+            if let Some(union) = self.union(site, &members, or, branches, columns, budget)
+                && union.cost < budget
+            {
+                best = Some(union);
+            }
+        }
+        Ok(best)
+    }
+
+    /// None if no union is possible.
+    fn members<'s>(&self, site: &Site<'s>) -> Vec<Member<'s>> {
+        let has_or = site.predicates.iter().any(|p| matches!(p.kind, ExprKind::Or(_)));
+        let merged: Vec<usize> = match has_or {
+            true => (0..site.table.indexes.len()).filter(|i| self.merges(site, *i)).collect(),
+            false => vec![],
+        };
+        if merged.len() < 2 {
+            return vec![];
+        }
+        let part = |column_idx: usize| {
+            let c = site.columns.iter().find(|c| c.1 == column_idx)?;
+            Some((c.0, site.table.columns[column_idx].ty))
+        };
+        let member = |index: usize| {
+            let parts = &site.table.indexes[index].parts;
+            let (column, ty) = part(parts[0].column_idx)?;
+            let read: Vec<_> = parts.iter().filter_map(|p| part(p.column_idx)).collect();
+            let bounds = |e: &&Expr| read.iter().any(|(c, ty)| is_bound(e, *c, ty));
+            // One more, for the OR itself may be among them.
+            let narrowing = site.predicates.iter().filter(bounds).take(OTHERS_MAX + 1).collect();
+            Some(Member { index, column, ty, narrowing })
+        };
+        merged.into_iter().filter_map(member).collect()
     }
 
     /// May the index take part? A hint that names indexes means these alone.
@@ -123,31 +170,29 @@ impl Physical<'_, '_> {
     }
 
     /// By an index for each branch of an OR.
-    fn union(&self, site: &Site<'_>, or: usize, branches: &[Expr], columns: usize, budget: f64) -> Option<MergePath> {
-        let merged: Vec<usize> = (0..site.table.indexes.len()).filter(|i| self.merges(site, *i)).collect();
-        let first = |i: &usize| site.table.indexes[*i].parts[0].column_idx;
-        let led: Vec<_> = site.columns.iter().filter(|c| merged.iter().any(|i| first(i) == c.1)).collect();
-        if merged.len() < 2 || !branches.iter().all(|b| led.iter().any(|c| mentions(b, c.0))) {
-            return None;
-        }
-        let others = site.predicates.iter().enumerate().filter(|(i, _)| *i != or).map(|(_, p)| p);
+    fn union(
+        &self,
+        site: &Site<'_>,
+        members: &[Member<'_>],
+        or: &Expr,
+        branches: &[Expr],
+        columns: usize,
+        budget: f64,
+    ) -> Option<MergePath> {
         let mut parts: Vec<MergePart> = vec![];
         for branch in branches {
-            let mut predicates = match &branch.kind {
-                ExprKind::And(list) => list.clone(),
-                _ => vec![branch.clone()],
+            let own = match &branch.kind {
+                ExprKind::And(list) => &list[..],
+                _ => std::slice::from_ref(branch),
             };
-            let own = predicates.len();
-            predicates.extend(others.clone().cloned());
-            let at = Site { predicates: &predicates, ..*site };
             // What bounds the other conditions alone is one index's business.
-            let bounds_branch = |p: &IndexPath| {
-                let first = site.table.indexes[p.index].parts[0].column_idx;
-                let column = site.columns.iter().find(|c| c.1 == first);
-                column.is_some_and(|c| predicates[..own].iter().any(|e| mentions(e, c.0)))
-            };
-            let paths = merged.iter().filter_map(|i| self.range_path(&at, *i, &site.table.indexes[*i]));
-            parts.push(paths.filter(bounds_branch).min_by(|a, b| a.held.total_cmp(&b.held))?.into());
+            let bound = members.iter().filter(|m| is_bound(branch, m.column, &m.ty));
+            let found = bound.filter_map(|m| {
+                let others = m.narrowing.iter().copied().filter(|o| !std::ptr::eq(*o, or));
+                let conjuncts: Vec<&Expr> = own.iter().chain(others).collect();
+                self.merge_part(site, m.index, &conjuncts)
+            });
+            parts.push(found.min_by(|a, b| a.held.total_cmp(&b.held))?);
             if self.merged_walks(&parts) >= budget {
                 return None;
             }
@@ -162,6 +207,15 @@ impl Physical<'_, '_> {
         let kind = kinds.into_iter().find(|k| (in_order || *k == MergeKind::SortUnion) && self.kind_is_on(site, *k))?;
         let rows = parts.iter().map(|p| p.held).sum::<f64>().min(site.whole.rows);
         Some(self.merge_of(site, kind, parts, rows, columns))
+    }
+
+    fn merge_part(&self, site: &Site<'_>, i: usize, conjuncts: &[&Expr]) -> Option<MergePart> {
+        let index = &site.table.indexes[i];
+        let ranges = self.stretches(site, index, conjuncts)?.ranges;
+        let left = self.merge_dives_left.get();
+        self.merge_dives_left.set(left.saturating_sub(ranges.len().min(DIVES_MAX)));
+        let held = self.entries(site, i, index, &ranges, left > 0);
+        Some(MergePart { index: i, ranges, held })
     }
 
     /// By the indexes that each leave out rows which the others do not, as long as one more makes it cheaper.
@@ -266,6 +320,22 @@ impl Physical<'_, '_> {
         let made = self.node(op, r.out, r.passed, e, path.cost);
         Ok(self.noted(made, get, path.rows))
     }
+}
+
+/// The ORs of which each branch bounds some index, as far as they are worth a look.
+fn selective_ors<'s>(site: &Site<'s>, members: &[Member<'_>]) -> Vec<(&'s Expr, &'s [Expr])> {
+    let bounds_some = |b: &Expr| members.iter().any(|m| is_bound(b, m.column, &m.ty));
+    let mut ors: Vec<(f64, &Expr, &[Expr])> = vec![];
+    for p in site.predicates {
+        if let ExprKind::Or(branches) = &p.kind
+            && branches.len() <= BRANCHES_MAX
+            && branches.iter().all(bounds_some)
+        {
+            ors.push((one(p, site.whole), p, branches));
+        }
+    }
+    ors.sort_by(|a, b| a.0.total_cmp(&b.0));
+    ors.into_iter().take(UNIONS_MAX).map(|(_, or, branches)| (or, branches)).collect()
 }
 
 /// Branches that chose the same index walk it once.

@@ -70,6 +70,8 @@ pub(super) struct Physical<'c, 'a> {
     rows_read: f64,
     /// Ranges were given up for want of memory.
     ranges_exceeded: std::cell::Cell<bool>,
+    /// Looks at indexes that merges may still take.
+    merge_dives_left: std::cell::Cell<usize>,
     /// Dependent runs within which one is being planned.
     nesting: u32,
     /// Output columns of each CTE in scope: how its scans look.
@@ -92,6 +94,7 @@ pub fn plan(root: &Logical, query: &LogicalQuery, cx: &mut Context) -> Result<Pl
         next_filter: 0,
         rows_read: 0.0,
         ranges_exceeded: Default::default(),
+        merge_dives_left: merge::MERGE_DIVES_MAX.into(),
         nesting: 0,
         ctes: Default::default(),
         searched,
@@ -201,6 +204,7 @@ impl Physical<'_, '_> {
 
     /// The plan of `node`, whose output has at least the columns of `needed`.
     fn convert(&mut self, node: &Logical, needed: &ColumnSet) -> Result<Built> {
+        self.cx.check_killed()?;
         match node {
             Logical::OneRow => {
                 let e = Estimate { rows: 1.0, ..Estimate::default() };
