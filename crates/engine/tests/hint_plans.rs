@@ -321,7 +321,8 @@ fn index_hints_of_one_purpose() {
         let sql = format!("SELECT a, MAX(b) FROM t {hint} GROUP BY a ORDER BY a LIMIT 2");
         let text = access(&mut c, &sql);
         if !by_index || hint.starts_with("FORCE") {
-            assert_eq!(text.contains("Using index for group-by"), by_index, "{hint}: {text}");
+            let in_order = text.contains("|index||abs|") && !text.contains("Using temporary");
+            assert_eq!(text.contains("Using index for group-by") || in_order, by_index, "{hint}: {text}");
         }
         assert_eq!(c.ok(&sql), ["0,9", "1,9"], "{hint}");
     }

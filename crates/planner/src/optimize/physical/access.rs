@@ -258,7 +258,7 @@ impl Physical<'_, '_> {
             }
         }
         match best {
-            Some((cost, path, reverse)) if cost < budget || site.forced(IndexHintScope::OrderBy) => {
+            Some((cost, path, reverse)) if cost < budget || site.forced(self.order_scope) => {
                 self.index_scan(get, &site, r, path, (cost, false), Some((reverse, limit))).map(Some)
             }
             _ => Ok(None),

@@ -14,8 +14,8 @@ use super::super::tree::{as_column, collect_columns, exprs_columns};
 use super::{Built, Physical};
 use expr::{AggCall, AggFunc, ColumnId, Expr};
 use plan::PlanOp;
-use plan::logical::Logical;
 use plan::logical::visit::{agg_exprs, agg_exprs_mut};
+use plan::logical::{IndexHintScope, Logical};
 use types::Result;
 
 /// How many times more rows than on average the first groups may have.
@@ -79,9 +79,10 @@ impl Physical<'_, '_> {
         let whole = self.est.tree(input);
         let estimate = self.est.node(node, std::slice::from_ref(&whole));
         let rows = UNEVEN_GROUPS * kept as f64 * (whole.rows / estimate.rows.max(1.0)).max(1.0);
-        let Some(b) = self.ordered(input, &below, &order, Some(rows.min(1e15) as u64), budget)? else {
-            return Ok(None);
-        };
+        let scope = std::mem::replace(&mut self.order_scope, IndexHintScope::GroupBy);
+        let found = self.ordered(input, &below, &order, Some(rows.min(1e15) as u64), budget);
+        self.order_scope = scope;
+        let Some(b) = found? else { return Ok(None) };
         let list: Vec<Expr> = groups.iter().map(|g| g.1.clone()).collect();
         let groups_here = self.resolve_all(&list, &b)?;
         let mut calls = vec![];

@@ -169,7 +169,7 @@ impl Physical<'_, '_> {
         }
         let mut paths = vec![];
         for (i, index) in site.table.indexes.iter().enumerate() {
-            let allowed = site.allows(i, IndexHintScope::OrderBy) && self.visible(index);
+            let allowed = site.allows(i, self.order_scope) && self.visible(index);
             if !allowed || !self.cx.stats.index_form(site.table.id, i).ordered {
                 continue;
             }

@@ -27,7 +27,7 @@ use super::context::{Context, LogicalInit};
 use super::properties::{not_null, set_nullable};
 use super::tree::{collect_columns, outputs};
 use expr::{ColumnId, Expr, ExprKind, WindowCall};
-use plan::logical::{Logical, LogicalQuery, SetOpKind as LogicalSetOp};
+use plan::logical::{IndexHintScope, Logical, LogicalQuery, SetOpKind as LogicalSetOp};
 use plan::{AccessNotes, CteDef, InitKind, InitPlan, OutputColumn, Plan, PlanNode, PlanOp, SetOpKind, SortKey};
 use types::{Error, Result, Warning, WarningLevel};
 
@@ -72,6 +72,8 @@ pub(super) struct Physical<'c, 'a> {
     ranges_exceeded: std::cell::Cell<bool>,
     /// Looks at indexes that merges may still take.
     merge_dives_left: std::cell::Cell<usize>,
+    /// What an order is wanted for, as index hints tell it apart.
+    order_scope: IndexHintScope,
     /// Dependent runs within which one is being planned.
     nesting: u32,
     /// Output columns of each CTE in scope: how its scans look.
@@ -95,6 +97,7 @@ pub fn plan(root: &Logical, query: &LogicalQuery, cx: &mut Context) -> Result<Pl
         rows_read: 0.0,
         ranges_exceeded: Default::default(),
         merge_dives_left: merge::MERGE_DIVES_MAX.into(),
+        order_scope: IndexHintScope::OrderBy,
         nesting: 0,
         ctes: Default::default(),
         searched,

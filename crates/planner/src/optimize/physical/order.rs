@@ -191,7 +191,7 @@ impl Physical<'_, '_> {
             Logical::Filter { input, predicates } if matches!(**input, Logical::Get { .. }) => {
                 self.access_in_order(input, predicates, needed, keys, kept, budget)
             }
-            Logical::Project { input: below, exprs } => {
+            Logical::Project { input: below, exprs } if !exprs.iter().any(|e| e.1.follows_variables()) => {
                 let wanted: Vec<&(ColumnId, Expr)> = exprs.iter().filter(|e| needed.contains(e.0)).collect();
                 let source = |k: &Expr| {
                     let c = as_column(k)?;
