@@ -44,6 +44,14 @@ impl Selection {
         }
     }
 
+    /// The selected positions numbered `rows`, which ascend.
+    pub fn numbered(&self, rows: &[u32]) -> Selection {
+        Selection::Some(match self {
+            Selection::All => rows.iter().map(|&j| j as u16).collect(),
+            Selection::Some(s) => rows.iter().map(|&j| s[j as usize]).collect(),
+        })
+    }
+
     /// The selected positions as an explicit list.
     pub fn to_positions(&self, rows: usize) -> Vec<u16> {
         match self {

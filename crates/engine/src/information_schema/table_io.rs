@@ -111,14 +111,18 @@ fn timed(c: &IoCounts, plain: bool) -> impl Iterator<Item = Value> {
     [c.fetched, c.inserted, c.updated, c.deleted].into_iter().flat_map(move |n| [uint(n), no_time(plain)])
 }
 
-const fn index_columns(plain: bool) -> [(&'static str, SqlType); 11] {
+type Column = (&'static str, SqlType);
+
+/// Names, then `own`, then changes with their times.
+const fn timed_columns(own: [Column; 3], plain: bool) -> [Column; 11] {
     let time = time(plain);
+    let [a, b, c] = own;
     [
         ("table_schema", text(64)),
         ("table_name", text(64)),
-        ("index_name", text(64)),
-        ("rows_selected", UBIGINT),
-        ("select_latency", time),
+        a,
+        b,
+        c,
         ("rows_inserted", UBIGINT),
         ("insert_latency", time),
         ("rows_updated", UBIGINT),
@@ -126,6 +130,10 @@ const fn index_columns(plain: bool) -> [(&'static str, SqlType); 11] {
         ("rows_deleted", UBIGINT),
         ("delete_latency", time),
     ]
+}
+
+const fn index_columns(plain: bool) -> [Column; 11] {
+    timed_columns([("index_name", text(64)), ("rows_selected", UBIGINT), ("select_latency", time(plain))], plain)
 }
 
 /// The busiest first.
@@ -152,21 +160,8 @@ pub const X_INDEX_STATISTICS: VirtualTable = VirtualTable {
     rows: |session, out| index_statistics(session, out, true),
 };
 
-const fn table_columns(plain: bool) -> [(&'static str, SqlType); 11] {
-    let time = time(plain);
-    [
-        ("table_schema", text(64)),
-        ("table_name", text(64)),
-        ("total_latency", time),
-        ("rows_fetched", UBIGINT),
-        ("fetch_latency", time),
-        ("rows_inserted", UBIGINT),
-        ("insert_latency", time),
-        ("rows_updated", UBIGINT),
-        ("update_latency", time),
-        ("rows_deleted", UBIGINT),
-        ("delete_latency", time),
-    ]
+const fn table_columns(plain: bool) -> [Column; 11] {
+    timed_columns([("total_latency", time(plain)), ("rows_fetched", UBIGINT), ("fetch_latency", time(plain))], plain)
 }
 
 /// The busiest first.
@@ -190,7 +185,7 @@ pub const X_TABLE_STATISTICS: VirtualTable = VirtualTable {
     rows: |session, out| table_statistics(session, out, true),
 };
 
-const fn scan_columns(plain: bool) -> [(&'static str, SqlType); 4] {
+const fn scan_columns(plain: bool) -> [Column; 4] {
     [("object_schema", text(64)), ("object_name", text(64)), ("rows_full_scanned", UBIGINT), ("latency", time(plain))]
 }
 

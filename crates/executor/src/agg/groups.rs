@@ -89,11 +89,7 @@ impl Groups {
         if new.is_empty() {
             return Ok(());
         }
-        let at: Vec<u16> = match positions {
-            Selection::All => new.iter().map(|&j| j as u16).collect(),
-            Selection::Some(s) => new.iter().map(|&j| s[j as usize]).collect(),
-        };
-        self.found(columns, &Selection::Some(at), rows);
+        self.found(columns, &positions.numbered(&new), rows);
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use crate::pipeline::{Down, Flow, Push, Stage};
 use crate::run::{Run, run_node};
 use plan::physical::PlanNode;
 use types::Result;
-use vector::{BATCH_ROWS_MAX, Batch, Selection};
+use vector::{BATCH_ROWS_MAX, Batch};
 
 /// Shared state.
 struct OrderedGroups<'a> {
@@ -114,11 +114,7 @@ impl Push for OrderedLocal<'_> {
         self.encoder.encode(&keys, selection, rows, &mut self.keys);
         let open = (self.open.count > 0).then_some(&self.open_key);
         let firsts = number(&self.keys, open, &mut self.numbers);
-        let at: Vec<u16> = match selection {
-            Selection::All => firsts.iter().map(|&j| j as u16).collect(),
-            Selection::Some(s) => firsts.iter().map(|&j| s[j as usize]).collect(),
-        };
-        self.open.found(&keys, &Selection::Some(at), rows);
+        self.open.found(&keys, &selection.numbered(&firsts), rows);
         let group_count = self.open.count;
         let r = Rows { groups: &self.numbers, selection, rows, group_count };
         self.open.update(spec, r, &args, run)?;

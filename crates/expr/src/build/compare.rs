@@ -26,7 +26,7 @@ pub fn compare(op: CmpOp, l: Expr, r: Expr) -> Result<Expr> {
         (a, b) => {
             let l = Expr { kind: a, ty: l.ty, nullable: l.nullable };
             let r = Expr { kind: b, ty: r.ty, nullable: r.nullable };
-            let (l, r) = unify(l, r, symbol(op))?;
+            let (l, r) = unify(l, r, op.symbol())?;
             Ok(node(op, l, r))
         }
     }
@@ -35,18 +35,6 @@ pub fn compare(op: CmpOp, l: Expr, r: Expr) -> Result<Expr> {
 fn node(op: CmpOp, l: Expr, r: Expr) -> Expr {
     let nullable = op != CmpOp::NullSafeEq && (l.nullable || r.nullable);
     Expr::new(ExprKind::Compare { op, left: l.into(), right: r.into() }, SqlType::Bool, nullable)
-}
-
-fn symbol(op: CmpOp) -> &'static str {
-    match op {
-        CmpOp::Eq => "=",
-        CmpOp::Ne => "<>",
-        CmpOp::Lt => "<",
-        CmpOp::Le => "<=",
-        CmpOp::Gt => ">",
-        CmpOp::Ge => ">=",
-        CmpOp::NullSafeEq => "<=>",
-    }
 }
 
 fn compare_rows(op: CmpOp, a: Vec<Expr>, b: Vec<Expr>) -> Result<Expr> {
@@ -233,16 +221,17 @@ pub fn row_list(row: &[Expr], list: &[Expr]) -> Result<Option<RowList>> {
     let mut out = RowList { row: vec![], rows: vec![vec![]; list.len()], types: vec![] };
     for (i, part) in row.iter().enumerate() {
         let mut compared: Option<(Expr, SqlType)> = None;
-        for (item, cells) in list.iter().zip(&mut out.rows) {
+        let mut column = Vec::with_capacity(list.len());
+        for item in list {
             let ExprKind::Row(items) = &item.kind else { return Err(Error::operand_columns(row.len())) };
             if items.len() != row.len() {
                 return Err(Error::operand_columns(row.len()));
             }
             if is_null_const(&items[i]) {
-                cells.push(super::null());
+                column.push(super::null());
                 continue;
             }
-            let (left, right) = unify(part.clone(), items[i].clone(), symbol(CmpOp::Eq))?;
+            let (left, right) = unify(part.clone(), items[i].clone(), CmpOp::Eq.symbol())?;
             let ty = match &compared {
                 _ if !is_fixed(&right) => return Ok(None),
                 None => Some(right.ty),
@@ -250,13 +239,12 @@ pub fn row_list(row: &[Expr], list: &[Expr]) -> Result<Option<RowList>> {
                 Some(_) => None,
             };
             let Some(ty) = ty.filter(|t| !t.is_integer() || !is_beyond_bigint(&right)) else { return Ok(None) };
-            cells.push(right);
+            column.push(right);
             compared = Some((left, ty));
         }
         let Some((left, ty)) = compared else { return Ok(None) };
         let ty = if ty.is_integer() { SqlType::BIGINT } else { ty };
-        for cells in &mut out.rows {
-            let cell = cells.pop().expect("just pushed");
+        for (cells, cell) in out.rows.iter_mut().zip(column) {
             cells.push(match cell.as_const() {
                 Some(Value::UInt(v)) => Expr::constant(Value::Int(*v as i64), ty),
                 Some(v) => Expr::constant(v.clone(), ty),

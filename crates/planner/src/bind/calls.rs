@@ -55,6 +55,7 @@ impl<'a> Bind<'a, '_, '_> {
         };
         self.shared.cacheable = false;
         self.shared.reads_variables = true;
+        self.note_variable();
         let ty = assigned.or_else(|| self.shared.variables.user_variable_type(name));
         let ty = ty.filter(|t| *t != SqlType::Null).unwrap_or(text);
         Expr::new(ExprKind::UserVar { name: name.0.clone(), is_fixed: false }, ty, true)
@@ -62,6 +63,7 @@ impl<'a> Bind<'a, '_, '_> {
 
     pub fn assign(&mut self, name: &ast::Ident, value: &'a ast::Expr) -> Result<Expr> {
         let value = self.expr(value)?;
+        self.note_variable();
         self.shared.serial = true;
         let (ty, nullable) = (value.ty, value.nullable);
         self.shared.assigned.insert(name.to_lowercase(), ty);

@@ -32,13 +32,13 @@ impl Binder<'_> {
     /// Binds the query of a view that is to be created under this name: 1351, 1352, 1462.
     pub fn bind_view_query(&self, query: &ast::Query, schema: &str, name: &str) -> Result<ViewQuery> {
         let mut query = query.clone();
-        each_body(&mut query, &mut spell_table(0));
+        each_body(&mut query, &mut spell_table());
         let mut shared = self.shared();
         shared.views.push((schema.into(), name.into()));
         shared.view_notes = Some(ViewNotes::default());
         let bound = Bind::new(&mut shared).query(&query, QueryUse::Top)?;
         let notes = shared.view_notes.take().expect("put there above");
-        if notes.has_variables || shared.reads_variables {
+        if notes.has_variables {
             return Err(Error::view_select_variable());
         }
         let columns = shared.finish(bound.plan, bound.output).output.into_iter().map(|(_, name)| name).collect();
@@ -95,7 +95,8 @@ impl Bind<'_, '_, '_> {
 }
 
 /// Makes `TABLE t` a SELECT, whose star gets a place of its own, counted down from the end of all.
-fn spell_table(mut count: u32) -> impl FnMut(&mut QueryBody) {
+fn spell_table() -> impl FnMut(&mut QueryBody) {
+    let mut count = 0;
     move |body| {
         if let QueryBody::Table(name) = body {
             count += 1;
