@@ -140,6 +140,8 @@ fn passwords_are_in_no_log() {
     c.ok("SET long_query_time = 0");
     c.ok("CREATE USER 'joe'@'localhost' IDENTIFIED BY 'hunter2'");
     c.ok("ALTER USER 'joe'@'localhost' IDENTIFIED BY 'hunter2'");
+    c.ok("SET PASSWORD FOR 'joe'@'localhost' = 'hunter2'");
+    c.ok("PREPARE p FROM 'ALTER USER joe@localhost IDENTIFIED BY \"hunter2\"'");
     c.ok("SET long_query_time = DEFAULT");
     c.ok("SET GLOBAL general_log = OFF");
     for (column, table) in [

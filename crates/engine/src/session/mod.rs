@@ -29,7 +29,7 @@ mod txn;
 mod users;
 
 use crate::database::Database;
-use crate::monitor::secrets::without_secrets;
+use crate::monitor::secrets;
 use crate::monitor::session::Running;
 use crate::prepared::PreparedStatements;
 use crate::process::{Entry, Process};
@@ -37,10 +37,8 @@ use crate::sink::{EndInfo, OkInfo, ResultSink, StatusFlags};
 use crate::status::SessionStatus;
 use crate::variables::SessionVars;
 use expr::{SqlMode, UserVars, Warnings};
-use parser::ast::Statement;
 use parser::normalize::Normalized;
 use parser::{ParseOptions, StatementHints};
-use std::borrow::Cow;
 use std::sync::Arc;
 use storage::Unsettled;
 use types::{Error, Result, SqlType, Value, Warning, WarningLevel};
@@ -370,10 +368,7 @@ impl Session {
         self.begin_trace(statement, text);
         let ended = self.with_variable_hints(&hints.variables, |s| s.dispatch(statement, text, more, sink));
         self.end_trace();
-        let shown = match statement {
-            Statement::CreateUser(_) | Statement::AlterUser(_) => without_secrets(text),
-            _ => Cow::Borrowed(text),
-        };
+        let shown = secrets::shown(statement, text);
         let digests = self.db.digests();
         let digest = digests.is_on().then(|| digests.of(self.database.as_deref(), text, &self.parse_options()));
         self.note_ended(digest.as_deref(), &shown, ended.as_ref().err(), self.warnings.count());
