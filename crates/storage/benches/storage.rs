@@ -83,7 +83,29 @@ fn main() {
     for _ in 0..100 {
         black_box(sorted.fetch(&ids, &[1, 3], &snapshot));
     }
-    report("fetch 1024 random rows, 2 columns, per row", 100 * 1024, begun);
+    report("fetch the same 1024 random rows, 2 columns, per row", 100 * 1024, begun);
+    let rows = sorted.leaf_count() * 1024;
+    let fetch = |what: &str, batch: &mut dyn FnMut(u64) -> Vec<u64>, columns: &[usize]| {
+        let batches: Vec<Vec<u64>> = (0..1000).map(batch).collect();
+        let begun = Instant::now();
+        for ids in &batches {
+            black_box(sorted.fetch(ids, columns, &snapshot));
+        }
+        report(what, 1000 * 1024, begun);
+    };
+    let mut anywhere = |_| (0..1024).map(|_| rng.u64(..rows)).collect();
+    fetch("fetch 1024 of all rows, 1 column, per row", &mut anywhere, &[1]);
+    fetch("fetch 1024 of all rows, 3 columns, per row", &mut anywhere, &[0, 1, 2]);
+    fetch("fetch 1024 of all rows, a string, per row", &mut anywhere, &[3]);
+    let mut rng = fastrand::Rng::with_seed(2);
+    let mut near = |_| {
+        let first = rng.u64(..sorted.leaf_count().max(129) - 128);
+        let mut ids: Vec<u64> =
+            (0..1024).map(|i| (first + i / 8) % sorted.leaf_count() * 1024 + rng.u64(..1024)).collect();
+        ids.sort_unstable();
+        ids
+    };
+    fetch("fetch 8 rows a leaf of 128, 3 columns, per row", &mut near, &[0, 1, 2]);
 
     let begun = Instant::now();
     for _ in 0..10 {

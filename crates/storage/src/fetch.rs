@@ -1,6 +1,7 @@
 //! Rows by id and by key, in batches: late materialization, lookups, joins by index.
 
 use crate::leaf::Leaf;
+use crate::near;
 use crate::table::Table;
 use crate::txn::Snapshot;
 use vector::{Bitmap, Chunk, Rows, Values};
@@ -56,14 +57,21 @@ impl Table {
         // Where output row i lies in leaf order; NOWHERE: not seen.
         let mut place = vec![NOWHERE; row_ids.len()];
         let mut next = 0;
-        let leaves = groups(&order, shift).count();
+        let groups: Vec<Group<'_>> = groups(&order, shift).collect();
+        let leaves = groups.len();
         let is_scattered = leaves > 1 && order.len() < leaves * SCATTERED_ROWS;
+        let is_far = leaves > 1 && self.heap.leaf_count() >= near::LEAVES_MIN;
         let mut copied: Vec<Chunk> = Vec::new();
         if is_scattered {
             copied.extend(columns.iter().map(|&c| Chunk::empty(self.types()[c], order.len())));
         }
         let mut slots = Vec::new();
-        for group in groups(&order, shift) {
+        for (i, group) in groups.iter().enumerate() {
+            if is_far && i % near::LEAVES_AT_ONCE == 0 {
+                let few = &groups[i..leaves.min(i + near::LEAVES_AT_ONCE)];
+                let places = few.iter().map(|g| (g.leaf_no, g.rows.iter().map(|r| self.split(r.0).1)));
+                near::bring_near(&self.heap, places, columns);
+            }
             let Some(slot) = self.heap.slot(group.leaf_no) else { continue };
             let state = slot.read();
             let Some(leaf) = state.leaf() else { continue };

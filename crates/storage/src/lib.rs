@@ -59,6 +59,7 @@ mod index;
 pub mod io;
 mod leaf;
 mod log;
+mod near;
 mod ordered;
 mod recovery;
 mod reindex;

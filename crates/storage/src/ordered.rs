@@ -77,15 +77,16 @@ impl Table {
         let Some(ordered) = self.ordered(index) else { return Vec::new() };
         let mut scratch = Vec::new();
         let mut out = Vec::with_capacity(candidates.len());
-        for (i, &row_id) in candidates.row_ids().iter().enumerate() {
-            let seen = self.rows().with(row_id, |leaf, slot| {
+        let row_ids = candidates.row_ids();
+        self.rows().each_brought_near(row_ids, ordered.encoder.columns(), |i| {
+            let seen = self.rows().with(row_ids[i], |leaf, slot| {
                 let has = |at: &dyn Fn(usize) -> _| ordered.encoder.has_key(at, candidates.key(i), &mut scratch);
                 leaf.with_seen(slot, snapshot, has)
             });
             if seen == Some(Some(true)) {
-                out.push(row_id);
+                out.push(row_ids[i]);
             }
-        }
+        });
         out
     }
 

@@ -82,6 +82,13 @@ impl Values {
         }
     }
 
+    /// Where position `i` is in memory, for who wants it brought near; it may be none.
+    #[inline]
+    pub fn place(&self, i: usize) -> *const u8 {
+        for_fixed!(self, v => v.as_ptr().wrapping_add(i).cast(), str s => s.views.as_ptr().wrapping_add(i).cast(),
+            dict d => d.codes.as_ptr().wrapping_add(i).cast())
+    }
+
     pub fn len(&self) -> usize {
         for_fixed!(self, v => v.len(), str s => s.views.len(), dict d => d.codes.len())
     }

@@ -116,7 +116,8 @@ impl Leaf {
     }
 
     pub fn is_live(&self, slot: usize) -> bool {
-        slot < self.rows && self.live.get(slot)
+        // Mostly all do; the bitmap is another cache miss.
+        slot < self.rows && (self.live_count == self.rows || self.live.get(slot))
     }
 
     /// No row exists, and nobody can see one that did.

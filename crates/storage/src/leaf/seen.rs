@@ -100,7 +100,7 @@ impl Leaf {
             return false;
         }
         if !self.has_versions() {
-            return self.live.get(slot);
+            return self.is_live(slot);
         }
         self.resolve(slot, self.head(slot).map(|h| &**h), snapshot, self.creator_is_seen(snapshot), |_, _, _| {})
     }

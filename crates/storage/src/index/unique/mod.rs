@@ -211,7 +211,7 @@ impl UniqueIndex {
         };
         let mut found = Conflict::None;
         if let Some(run_key) = self.spec.run_key(key) {
-            self.runs.find_each(&self.spec, rows.heap, std::iter::once(Some(run_key)), |_, leaf_no, slot, leaf| {
+            self.runs.find(&self.spec, rows.heap, &run_key, |leaf_no, slot, leaf| {
                 let row_id = rows.row_id(leaf_no, slot);
                 if own != Some(row_id) {
                     found = examine(leaf, slot, row_id);
@@ -305,16 +305,18 @@ impl UniqueIndex {
             return out;
         }
         let hashes = self.spec.hash_rows(keys, 0..n);
-        let mut candidates = Vec::new();
+        let (mut ids, mut of) = (Vec::with_capacity(n), Vec::with_capacity(n));
         for (row, hash) in hashes.into_iter().enumerate() {
             let Some(hash) = hash.filter(|_| out[row].is_none()) else { continue };
-            candidates.clear();
-            candidates.extend(Self::candidates(&self.shard(hash).read(), hash));
-            out[row] = candidates.iter().copied().find(|&row_id| {
-                rows.with(row_id, |leaf, slot| leaf.with_seen(slot, snapshot, |at| self.spec.equals(at, key(row))))
-                    == Some(Some(true))
-            });
+            ids.extend(Self::candidates(&self.shard(hash).read(), hash));
+            of.resize(ids.len(), row);
         }
+        rows.each_brought_near(&ids, &self.spec.columns, |i| {
+            let has = |leaf: &Leaf, slot| leaf.with_seen(slot, snapshot, |at| self.spec.equals(at, key(of[i])));
+            if out[of[i]].is_none() && rows.with(ids[i], has) == Some(Some(true)) {
+                out[of[i]] = Some(ids[i]);
+            }
+        });
         out
     }
 
@@ -326,7 +328,7 @@ impl UniqueIndex {
         rows: Rows<'_>,
         out: &mut [Option<u64>],
     ) {
-        self.runs.find_each(&self.spec, rows.heap, run_keys, |row, leaf_no, slot, leaf| {
+        self.runs.find_many(&self.spec, rows.heap, run_keys, |row, leaf_no, slot, leaf| {
             let seen = if leaf.has_versions() || snapshot.skipping().is_some() {
                 leaf.with_seen(slot, snapshot, |at| self.spec.equals(at, key(row))) == Some(true)
             } else {

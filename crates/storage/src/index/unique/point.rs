@@ -27,7 +27,7 @@ impl UniqueIndex {
         };
         let mut found = None;
         if let Some(run_key) = self.spec.run_key(key) {
-            self.runs.find_each(&self.spec, rows.heap, std::iter::once(Some(run_key)), |_, _, slot, leaf| {
+            self.runs.find(&self.spec, rows.heap, &run_key, |_, slot, leaf| {
                 found = examine(leaf, slot);
             });
         }
@@ -61,7 +61,7 @@ impl UniqueIndex {
         };
         let mut found = Conflict::None;
         if let Some(run_key) = self.spec.run_key(key) {
-            self.runs.find_each(&self.spec, rows.heap, std::iter::once(Some(run_key)), |_, leaf_no, slot, leaf| {
+            self.runs.find(&self.spec, rows.heap, &run_key, |leaf_no, slot, leaf| {
                 found = examine(leaf, slot, rows.row_id(leaf_no, slot));
             });
         }

@@ -22,6 +22,7 @@ use crate::index::cursor::{Candidates, Interval};
 use crate::index::encode::KeyEncoder;
 use crate::index::key::{KeySpec, RunKey};
 use crate::leaf::Leaf;
+use crate::near;
 use crate::sync::{AtomicU32, Ordering as Memory, Rank, RwLock};
 use std::cmp::Ordering;
 use vector::{Bounds, Values};
@@ -49,13 +50,46 @@ fn key_at(spec: &KeySpec, leaf: &Leaf, slot: usize) -> Option<RunKey> {
 
 /// The slot of `key` among the first `rows` slots, which ascend.
 fn find_slot(spec: &KeySpec, leaf: &Leaf, rows: usize, key: &RunKey) -> Option<usize> {
-    let first = leaf.column(spec.columns[0]);
-    let last = rows.checked_sub(1)?;
-    let guess = first.bounds.map_or(0, |b| guess_slot(b, leaf.rows(), key[0])).min(last);
+    if rows == 0 {
+        return None;
+    }
+    let guess = first_guess(spec, leaf, rows, key);
     if spec.columns.len() == 1 {
-        return find_int(&first.values, rows, guess, key[0]);
+        return find_int(&leaf.column(spec.columns[0]).values, rows, guess, key[0]);
     }
     gallop(rows, guess, |slot| key_at(spec, leaf, slot).map_or(Ordering::Greater, |k| k.cmp(key)))
+}
+
+/// Calls `f` if the leaf's run of so many rows holds the key.
+fn find_in_leaf(
+    spec: &KeySpec,
+    heap: &Heap,
+    leaf_no: u64,
+    rows: usize,
+    key: &RunKey,
+    f: impl FnOnce(u64, usize, &Leaf),
+) {
+    let Some(slot) = heap.slot(leaf_no) else { return };
+    let state = slot.read();
+    let Some(leaf) = state.leaf() else { return };
+    if let Some(s) = find_slot(spec, leaf, rows.min(leaf.rows()), key) {
+        f(leaf_no, s, leaf);
+    }
+}
+
+/// Asks for where the search of the leaf will begin.
+fn ask_for_guess(spec: &KeySpec, heap: &Heap, leaf_no: u64, rows: usize, key: &RunKey) {
+    let Some(slot) = heap.slot(leaf_no) else { return };
+    let state = slot.read();
+    let Some(leaf) = state.leaf() else { return };
+    let guess = first_guess(spec, leaf, rows, key);
+    spec.columns.iter().for_each(|&c| near::prefetch(leaf.column(c).values.place(guess)));
+}
+
+/// The slot at which the search for `key` begins.
+fn first_guess(spec: &KeySpec, leaf: &Leaf, rows: usize, key: &RunKey) -> usize {
+    let bounds = leaf.column(spec.columns[0]).bounds;
+    bounds.map_or(0, |b| guess_slot(b, leaf.rows(), key[0])).min(rows.saturating_sub(1))
 }
 
 /// The first of the ascending slots `0..rows` whose key is not below `key`.
@@ -159,9 +193,17 @@ impl Runs {
         Some((run.leaf_no, run.rows.load(Memory::Acquire) as usize))
     }
 
-    /// Calls `f` with the position in `keys` and the leaf and slot of each key that a run holds, dead rows included, under the leaf's
-    /// read latch. `keys` may be in any order; `None`s are skipped.
-    pub fn find_each(
+    /// Calls `f` with the leaf's number, the slot and the leaf of a key that a run holds, be the row dead, under the
+    /// leaf's read latch.
+    pub fn find(&self, spec: &KeySpec, heap: &Heap, key: &RunKey, f: impl FnOnce(u64, usize, &Leaf)) {
+        if let Some((leaf_no, rows)) = Self::candidate(&self.0.read(), key) {
+            find_in_leaf(spec, heap, leaf_no, rows, key, f);
+        }
+    }
+
+    /// The same of each of many keys, in any order, with its position among them; `None`s are skipped. Keys that follow
+    /// each other are looked up together: see [`near`].
+    pub fn find_many(
         &self,
         spec: &KeySpec,
         heap: &Heap,
@@ -172,14 +214,24 @@ impl Runs {
         if runs.is_empty() {
             return;
         }
-        for (i, key) in keys.enumerate() {
-            let Some(key) = key else { continue };
-            let Some((leaf_no, rows)) = Self::candidate(&runs, &key) else { continue };
-            let Some(slot) = heap.slot(leaf_no) else { continue };
-            let state = slot.read();
-            let Some(leaf) = state.leaf() else { continue };
-            if let Some(s) = find_slot(spec, leaf, rows.min(leaf.rows()), &key) {
-                f(i, leaf_no, s, leaf);
+        let is_far = heap.leaf_count() >= near::LEAVES_MIN;
+        let mut keys = keys.enumerate().filter_map(|(i, key)| {
+            let key = key?;
+            Some((i, key, Self::candidate(&runs, &key)?))
+        });
+        let mut few = Vec::with_capacity(near::LEAVES_AT_ONCE);
+        loop {
+            few.clear();
+            few.extend(keys.by_ref().take(near::LEAVES_AT_ONCE));
+            if few.is_empty() {
+                return;
+            }
+            if is_far && few.len() > 1 {
+                few.iter().for_each(|(.., (leaf_no, _))| near::ask_for_leaf(heap, *leaf_no));
+                few.iter().for_each(|(_, key, (leaf_no, rows))| ask_for_guess(spec, heap, *leaf_no, *rows, key));
+            }
+            for (i, key, (leaf_no, rows)) in &few {
+                find_in_leaf(spec, heap, *leaf_no, *rows, key, |leaf_no, slot, leaf| f(*i, leaf_no, slot, leaf));
             }
         }
     }
