@@ -17,7 +17,7 @@ use crate::page::{self, Bars, Page, short};
 use crate::scratch::Scratch;
 use crate::tpch::answers;
 use crate::{Failure, table, tpch};
-use plans::{Way, plan_of, ways, with};
+use plans::{Way, analyzed, plan_of, ways, with};
 use queries::Query;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -40,6 +40,9 @@ pub struct PlanQualityArgs {
     /// Queries whose name contains this
     #[arg(long)]
     pub only: Option<String>,
+    /// Print EXPLAIN ANALYZE of bad choices and of what was better
+    #[arg(long)]
+    pub explain: bool,
     /// Leave out the part that restarts
     #[arg(long)]
     pub no_stable: bool,
@@ -91,7 +94,7 @@ fn timed(local: &mut Local, way: &Way, runs: usize) -> Result<(Times, Answer), F
     })?
 }
 
-fn judge(local: &mut Local, query: &Query, runs: usize) -> Result<Verdict, Failure> {
+fn judge(local: &mut Local, query: &Query, runs: usize, explain: bool) -> Result<Verdict, Failure> {
     let all = ways(local, query);
     let mut seen = BTreeSet::from([plan_of(local, &all[0], false)?]);
     let (times, answer) = timed(local, &all[0], runs + 1)?;
@@ -130,6 +133,10 @@ fn judge(local: &mut Local, query: &Query, runs: usize) -> Result<Verdict, Failu
             verdict.chosen_ms = verdict.chosen_ms.min(timed(local, &all[0], 1)?.0.best_ms());
             verdict.best_ms = verdict.best_ms.min(timed(local, way, 1)?.0.best_ms());
         }
+        if explain && verdict.ratio() > GOOD {
+            let (chosen, better) = (analyzed(local, &all[0])?, analyzed(local, way)?);
+            eprintln!("{}\nchosen\n{chosen}\n{}\n{better}", query.sql, way.name);
+        }
     }
     Ok(verdict)
 }
@@ -148,7 +155,7 @@ fn quality(args: &PlanQualityArgs, facts: &mut Vec<String>) -> Result<Vec<Verdic
     local.run("ANALYZE TABLE users, events, tags, days")?;
     let mut out = Vec::new();
     for query in chosen_queries(args) {
-        let v = judge(&mut local, &query, args.runs).map_err(|e| format!("{}: {e}", query.name))?;
+        let v = judge(&mut local, &query, args.runs, args.explain).map_err(|e| format!("{}: {e}", query.name))?;
         eprintln!("{}: {} plans, {} ms, ratio {:.2}", v.query, v.plans, short(v.chosen_ms), v.ratio());
         out.push(v);
     }
@@ -276,6 +283,7 @@ mod tests {
             runs: 1,
             threads: Some(1),
             only: Some(only.into()),
+            explain: false,
             no_stable: false,
             out: None,
         }

@@ -119,6 +119,12 @@ pub fn plan_of(local: &mut Local, way: &Way, costs: bool) -> Result<String, Fail
     Ok(if costs { text } else { without_costs(&text) })
 }
 
+/// The plan of the statement, and what each part of it did and took.
+pub fn analyzed(local: &mut Local, way: &Way) -> Result<String, Failure> {
+    with(local, way, |l| l.run(&format!("EXPLAIN ANALYZE {}", way.sql)))??;
+    Ok(local.answer().rows.into_iter().flatten().flatten().collect::<Vec<_>>().join("\n"))
+}
+
 /// Plans that differ in estimates alone are one plan.
 pub fn without_costs(text: &str) -> String {
     let mut out = String::new();
