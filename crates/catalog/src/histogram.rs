@@ -54,6 +54,18 @@ pub const BUCKETS_MAX: u64 = 1024;
 /// How many there are if nothing is said.
 pub const BUCKETS_DEFAULT: u64 = 100;
 
+impl Bucket {
+    /// Values that there can be from one end to the other.
+    fn width(&self) -> f64 {
+        match (&self.low, &self.high) {
+            (Value::Int(_) | Value::UInt(_) | Value::Date(_), Value::Int(_) | Value::UInt(_) | Value::Date(_)) => {
+                as_number(&self.high).zip(as_number(&self.low)).map_or(f64::INFINITY, |(high, low)| high - low + 1.0)
+            }
+            _ => f64::INFINITY,
+        }
+    }
+}
+
 impl Histogram {
     /// Of `values`, in any order and without NULLs, and `nulls` NULLs.
     pub fn of(mut values: Vec<Value>, nulls: u64, buckets_max: usize, collation: Collation) -> Histogram {
@@ -116,13 +128,30 @@ impl Histogram {
         self.buckets.iter().map(|b| b.distinct).sum()
     }
 
-    /// The values of buckets with several are told to be more than were seen: `distinct` in all.
+    /// The values of buckets with several are told to be more than were seen: `distinct` in all, but in no bucket more
+    /// than there are integers or days between its ends.
     pub fn scale_distinct(&mut self, distinct: f64) {
-        let single = self.buckets.iter().filter(|b| b.distinct <= 1.0).count() as f64;
-        let several = self.distinct() - single;
-        if several > 0.0 && distinct > single + several {
-            let by = (distinct - single) / several;
-            self.buckets.iter_mut().filter(|b| b.distinct > 1.0).for_each(|b| b.distinct *= by);
+        let mut open: Vec<usize> = (0..self.buckets.len()).filter(|i| self.buckets[*i].distinct > 1.0).collect();
+        // What a full bucket does not take is for the others.
+        while !open.is_empty() {
+            let several: f64 = open.iter().map(|i| self.buckets[*i].distinct).sum();
+            let by = (distinct - (self.distinct() - several)) / several;
+            if by <= 1.0 {
+                return;
+            }
+            let before = open.len();
+            open.retain(|&i| {
+                let b = &mut self.buckets[i];
+                let width = b.width().max(b.distinct);
+                let is_full = b.distinct * by >= width;
+                if is_full {
+                    b.distinct = width;
+                }
+                !is_full
+            });
+            if open.len() == before {
+                return open.iter().for_each(|i| self.buckets[*i].distinct *= by);
+            }
         }
     }
 
@@ -289,6 +318,20 @@ mod tests {
         for w in h.buckets.windows(2) {
             assert!(order(&w[0].high, &w[1].low, h.collation).is_lt() && w[0].cumulative < w[1].cumulative);
         }
+    }
+
+    #[test]
+    fn values_that_a_sample_missed_are_where_there_is_room_for_them() {
+        // 0 to 9 are all seen, of the thousands above one in ten.
+        let often = (0..10).flat_map(|v| std::iter::repeat_n(v, 100));
+        let mut h = Histogram::of(ints(often.chain((10..10_000).step_by(10))), 0, 16, Collation::default());
+        h.scale_distinct(10_000.0);
+        assert!((h.distinct() - 10_000.0).abs() < 100.0, "{}", h.distinct());
+        let below = |v| h.distinct_below(&Value::Int(v)) * h.distinct();
+        assert!(below(3) <= 4.0 && (below(5000) - 5000.0).abs() < 500.0, "{} {}", below(3), below(5000));
+        // More than there is room for are nowhere.
+        h.scale_distinct(1e9);
+        assert!(h.distinct() < 11_000.0, "{}", h.distinct());
     }
 
     #[test]

@@ -57,6 +57,10 @@ pub trait Stage: Sync {
     fn is_done(&self) -> bool {
         false
     }
+    /// About how many rows are touched for each that comes.
+    fn rows_per_row(&self) -> f64 {
+        1.0
+    }
 }
 
 /// The end of a pipeline, shared by its threads.
@@ -98,6 +102,14 @@ impl<'a> Down<'a> {
             None => push,
             Some(set) => Box::new(Meter { set, producer: set.get(from), consumer: set.get(self.node), next: push }),
         })
+    }
+
+    /// About how many rows are touched downstream for each that is handed out: few rows may be work for several threads.
+    pub fn weight(&self) -> f64 {
+        match self.kind {
+            DownKind::Stage(stage, next) => stage.rows_per_row().max(1.0) * next.weight(),
+            DownKind::Sink(_) => 1.0,
+        }
     }
 
     /// Whether nothing downstream can take a further row.

@@ -65,6 +65,8 @@ struct JoinStage<'a> {
     input_used: Vec<bool>,
     buffer: Option<KeyBuffer>,
     rescue: Option<Rescue>,
+    /// Entries of a key, as the plan reckons.
+    matches: f64,
 }
 
 struct JoinLocal<'a> {
@@ -125,6 +127,7 @@ pub fn run_index_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         input_used,
         buffer: *buffer,
         rescue: rescue.as_ref().map(|r| Rescue::new(r, &ctx)).transpose()?,
+        matches: node.notes.examined,
     };
     if !stage.single {
         stage.reader.prepare_index(*index, &|| run.ctx.check_killed())?;
@@ -136,6 +139,10 @@ impl Stage for JoinStage<'_> {
     fn local<'b>(&'b self, next: Box<dyn Push + 'b>) -> Result<Box<dyn Push + 'b>> {
         let buffered = self.buffer.map(|b| Buffered::new(self, b));
         Ok(Box::new(JoinLocal { stage: self, candidates: Candidates::default(), buffered, done: false, next }))
+    }
+
+    fn rows_per_row(&self) -> f64 {
+        self.matches
     }
 }
 

@@ -11,7 +11,7 @@
 use crate::context::{Candidates, TableReader};
 use crate::memory::Reservation;
 use types::Result;
-use vector::{BATCH_ROWS_MAX, Batch, Chunk, Values, Vector};
+use vector::{Batch, Chunk, Values, Vector};
 
 /// A filled buffer.
 pub struct Fill {
@@ -40,9 +40,9 @@ impl Fill {
         self.order.len()
     }
 
-    /// The end of the batch that begins at `from`: not within a leaf, if that can be had.
-    pub fn batch_end(&self, reader: &dyn TableReader, from: usize) -> usize {
-        let end = (from + BATCH_ROWS_MAX).min(self.order.len());
+    /// The end of the batch of at most `max` that begins at `from`: not within a leaf, if that can be had.
+    pub fn batch_end(&self, reader: &dyn TableReader, from: usize, max: usize) -> usize {
+        let end = (from + max).min(self.order.len());
         if end == self.order.len() {
             return end;
         }

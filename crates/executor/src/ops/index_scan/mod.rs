@@ -36,8 +36,11 @@ use walk::{IndexScanSource, Walk};
 
 /// Candidates of the first batch of a walk whose reader will probably stop early.
 const FIRST_MIN: usize = 16;
-/// Candidates for which a thread is worth having.
+/// Rows for which a thread is worth having, and of these candidates, where each stands for more of them.
 const ROWS_PER_WORKER: u64 = 2048;
+const CANDIDATES_PER_WORKER: u64 = 64;
+/// Batches that each of several threads should get.
+const BATCHES_PER_WORKER: usize = 4;
 /// A walk over more than one row in so many is slower than a scan.
 const SCAN_SHARE: u64 = 8;
 /// Entries below which nobody asks.
@@ -250,6 +253,15 @@ impl<'a> Scan<'a> {
             None => multi_range,
         };
         let counts = keys.is_empty() && self.filters.is_empty() && self.project.is_empty() && !self.with_row_id;
+        let share = ((ROWS_PER_WORKER as f64 / down.weight()) as u64).max(CANDIDATES_PER_WORKER);
+        let workers = match run.ctx.pool.is_worth_sharing(entries as f64, 2.0 * share as f64) {
+            true if !self.ordered => (entries / share).max(2) as usize,
+            _ => 1,
+        };
+        let batch_max = match workers.min(run.dop) {
+            1 => BATCH_ROWS_MAX,
+            n => (entries as usize / (n * BATCHES_PER_WORKER)).clamp(CANDIDATES_PER_WORKER as usize, BATCH_ROWS_MAX),
+        };
         let source = IndexScanSource {
             run: *run,
             node: self.node,
@@ -264,13 +276,11 @@ impl<'a> Scan<'a> {
             tests,
             covering,
             multi_range,
-            workers: match run.ctx.pool.is_worth_sharing(entries as f64, 2.0 * ROWS_PER_WORKER as f64) {
-                true if !self.ordered => (entries / ROWS_PER_WORKER).max(2) as usize,
-                _ => 1,
-            },
+            workers,
+            batch_max,
             scanned,
             gives_up: used.give_up.zip(run.attempt()),
-            walk: Mutex::new(Walk::new(spans, keys, self.first_batch(), fill_rows)),
+            walk: Mutex::new(Walk::new(spans, keys, self.first_batch().min(batch_max), fill_rows)),
         };
         run_pipeline(run, self.node, &source, down)
     }

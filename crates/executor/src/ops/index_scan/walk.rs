@@ -76,7 +76,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The next candidates of the keys; false at the end.
-    fn take_found(&mut self, reader: &dyn TableReader, index: usize, out: &mut Candidates) -> Result<bool> {
+    fn take_found(&mut self, reader: &dyn TableReader, index: usize, max: usize, out: &mut Candidates) -> Result<bool> {
         while self.found_done == self.found.len() {
             if self.keys_done == self.keys.len() {
                 return Ok(false);
@@ -87,9 +87,9 @@ impl<'a> Walk<'a> {
             let keys = &self.keys[self.keys_done..next];
             reader.index_get_many(index, keys, usize::MAX, &mut self.found, &mut Vec::new())?;
             self.keys_done = next;
-            self.size = (self.size * 4).min(BATCH_ROWS_MAX);
+            self.size = (self.size * 4).min(max);
         }
-        let next = (self.found_done + BATCH_ROWS_MAX).min(self.found.len());
+        let next = (self.found_done + max).min(self.found.len());
         out.clear();
         out.append(&self.found, self.found_done, next);
         self.found_done = next;
@@ -114,6 +114,8 @@ pub struct IndexScanSource<'a> {
     /// Row ids that a buffer takes; 0: rows are read in the order of the index.
     pub multi_range: usize,
     pub workers: usize,
+    /// Candidates of a batch.
+    pub batch_max: usize,
     /// Leaves whose rows are not wanted again, ascending.
     pub scanned: Vec<usize>,
     /// After so many entries the walk ends, and says so there.
@@ -130,7 +132,7 @@ impl<'a> IndexScanSource<'a> {
 
     fn take_from(&self, walk: &mut Walk<'a>, out: &mut Candidates) -> Result<bool> {
         while !walk.keys.is_empty() {
-            if !walk.take_found(self.reader, self.index, out)? {
+            if !walk.take_found(self.reader, self.index, self.batch_max, out)? {
                 return Ok(false);
             }
             if let Some(tests) = &self.tests {
@@ -152,7 +154,7 @@ impl<'a> IndexScanSource<'a> {
             if let Some(cursor) = &mut walk.cursor {
                 if cursor.next(out, walk.size)? {
                     walk.seen += out.len() as u64;
-                    walk.size = (walk.size * 4).min(BATCH_ROWS_MAX);
+                    walk.size = (walk.size * 4).min(self.batch_max);
                     let Some(tests) = &self.tests else { return Ok(true) };
                     let tested = tests.apply(&self.run, out, self.reverse)?;
                     match tested.jump {
@@ -193,7 +195,7 @@ impl<'a> IndexScanSource<'a> {
         loop {
             if let Some(fill) = walk.fill.as_ref().filter(|f| walk.fill_done < f.rows()) {
                 let (fill, from) = (fill.clone(), walk.fill_done);
-                walk.fill_done = fill.batch_end(self.reader, from);
+                walk.fill_done = fill.batch_end(self.reader, from, self.batch_max);
                 return Ok(Some((fill, (from, walk.fill_done))));
             }
             walk.fill = None;

@@ -250,7 +250,7 @@ impl Physical<'_, '_> {
             predicates.iter().chain(on).for_each(|p| out_facts.union_with(&null_rejected(p)));
         }
         let out_facts = out_facts.intersection(&layout.iter().collect());
-        self.rows_read += outer.rows();
+        self.rows_read += outer.rows() * (1.0 + path.found);
         let op = PlanOp::IndexJoin {
             kind,
             input: Box::new(outer.node),
