@@ -196,10 +196,10 @@ pub struct ViewDef {
     pub name: Box<str>,
     /// Output column names.
     pub columns: Vec<Box<str>>,
-    /// The SELECT as it was written at CREATE VIEW; parsed and bound anew at each use.
+    /// The SELECT, every table in it with its database; parsed and bound anew at each use.
     pub select_text: Box<str>,
-    /// The current database at CREATE VIEW, where the SELECT's unqualified names are looked up.
-    pub default_schema: Option<Box<str>>,
+    /// `collation_connection` at CREATE VIEW.
+    pub collation: Collation,
     /// ALGORITHM, DEFINER, SQL SECURITY, CHECK OPTION as SHOW CREATE VIEW prints them.
     pub algorithm: Box<str>,
     pub definer: Box<str>,

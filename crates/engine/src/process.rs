@@ -373,6 +373,8 @@ mod tests {
         assert_eq!(infos.len(), 2);
         assert_eq!((infos[1].user.as_str(), infos[1].command), ("joe", "Query"));
         assert_eq!(infos[1].info.as_deref(), Some(&b"SELECT 1"[..]));
+        second.process().begin("Query", b"CREATE USER joe IDENTIFIED BY 'mine'");
+        assert_eq!(list.infos()[1].info.as_deref(), Some(&b"CREATE USER joe IDENTIFIED BY '<secret>'"[..]));
         drop(first);
         assert_eq!(list.len(), 1);
         assert_eq!(list.kill(99, Kill::Query), Err(Error::no_such_thread(99)));

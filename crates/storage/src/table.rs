@@ -188,7 +188,7 @@ impl Table {
 
     /// Its definition is published now, or about to be: its rows have no past that older snapshots could see.
     pub fn note_published(&self) {
-        self.published_at.fetch_max(self.txns.last_published(), Ordering::AcqRel);
+        self.published_at.fetch_max(self.txns.point_of_definition(), Ordering::AcqRel);
     }
 
     /// 1412: the snapshot is older than the table, of which it would see nothing or a part.

@@ -10,6 +10,8 @@ const BUILT_IN: &str = "('information_schema', 'mysql', 'performance_schema', 's
 /// Definitions and rows of all tables and views.
 fn contents(ours: &mut Ours) -> Vec<String> {
     ours.run("SET SESSION sql_mode = DEFAULT, timestamp = 1000000000, time_zone = '+00:00'").expect("settings");
+    // What SHOW CREATE VIEW says depends on it.
+    ours.run("USE information_schema").expect("it is there");
     let all = format!(
         "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE FROM information_schema.TABLES \
          WHERE TABLE_SCHEMA NOT IN {BUILT_IN} ORDER BY 1, 2"

@@ -300,6 +300,21 @@ fn check_parent(session: &Session, def: &TableDef, fk: &ForeignKey) -> Result<()
     Ok(())
 }
 
+/// Tables that refer to one that was not there (without foreign_key_checks) must fit it when it comes: 3780.
+pub fn check_children(session: &Session, parent: &TableDef) -> Result<()> {
+    for (child, fk) in session.db().catalog().references_to(&parent.schema, &parent.name).iter() {
+        let fk = &child.foreign_keys[*fk];
+        for (&column, name) in fk.columns.iter().zip(&fk.parent_columns) {
+            if let Some(idx) = parent.column_idx(name)
+                && !compatible(&child.columns[column].ty, &parent.columns[idx].ty)
+            {
+                return Err(Error::fk_incompatible_columns(&child.columns[column].name, name, &fk.name));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Same type; only strings may differ in length, not in character set or collation.
 fn compatible(a: &SqlType, b: &SqlType) -> bool {
     match (a, b) {

@@ -5,7 +5,7 @@
 //! - [`constraints`]: generated columns, checks and foreign keys of it.
 //! - [`alter`]: ALTER TABLE, CREATE INDEX, DROP INDEX.
 //! - [`statements`]: where statements begin, databases; [`tables`], [`views`]: CREATE, DROP, TRUNCATE, RENAME of those.
-//! - [`show_create`]: definitions back to text.
+//! - [`show_create`]: definitions back to text; [`view_text`]: the names of tables in a view's.
 
 mod alter;
 pub mod column;
@@ -16,4 +16,5 @@ pub mod index;
 pub mod show_create;
 pub mod statements;
 mod tables;
+pub mod view_text;
 mod views;

@@ -1,5 +1,6 @@
 //! SHOW CREATE TABLE / VIEW / DATABASE: definitions as the statements that make them, in MySQL 8's layout.
 
+use super::view_text;
 use catalog::{
     ColumnDef, DefaultValue, FkAction, ForeignKey, IndexAlgorithm, IndexDef, IndexKind, TableDef, TableEngine, ViewDef,
 };
@@ -291,8 +292,14 @@ pub fn table(t: &TableDef, auto_increment: Option<u64>) -> String {
     s
 }
 
-/// CREATE VIEW of a definition.
-pub fn view(v: &ViewDef) -> String {
+/// CREATE VIEW of a definition. Where the view's database is the current one and all its tables are in it, no database is
+/// named.
+pub fn view(v: &ViewDef, current_database: Option<&str>) -> String {
+    let short = if current_database == Some(&*v.schema) { view_text::unqualified(&v.select_text, &v.schema) } else { None };
+    let (name, select) = match &short {
+        Some(select) => (quote(&v.name), &**select),
+        None => (format!("{}.{}", quote(&v.schema), quote(&v.name)), &*v.select_text),
+    };
     let columns: Vec<String> = v.columns.iter().map(|c| quote(c)).collect();
     let check = match &*v.check_option {
         "NONE" => String::new(),
@@ -303,24 +310,23 @@ pub fn view(v: &ViewDef) -> String {
         None => quote(&v.definer),
     };
     format!(
-        "CREATE ALGORITHM={} DEFINER={definer} SQL SECURITY {} VIEW {} ({}) AS {}{check}",
+        "CREATE ALGORITHM={} DEFINER={definer} SQL SECURITY {} VIEW {name} ({}) AS {select}{check}",
         v.algorithm,
         v.security,
-        quote(&v.name),
         columns.join(","),
-        v.select_text
     )
 }
 
 /// CREATE DATABASE of a schema.
-pub fn database(name: &str, collation: Collation) -> String {
+pub fn database(name: &str, collation: Collation, if_not_exists: bool) -> String {
     let collate = if collation.is_default() && collation.charset().name() != "utf8mb4" {
         String::new()
     } else {
         format!(" COLLATE {}", collation.name())
     };
     format!(
-        "CREATE DATABASE {} /*!40100 DEFAULT CHARACTER SET {}{collate} */ /*!80016 DEFAULT ENCRYPTION='N' */",
+        "CREATE DATABASE {}{} /*!40100 DEFAULT CHARACTER SET {}{collate} */ /*!80016 DEFAULT ENCRYPTION='N' */",
+        if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" },
         quote(name),
         collation.charset().name()
     )

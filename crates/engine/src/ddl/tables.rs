@@ -51,6 +51,9 @@ impl Session {
             }),
             CreateTableBody::Like(_) => None,
         };
+        if !def.temporary {
+            constraints::check_children(self, &def)?;
+        }
         let def = Arc::new(def);
         let Some(query) = query else {
             self.publish_table(&def, auto_start, c.if_not_exists)?;

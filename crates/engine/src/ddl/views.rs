@@ -1,6 +1,7 @@
 //! CREATE, ALTER and DROP VIEW.
 
 use super::statements::check_name;
+use super::view_text;
 use crate::session::Session;
 use catalog::{Relation, ViewDef};
 use parser::ast;
@@ -40,11 +41,15 @@ impl Session {
         Ok(0)
     }
 
-    /// Binds the query, so that errors show now, and keeps its text with its stars spelled out.
+    /// Binds the query, so that errors show now, and keeps its text with its stars and databases spelled out.
     fn define_view(&self, v: &ast::CreateView, schema: &str, name: &str) -> Result<ViewDef> {
+        let mut query = (*v.query).clone();
+        if let Some(current) = self.current_database() {
+            view_text::qualify(&mut query, current);
+        }
         let bound = {
             let info = self.info();
-            self.binder(&info).bind_view_query(&v.query, schema, name)?
+            self.binder(&info).bind_view_query(&query, schema, name)?
         };
         let width = bound.columns.len();
         let columns: Vec<Box<str>> = match v.columns.is_empty() {
@@ -69,7 +74,7 @@ impl Session {
             name: name.into(),
             columns,
             select_text: select_text.into(),
-            default_schema: self.current_database().map(Into::into),
+            collation: self.info().collation_connection,
             algorithm: match v.algorithm {
                 ast::ViewAlgorithm::Undefined => "UNDEFINED",
                 ast::ViewAlgorithm::Merge => "MERGE",

@@ -45,7 +45,7 @@ impl<'s> Converter<'s> {
         if let Some(w) = warning {
             self.session.warn(w);
         }
-        if c.unsigned && is_negative(&v) {
+        if c.unsigned && is_below_zero(&value, &v) {
             self.fault(Error::warn_data_out_of_range(&c.name, row))?;
             return Ok(zero_of(&c.ty));
         }
@@ -67,7 +67,7 @@ impl<'s> Converter<'s> {
             other => other,
         };
         match convert_for_column(value, &c.ty, &c.name, 1, &ConvertMode { strict: true, ..self.mode() }) {
-            Ok((v, None)) => (!c.unsigned || !is_negative(&v)).then_some(v),
+            Ok((v, None)) => (!c.unsigned || !is_below_zero(value, &v)).then_some(v),
             _ => None,
         }
     }
@@ -132,9 +132,11 @@ pub(crate) fn now(session: &Session, ty: &SqlType) -> Value {
     }
 }
 
-fn is_negative(v: &Value) -> bool {
-    match v {
-        Value::Decimal(d) => d.unscaled.hi < 0,
+/// What an UNSIGNED column is given, and would store. What a DECIMAL column is given must not be below zero even if it
+/// is rounded to zero.
+fn is_below_zero(given: &Value, stored: &Value) -> bool {
+    match stored {
+        Value::Decimal(d) => d.is_negative() || given.to_decimal().value.is_negative(),
         Value::Float(v) => *v < 0.0,
         Value::Double(v) => *v < 0.0,
         _ => false,

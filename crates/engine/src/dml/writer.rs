@@ -103,7 +103,7 @@ struct AutoIncrement {
 /// What an INSERT did.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Written {
-    /// Rows given.
+    /// Rows that came as far as to be written, or left out for a duplicate: no rule of the table stood against them.
     pub rows: u64,
     /// Rows inserted, or updated for a duplicate.
     pub copied: u64,
@@ -341,6 +341,7 @@ impl<'s> RowWriter<'s> {
         let auto = self.auto.as_ref().map(|a| &a.values);
         let mut inserted = 0;
         let mut done = |row: usize, outcome: Outcome| {
+            written.rows += 1;
             inserted += matches!(outcome, Outcome::Inserted { .. }) as u64;
             match outcome {
                 Outcome::Skipped => {}
@@ -388,7 +389,6 @@ impl<'s> RowWriter<'s> {
     /// Writes what is left.
     pub fn finish(mut self) -> Result<Written> {
         self.flush()?;
-        self.written.rows = self.row_number;
         if let Some(id) = self.written.first_generated {
             self.written.id_shown = id;
         } else if let (Some(id), Some(a)) = (self.last_updated, &self.auto) {

@@ -5,7 +5,7 @@
 //! definition has must therefore be printed there and read back; debug builds compare.
 
 use crate::accounts::{Account, AuthPlugin};
-use crate::ddl::show_create;
+use crate::ddl::{show_create, view_text};
 use crate::session::Session;
 use crate::statistics::json;
 use catalog::{SchemaDef, TableDef, TableId, ViewDef};
@@ -92,10 +92,10 @@ pub fn table(session: &mut Session, id: TableId, schema: &str, name: &str, bytes
 }
 
 pub fn of_view(v: &ViewDef) -> Box<[u8]> {
-    let default = v.default_schema.as_deref().map_or(String::new(), |s| format!("={s}"));
+    let collation = format!("collation {}", v.collation.name());
     let mut fields: Vec<&[u8]> = vec![
         v.select_text.as_bytes(),
-        default.as_bytes(),
+        collation.as_bytes(),
         v.algorithm.as_bytes(),
         v.definer.as_bytes(),
         v.security.as_bytes(),
@@ -108,15 +108,21 @@ pub fn of_view(v: &ViewDef) -> Box<[u8]> {
 pub fn view(schema: &str, name: &str, bytes: &[u8]) -> Result<ViewDef> {
     let read = || -> Option<ViewDef> {
         let fields: Vec<&str> = get(bytes)?.into_iter().map(text).collect::<Option<_>>()?;
-        let [select_text, default, algorithm, definer, security, check_option, columns @ ..] = &fields[..] else {
+        let [select_text, circumstance, algorithm, definer, security, check_option, columns @ ..] = &fields[..] else {
             return None;
         };
+        let mut select_text: Box<str> = (*select_text).into();
+        // Once views kept the database in which their tables were to be looked up, instead of their connection's collation.
+        if let Some(database) = circumstance.strip_prefix('=') {
+            select_text = view_text::qualified(&select_text, database)?.into();
+        }
+        let collation = circumstance.strip_prefix("collation ").and_then(|c| c.parse_collation());
         Some(ViewDef {
             schema: schema.into(),
             name: name.into(),
             columns: columns.iter().map(|c| (*c).into()).collect(),
-            select_text: (*select_text).into(),
-            default_schema: default.strip_prefix('=').map(Into::into),
+            select_text,
+            collation: collation.unwrap_or_default(),
             algorithm: (*algorithm).into(),
             definer: (*definer).into(),
             security: (*security).into(),

@@ -134,7 +134,7 @@ pub const VIEWS: VirtualTable = VirtualTable {
                 opt(Some(&v.definer)),
                 s(&v.security),
                 s("utf8mb4"),
-                s("utf8mb4_0900_ai_ci"),
+                s(v.collation.name()),
             ]);
         }
     },

@@ -1,6 +1,7 @@
 //! The list of all connections.
 
 use super::{Kill, Process, ProcessInfo};
+use crate::monitor::secrets::without_secrets;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -76,10 +77,14 @@ impl ProcessList {
         self.processes.lock().values().cloned().collect()
     }
 
-    /// By id.
+    /// What everybody may see of them, by id: passwords are left out of their statements.
     pub fn infos(&self) -> Vec<ProcessInfo> {
-        let processes: Vec<_> = self.processes.lock().values().cloned().collect();
-        processes.iter().map(|process| process.info()).collect()
+        let shown = |process: &Arc<Process>| {
+            let info = process.info();
+            let text = info.info.as_deref().map(|t| without_secrets(t).into_owned());
+            ProcessInfo { info: text, ..info }
+        };
+        self.all().iter().map(shown).collect()
     }
 }
 

@@ -8,6 +8,9 @@ use expr::SqlMode;
 use parser::ast::{self, SetItem, SetValue, VarScope};
 use types::{Error, Result, SqlType, Value, WarningLevel};
 
+/// A session has the values that were global when it began.
+const READ_BY_SESSIONS: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
+
 /// A checked assignment.
 enum Assignment {
     User(Box<str>, Value, SqlType),
@@ -110,6 +113,9 @@ impl Session {
         }
         if global && def.scope == Scope::Session {
             return Err(Error::local_variable(def.name));
+        }
+        if !global && READ_BY_SESSIONS.contains(&def.name) {
+            return Err(Error::variable_is_readonly("SESSION", def.name, "SET GLOBAL"));
         }
         if !global && def.scope == Scope::Global {
             return Err(Error::global_variable(def.name));

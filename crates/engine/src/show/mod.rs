@@ -24,7 +24,7 @@ impl Session {
             Index { table, .. } => self.show_index(table)?,
             CreateTable(name) => self.show_create_table(name)?,
             CreateView(name) => self.show_create_view(name)?,
-            CreateDatabase { name, .. } => self.show_create_database(name)?,
+            CreateDatabase { name, if_not_exists } => self.show_create_database(name, *if_not_exists)?,
             Status { global } => self.show_status(*global),
             Variables { global } => self.show_variables(*global),
             Engines => self.show_engines(),

@@ -189,7 +189,7 @@ impl Session {
                 rows.push(vec![s(&t.name), s(show_create::table(&t, auto))]);
                 Ok(rows)
             }
-            Some(Relation::View(v)) => Ok(view_rows(&v)),
+            Some(Relation::View(v)) => Ok(view_rows(&v, self.current_database())),
             None => Err(Error::no_such_table(&schema, &name)),
         }
     }
@@ -197,27 +197,27 @@ impl Session {
     pub(super) fn show_create_view(&self, name: &ObjectName) -> Result<RowSet> {
         let (schema, name) = self.resolve_name(name)?;
         match self.described(&schema, &name) {
-            Some(Relation::View(v)) => Ok(view_rows(&v)),
+            Some(Relation::View(v)) => Ok(view_rows(&v, self.current_database())),
             Some(Relation::Table(_)) => Err(Error::wrong_object(&schema, &name, "VIEW")),
             None => Err(Error::no_such_table(&schema, &name)),
         }
     }
 
-    pub(super) fn show_create_database(&self, name: &Ident) -> Result<RowSet> {
+    pub(super) fn show_create_database(&self, name: &Ident, if_not_exists: bool) -> Result<RowSet> {
         let name = self.canonical_schema(name).ok_or_else(|| Error::bad_db(name.as_str()))?;
         let mut rows = RowSet::new(&[("Database", text(64)), ("Create Database", text(1024))]);
-        rows.push(vec![s(&name), s(show_create::database(&name, self.schema_collation(&name)))]);
+        rows.push(vec![s(&name), s(show_create::database(&name, self.schema_collation(&name), if_not_exists))]);
         Ok(rows)
     }
 }
 
-fn view_rows(v: &catalog::ViewDef) -> RowSet {
+fn view_rows(v: &catalog::ViewDef, current_database: Option<&str>) -> RowSet {
     let mut rows = RowSet::new(&[
         ("View", text(64)),
         ("Create View", long_text()),
         ("character_set_client", text(64)),
         ("collation_connection", text(64)),
     ]);
-    rows.push(vec![s(&v.name), s(show_create::view(v)), s("utf8mb4"), s("utf8mb4_0900_ai_ci")]);
+    rows.push(vec![s(&v.name), s(show_create::view(v, current_database)), s("utf8mb4"), s(v.collation.name())]);
     rows
 }

@@ -4,6 +4,7 @@
 //! - [`query`]: SELECT, set operations, FROM.
 //! - [`dml`]: INSERT, UPDATE, DELETE, LOAD DATA, CALL, DO, HANDLER.
 //! - [`ddl`], [`data_type`], [`partition`], [`alter`]: tables, indexes, views, schemas.
+//! - [`NameUse`]: what a query names.
 //! - [`admin`]: SET, SHOW, EXPLAIN, transactions, accounts, maintenance.
 //!
 //! Equality compares meaning: [`Span`] and [`SourceText`] are positions and spellings, so they always compare equal.
@@ -17,6 +18,7 @@ pub mod expr;
 pub mod function;
 mod hint;
 pub mod literal;
+mod names;
 pub mod operator;
 pub mod partition;
 pub mod query;
@@ -30,6 +32,7 @@ pub use expr::*;
 pub use function::*;
 pub use hint::*;
 pub use literal::*;
+pub use names::NameUse;
 pub use operator::*;
 pub use partition::*;
 pub use query::*;

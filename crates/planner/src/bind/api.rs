@@ -177,7 +177,7 @@ pub(super) struct Shared<'e> {
     pub dependencies: Vec<Dependency>,
     pub serial: bool,
     pub hints: HintBook,
-    /// Where unqualified names are looked up: the current database, or the one in which a view was created.
+    /// Where unqualified names are looked up: the current database; nowhere within a view.
     pub default_schema: Option<Box<str>>,
     pub cte_count: u32,
     pub param_count: u32,

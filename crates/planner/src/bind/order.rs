@@ -8,7 +8,7 @@ use super::scope::{Block, Clause, Item};
 use expr::Expr;
 use parser::ast;
 use plan::logical::Logical;
-use types::{Error, Result, Value};
+use types::{Decimal, Error, Result, Value};
 
 /// What a sort key names.
 pub enum Key {
@@ -119,12 +119,26 @@ impl<'a> Bind<'a, '_, '_> {
                     Some(Value::Double(v)) if *v >= 0.0 && v.fract() == 0.0 && *v < u64::MAX as f64 => {
                         Ok(Some(*v as u64))
                     }
+                    Some(Value::Decimal(d)) => row_count(*d),
+                    // Others send every parameter as a string.
+                    Some(Value::Bytes(text)) => match types::decimal::parse_decimal(text) {
+                        read if read.bad || read.trailing => Err(Error::wrong_arguments("LIMIT")),
+                        read => row_count(read.value),
+                    },
                     Some(_) => Err(Error::wrong_arguments("LIMIT")),
                 }
             }
             ast::ExprKind::Column(c) => Err(Error::sp_undeclared_var(written(c))),
             _ => Err(Error::wrong_arguments("LIMIT")),
         }
+    }
+}
+
+/// A whole number of rows; beyond 64 bits it is as good as no limit.
+fn row_count(d: Decimal) -> Result<Option<u64>> {
+    match d.truncate(0) {
+        Some(whole) if !d.is_negative() && whole.eq_value(&d) => Ok(Some(whole.unscaled.to_u64().unwrap_or(u64::MAX))),
+        _ => Err(Error::wrong_arguments("LIMIT")),
     }
 }
 

@@ -140,13 +140,13 @@ fn within(body: &mut QueryBody, f: &mut dyn FnMut(&mut QueryBody)) {
     }
 }
 
-fn within_table(table: &mut TableRef, f: &mut dyn FnMut(&mut QueryBody)) {
-    match table {
-        TableRef::Derived(d) => each_body(&mut d.query, f),
-        TableRef::Join(j) => {
-            within_table(&mut j.left, f);
-            within_table(&mut j.right, f);
-        }
-        TableRef::Table(_) | TableRef::JsonTable(_) => {}
+fn within_table(mut table: &mut TableRef, f: &mut dyn FnMut(&mut QueryBody)) {
+    // Joins are long on the left.
+    while let TableRef::Join(j) = table {
+        within_table(&mut j.right, f);
+        table = &mut j.left;
+    }
+    if let TableRef::Derived(d) = table {
+        each_body(&mut d.query, f);
     }
 }

@@ -121,7 +121,7 @@ impl<'a> Bind<'a, '_, '_> {
         };
         self.shared.views.push(name);
         self.shared.derived_depth += 1;
-        let outside = std::mem::replace(&mut self.shared.default_schema, view.default_schema.clone());
+        let outside = self.shared.default_schema.take();
         let simple = matches!(query.body, ast::QueryBody::Select(_)) && &*view.algorithm != "TEMPTABLE";
         let before =
             std::mem::replace(&mut self.shared.view_rows, if changed && simple { Wanted::Yes } else { Wanted::No });

@@ -247,7 +247,7 @@ pub fn fixture() -> Catalog {
                         name: (*view).into(),
                         columns: columns.split(' ').map(Into::into).collect(),
                         select_text: (*text).into(),
-                        default_schema: None,
+                        collation: Collation::default(),
                         algorithm: "UNDEFINED".into(),
                         definer: "root@localhost".into(),
                         security: "DEFINER".into(),

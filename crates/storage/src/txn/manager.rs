@@ -79,6 +79,19 @@ impl TxnManager {
         self.last_published.load(Ordering::Acquire)
     }
 
+    /// A timestamp that older snapshots than now do not reach, whatever else has been committed. Definitions that are
+    /// logged have one of their own; without a log time moves on for them here.
+    pub(crate) fn point_of_definition(&self) -> u64 {
+        if self.redo.get().is_some() {
+            return self.last_published();
+        }
+        let _order = self.commit.lock();
+        let ts = self.last_published.load(Ordering::Relaxed) + 1;
+        self.last_ordered.store(ts, Ordering::Release);
+        self.last_published.store(ts, Ordering::Release);
+        ts
+    }
+
     /// Transactions commit through `redo` from now on; `ts` is the newest timestamp that it gave.
     pub(crate) fn set_redo(&self, redo: Arc<Redo>, ts: u64) {
         self.last_ordered.store(ts, Ordering::Release);

@@ -93,6 +93,8 @@ impl Conversion<'_> {
                 let r = parse_decimal(b);
                 (wide_of_decimal(r.value), r.truncation)
             }
+            // A DECIMAL is tested for its sign before it is rounded, unlike a DOUBLE or a string.
+            Value::Decimal(d) if unsigned && d.is_negative() => (min, Truncation::OutOfRange),
             other => (wide_of_decimal(other.to_decimal().value), Truncation::None),
         };
         let clamped = wide.clamp(min, max);

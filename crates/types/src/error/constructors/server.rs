@@ -9,6 +9,8 @@ constructors! {
     unknown_system_variable(name) = UNKNOWN_SYSTEM_VARIABLE, "Unknown system variable '{name}'";
     local_variable(name) = LOCAL_VARIABLE, "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL";
     global_variable(name) = GLOBAL_VARIABLE, "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL";
+    variable_is_readonly(scope, name, instead) = VARIABLE_IS_READONLY,
+        "{scope} variable '{name}' is read-only. Use {instead} to assign the value";
     no_default(name) = NO_DEFAULT, "Variable '{name}' doesn't have a default value";
     wrong_value_for_var(name, value) = WRONG_VALUE_FOR_VAR, "Variable '{name}' can't be set to the value of '{value}'";
     wrong_type_for_var(name) = WRONG_TYPE_FOR_VAR, "Incorrect argument type to variable '{name}'";
