@@ -9,7 +9,10 @@ use super::*;
 pub enum NameUse<'n> {
     /// In FROM, or of TABLE. `is_cte_here`: a common table expression of that name is in sight, which the name means if
     /// it has no schema.
-    Table { name: &'n mut ObjectName, is_cte_here: bool },
+    Table {
+        name: &'n mut ObjectName,
+        is_cte_here: bool,
+    },
     Column(&'n mut ColumnRef),
     /// `t.*`
     Star(&'n mut ObjectName),
