@@ -25,6 +25,8 @@ const RESCUE_ROWS_MIN: f64 = 1024.0;
 /// join that the key does not answer holds.
 const FIRST_MATCH_ROWS: f64 = 2.0;
 const RESIDUAL_SHARE: f64 = 0.33;
+/// Rows of a scan that are as much work as one that a key finds.
+const MATCH_WORK: f64 = 8.0;
 
 /// An index by which one side can be joined.
 pub(super) struct IndexJoinPath {
@@ -250,7 +252,7 @@ impl Physical<'_, '_> {
             predicates.iter().chain(on).for_each(|p| out_facts.union_with(&null_rejected(p)));
         }
         let out_facts = out_facts.intersection(&layout.iter().collect());
-        self.rows_read += outer.rows() * (1.0 + path.found);
+        self.rows_read += outer.rows() * (1.0 + path.found * MATCH_WORK);
         let op = PlanOp::IndexJoin {
             kind,
             input: Box::new(outer.node),
