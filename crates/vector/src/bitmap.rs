@@ -95,6 +95,12 @@ impl Bitmap {
         }
     }
 
+    /// Sets what is not set, and the reverse.
+    pub fn flip(&mut self) {
+        self.words.iter_mut().for_each(|w| *w = !*w);
+        self.trim();
+    }
+
     /// Positions of the set bits, ascending.
     pub fn iter_ones(&self) -> impl Iterator<Item = usize> + '_ {
         self.words.iter().enumerate().flat_map(|(w, &bits)| {

@@ -12,7 +12,7 @@ use crate::string_ids::{LocalIds, StringIds};
 use std::collections::HashMap;
 use std::sync::Arc;
 use types::Collation;
-use vector::{Batch, Chunk, Selection, StringDict, Values, Vector};
+use vector::{Batch, Bitmap, Chunk, Selection, StringDict, Values, Vector};
 
 /// Encodes keys; one a thread (it caches the sort keys of dictionaries).
 pub struct KeyEncoder {
@@ -28,6 +28,24 @@ struct DictKeys {
     /// Held so that the address stays this dictionary's.
     _dict: Arc<StringDict>,
     keys: Vec<Box<[u8]>>,
+}
+
+/// Positions at which none of the columns is NULL; `None`: all.
+pub fn all_valid<'k>(columns: impl IntoIterator<Item = &'k Vector>, rows: usize) -> Option<Bitmap> {
+    let mut valid: Option<Bitmap> = None;
+    for column in columns {
+        let of_column = match column {
+            Vector::Const(c) if c.is_valid(0) => None,
+            Vector::Const(_) => Some(Bitmap::zeros(rows)),
+            Vector::Flat(c) => c.validity.clone(),
+        };
+        match (&mut valid, of_column) {
+            (_, None) => {}
+            (Some(all), Some(one)) => all.and(&one),
+            (all, one) => *all = one,
+        }
+    }
+    valid.filter(|v| !v.all())
 }
 
 /// Dictionaries remembered a column before the cache starts anew.
@@ -52,27 +70,12 @@ impl KeyEncoder {
 
     /// Positions of the selected rows that have a key: those without NULL where NULL is no key value.
     pub fn valid_positions(&self, columns: &[Vector], batch: &Batch) -> Selection {
-        let mut selection = batch.selection.clone();
-        for (c, v) in self.layout.columns.iter().zip(columns) {
-            if c.null_bit {
-                continue;
-            }
-            match v {
-                Vector::Const(k) => {
-                    if !k.is_valid(0) {
-                        return Selection::Some(Vec::new());
-                    }
-                }
-                Vector::Flat(chunk) => {
-                    if let Some(valid) = &chunk.validity {
-                        let mut kept = selection.to_positions(batch.rows);
-                        kept.retain(|&i| valid.get(i as usize));
-                        selection = Selection::Some(kept);
-                    }
-                }
-            }
+        let keys = self.layout.columns.iter().zip(columns).filter(|(c, _)| !c.null_bit);
+        let Some(valid) = all_valid(keys.map(|(_, v)| v), batch.rows) else { return batch.selection.clone() };
+        match &batch.selection {
+            Selection::All => Selection::from_bitmap(&valid),
+            Selection::Some(s) => Selection::Some(s.iter().copied().filter(|&i| valid.get(i as usize)).collect()),
         }
-        selection
     }
 
     /// Encodes the keys at `selection` (of `rows` positions), in order, into `out`.

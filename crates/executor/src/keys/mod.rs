@@ -18,7 +18,7 @@ mod hash;
 mod layout;
 mod pack;
 
-pub use encode::KeyEncoder;
+pub use encode::{KeyEncoder, all_valid};
 pub use hash::{hash_bytes, hash_u64, hash_u128};
 pub use layout::{KeyForm, KeyLayout};
 

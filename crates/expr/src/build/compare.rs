@@ -243,10 +243,16 @@ pub fn row_list(row: &[Expr], list: &[Expr]) -> Result<Option<RowList>> {
             compared = Some((left, ty));
         }
         let Some((left, ty)) = compared else { return Ok(None) };
-        let ty = if ty.is_integer() { SqlType::BIGINT } else { ty };
+        let ty = match ty.is_integer() {
+            // Keys are narrow where the row's are.
+            true if column.iter().all(|c| is_within(c, &left.ty)) => left.ty,
+            true => SqlType::BIGINT,
+            false => ty,
+        };
         for (cells, cell) in out.rows.iter_mut().zip(column) {
             cells.push(match cell.as_const() {
-                Some(Value::UInt(v)) => Expr::constant(Value::Int(*v as i64), ty),
+                Some(Value::UInt(v)) if !ty.is_unsigned() => Expr::constant(Value::Int(*v as i64), ty),
+                Some(Value::Int(v)) if ty.is_unsigned() => Expr::constant(Value::UInt(*v as u64), ty),
                 Some(v) => Expr::constant(v.clone(), ty),
                 None => implicit_cast(cell, ty),
             });
@@ -262,6 +268,18 @@ fn is_fixed(e: &Expr) -> bool {
     match &e.kind {
         ExprKind::Const(_) | ExprKind::Param(_) => true,
         ExprKind::Cast { expr, .. } => is_fixed(expr),
+        _ => false,
+    }
+}
+
+/// A constant that an integer column of this type can hold.
+fn is_within(e: &Expr, ty: &SqlType) -> bool {
+    let SqlType::Int { size, unsigned } = *ty else { return false };
+    let (min, max) = size.range(unsigned);
+    match e.as_const() {
+        Some(Value::Null) => true,
+        Some(Value::Int(v)) => (min..=max).contains(&i128::from(*v)),
+        Some(Value::UInt(v)) => (min..=max).contains(&i128::from(*v)),
         _ => false,
     }
 }

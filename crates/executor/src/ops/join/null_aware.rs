@@ -10,7 +10,7 @@ use super::JoinSpec;
 use super::build::JoinTable;
 use super::output::Matches;
 use super::probe::residual_batch;
-use crate::keys::{KeyEncoder, KeyLayout, Keys, Words};
+use crate::keys::{KeyEncoder, KeyLayout, Keys, Words, all_valid};
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex};
 use types::{Error, Result};
@@ -59,6 +59,13 @@ pub struct NullFacts {
 
 fn null_mask(keys: &[Vector], in_keys: usize, i: usize) -> u64 {
     (0..in_keys).fold(0, |m, k| m | (!keys[k].is_valid(i) as u64) << k)
+}
+
+/// Positions at which one of the columns is NULL; `None`: there are none.
+pub fn null_positions<'k>(columns: impl IntoIterator<Item = &'k Vector>, rows: usize) -> Option<Bitmap> {
+    let mut nulls = all_valid(columns, rows)?;
+    nulls.flip();
+    Some(nulls)
 }
 
 /// NULL in a correlation column: in nobody's group, unless NULLs are equal there.
@@ -147,13 +154,23 @@ impl NullFacts {
         is_true: &Bitmap,
     ) -> Result<Bitmap> {
         let mut out = Bitmap::zeros(probe.rows);
+        let nulls = null_positions(&keys[..spec.in_keys], probe.rows);
+        let lost = &spec.key_types[spec.in_keys..];
+        let lost = keys[spec.in_keys..].iter().zip(lost).filter(|(_, (.., null_safe))| !null_safe).map(|(k, _)| k);
+        let lost = null_positions(lost, probe.rows);
+        // A row without NULLs is certain of build rows without any.
+        let only_nulls = self.groups.iter().all(|(m, _)| *m == 0);
+        if only_nulls && nulls.is_none() {
+            return Ok(out);
+        }
         // Pending rows by their own NULL columns.
         let mut pending: Vec<(u64, Vec<u16>)> = Vec::new();
         probe.selection.for_each(probe.rows, |i| {
-            if is_true.get(i) || matches_nothing(spec, keys, i) {
+            let has_null = nulls.as_ref().is_some_and(|n| n.get(i));
+            if only_nulls && !has_null || is_true.get(i) || lost.as_ref().is_some_and(|l| l.get(i)) {
                 return;
             }
-            let q = null_mask(keys, spec.in_keys, i);
+            let q = if has_null { null_mask(keys, spec.in_keys, i) } else { 0 };
             match pending.iter_mut().find(|(x, _)| *x == q) {
                 Some((_, list)) => list.push(i as u16),
                 None => pending.push((q, vec![i as u16])),

@@ -12,6 +12,7 @@
 //! A residual condition is evaluated over candidate pairs and decides which of them are matches.
 
 use super::build::JoinTable;
+use super::null_aware::null_positions;
 use super::output::{Matches, joined};
 use super::{JoinSpec, NullFlags};
 use crate::columns::{NO_ROW, null_vector};
@@ -181,18 +182,15 @@ impl<'a> ProbeLocal<'a> {
     }
 
     /// Semi and Anti: only the selection changes.
-    fn narrowed(&mut self, probe: Batch, keep: impl Fn(usize) -> bool) -> Result<Flow> {
-        let mut kept = Vec::with_capacity(probe.count());
-        probe.selection.for_each(probe.rows, |i| {
-            if keep(i) {
-                kept.push(i as u16);
-            }
-        });
-        if kept.is_empty() {
+    fn narrowed(&mut self, probe: Batch, keep: &Bitmap) -> Result<Flow> {
+        let selection = match &probe.selection {
+            Selection::All => Selection::from_bitmap(keep),
+            Selection::Some(s) => Selection::Some(s.iter().copied().filter(|&i| keep.get(i as usize)).collect()),
+        };
+        if selection.is_empty(probe.rows) {
             return Ok(Flow::More);
         }
         let columns = self.stage.spec.project.iter().map(|&c| probe.columns[c].clone()).collect();
-        let selection = if kept.len() == probe.rows { Selection::All } else { Selection::Some(kept) };
         self.next.push(Batch { rows: probe.rows, columns, selection })
     }
 
@@ -232,13 +230,11 @@ fn unknown_by_flags(flags: &NullFlags, probe: &Batch, key: &Vector, is_true: &Bi
     if !flags.any_row.load(Ordering::Relaxed) {
         return None;
     }
-    let any_null = flags.any_null.load(Ordering::Relaxed);
-    let mut out = Bitmap::zeros(probe.rows);
-    probe.selection.for_each(probe.rows, |i| {
-        if !is_true.get(i) && (any_null || !key.is_valid(i)) {
-            out.set(i, true);
-        }
-    });
+    let mut out = is_true.clone();
+    out.flip();
+    if !flags.any_null.load(Ordering::Relaxed) {
+        out.and(&null_positions([key], probe.rows)?);
+    }
     Some(out)
 }
 
@@ -294,11 +290,12 @@ impl Push for ProbeLocal<'_> {
             JoinKind::Left | JoinKind::Single => self.outer(&batch, &keys),
             JoinKind::Semi => {
                 let seen = self.matched(&batch, &keys)?;
-                self.narrowed(batch, |i| seen.get(i))
+                self.narrowed(batch, &seen)
             }
             JoinKind::Anti => {
-                let seen = self.matched(&batch, &keys)?;
-                self.narrowed(batch, |i| !seen.get(i))
+                let mut seen = self.matched(&batch, &keys)?;
+                seen.flip();
+                self.narrowed(batch, &seen)
             }
             JoinKind::RightSemi | JoinKind::RightAnti => self.find(&batch, &keys, false, &mut |this, m, _| {
                 this.residual(&batch, m)?;
@@ -311,9 +308,12 @@ impl Push for ProbeLocal<'_> {
                 self.marked(batch, &seen, unknown)
             }
             JoinKind::NullAwareAnti => {
-                let seen = self.matched(&batch, &keys)?;
-                let unknown = self.unknown(&batch, &keys, &seen)?;
-                self.narrowed(batch, |i| !seen.get(i) && !unknown.as_ref().is_some_and(|u| u.get(i)))
+                let mut seen = self.matched(&batch, &keys)?;
+                if let Some(unknown) = self.unknown(&batch, &keys, &seen)? {
+                    seen.or(&unknown);
+                }
+                seen.flip();
+                self.narrowed(batch, &seen)
             }
         }
     }
