@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::monitor::history::Ring;
+use crate::monitor::secrets::without_secrets;
 use executor::StatementCounters;
 use parking_lot::Mutex;
 use plan::Plan;
@@ -102,7 +103,7 @@ pub struct ProcessInfo {
     pub command: &'static str,
     pub time: Duration,
     pub state: &'static str,
-    /// The statement, as the client sent it.
+    /// The statement, without passwords.
     pub info: Option<Vec<u8>>,
 }
 
@@ -322,6 +323,7 @@ impl Process {
         self.shown.lock().database = database.map(str::to_owned);
     }
 
+    /// What everybody may see of it: passwords are left out of its statement.
     pub fn info(&self) -> ProcessInfo {
         let shown = self.shown.lock().clone();
         ProcessInfo {
@@ -332,7 +334,7 @@ impl Process {
             command: shown.command,
             time: shown.since.elapsed(),
             state: shown.state,
-            info: Some(shown.info).filter(|info| !info.is_empty()),
+            info: Some(without_secrets(&shown.info).into_owned()).filter(|info| !info.is_empty()),
         }
     }
 }

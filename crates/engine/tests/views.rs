@@ -81,3 +81,49 @@ fn records_are_rows_that_no_check_refused() {
     a.ok("INSERT INTO c VALUES (4), (5)");
     assert_eq!(a.last_ok().info, "Records: 2  Duplicates: 0  Warnings: 0");
 }
+
+/// What information_schema tells of one table is what it tells of it among all.
+#[test]
+fn information_schema_tells_of_one_table() {
+    let db = database();
+    let mut a = Client::new(&db);
+    for sql in [
+        "CREATE DATABASE e",
+        "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(5), KEY (b), CHECK (a > 0))",
+        "CREATE TABLE e.t (z INT)",
+        "CREATE VIEW v AS SELECT a, b FROM t",
+        "CREATE VIEW e.w AS SELECT * FROM d.v",
+        "INSERT INTO t VALUES (1, 'x')",
+        "ANALYZE TABLE t UPDATE HISTOGRAM ON b",
+    ] {
+        a.ok(sql);
+    }
+    for table in ["COLUMNS", "TABLES", "VIEWS", "STATISTICS", "KEY_COLUMN_USAGE", "TABLE_CONSTRAINTS"] {
+        let all = a.ok(&format!("SELECT * FROM information_schema.{table}"));
+        for (schema, name) in [("d", "t"), ("D", "V"), ("e", "t"), ("e", "w"), ("e", "none"), ("sys", "statement_analysis")] {
+            let wanted: Vec<&String> =
+                all.iter().filter(|r| r.to_lowercase().contains(&format!("{schema},{name},").to_lowercase())).collect();
+            let asked = a.ok(&format!(
+                "SELECT * FROM information_schema.{table} WHERE TABLE_NAME = '{name}' AND TABLE_SCHEMA = '{schema}'"
+            ));
+            // CONSTRAINT_NAME and INDEX_NAME may stand between the two in the rows of some.
+            let count = a.ok(&format!(
+                "SELECT COUNT(*) FROM information_schema.{table} WHERE TABLE_NAME LIKE '{name}' AND TABLE_SCHEMA LIKE '{schema}'"
+            ));
+            assert_eq!(asked.len().to_string(), count[0], "{table} {schema}.{name}");
+            if ["COLUMNS", "TABLES", "VIEWS"].contains(&table) {
+                assert_eq!(asked.iter().collect::<Vec<_>>(), wanted, "{table} {schema}.{name}");
+            }
+        }
+    }
+    assert_eq!(a.ok("SELECT COUNT(*) FROM information_schema.COLUMN_STATISTICS WHERE SCHEMA_NAME = 'd'"), ["1"]);
+    assert_eq!(a.ok("SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_NAME = NULL"), ["0"]);
+    assert_eq!(a.ok("SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_NAME = 't' OR TABLE_NAME = 'w'"), ["5"]);
+    a.ok("PREPARE p FROM 'SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?'");
+    for (schema, name, count) in [("d", "t", "2"), ("e", "t", "1"), ("e", "w", "2"), ("d", "t", "2")] {
+        a.ok(&format!("SET @s = '{schema}', @n = '{name}'"));
+        assert_eq!(a.ok("EXECUTE p USING @s, @n"), [count], "{schema}.{name}");
+    }
+    let tree = a.tree("SELECT * FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'd' AND 't' = TABLE_NAME");
+    assert!(tree.contains("Table scan on information_schema.COLUMNS (TABLE_SCHEMA='d', TABLE_NAME='t')"), "{tree}");
+}

@@ -208,8 +208,16 @@ pub trait Tables: Sync {
 
 /// Rows made by the server itself: information_schema and the like.
 pub trait VirtualTables: Sync {
-    /// All rows of the table, the named columns only.
-    fn read(&self, schema: &str, name: &str, table: &TableDef, columns: &[usize]) -> Result<Vec<Batch>>;
+    /// The rows of the table, the named columns only. Rows that do not have these values in columns of `wanted` may be left
+    /// out.
+    fn read(
+        &self,
+        schema: &str,
+        name: &str,
+        table: &TableDef,
+        columns: &[usize],
+        wanted: &[(usize, Value)],
+    ) -> Result<Vec<Batch>>;
 }
 
 /// Bytes that parts of a statement keep in memory before they spill, beneath the statement's limit. `None`: that limit
@@ -275,7 +283,7 @@ impl ExecContext<'_> {
 pub struct NoVirtualTables;
 
 impl VirtualTables for NoVirtualTables {
-    fn read(&self, schema: &str, name: &str, _: &TableDef, _: &[usize]) -> Result<Vec<Batch>> {
+    fn read(&self, schema: &str, name: &str, _: &TableDef, _: &[usize], _: &[(usize, Value)]) -> Result<Vec<Batch>> {
         Err(Error::internal(format_args!("no server-made table {schema}.{name}")))
     }
 }

@@ -410,6 +410,9 @@ pub enum PlanOp {
         name: Box<str>,
         columns: Vec<usize>,
         table: Arc<TableDef>,
+        /// Columns of the table, and constants that their values equal in the rows that are read on: who makes the rows
+        /// may leave out others.
+        wanted: Vec<(usize, Expr)>,
     },
 }
 

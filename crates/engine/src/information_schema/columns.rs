@@ -1,9 +1,9 @@
 //! COLUMNS, and what SHOW COLUMNS prints.
 
 use super::VirtualTable;
+use super::reading::Reading;
 use crate::ddl::show_create::{column_type, default_text};
 use crate::rows::{BIGINT, RowSet, UBIGINT, int, long_text, opt, s, text, uint};
-use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, IndexKind, Relation, TableDef};
 use types::{Collation, IntSize, SqlType, StringKind, Value};
 
@@ -36,8 +36,8 @@ pub const COLUMNS: VirtualTable = VirtualTable {
     rows: column_rows,
 };
 
-fn column_rows(session: &Session, out: &mut RowSet) {
-    for relation in session.relations(None) {
+fn column_rows(session: &Reading<'_>, out: &mut RowSet) {
+    for relation in session.relations_asked() {
         let (schema, table, columns, def) = match &relation {
             Relation::Table(t) => (t.schema.clone(), t.name.clone(), t.shown_columns().to_vec(), Some(t.clone())),
             Relation::View(v) => (v.schema.clone(), v.name.clone(), session.view_columns(v), None),

@@ -1,6 +1,7 @@
 //! Character sets, collations, engines, sessions, and the tables that are empty because their objects do not exist.
 
 use super::VirtualTable;
+use super::reading::Reading;
 use crate::rows::{BIGINT, RowSet, UBIGINT, int, long_text, opt, s, text, uint};
 use crate::session::Session;
 use types::{Collation, SqlType, Value};
@@ -148,7 +149,7 @@ pub const PROCESSLIST: VirtualTable = VirtualTable {
 };
 
 const fn empty(name: &'static str, columns: &'static [(&'static str, SqlType)]) -> VirtualTable {
-    VirtualTable { name, columns, rows: |_: &Session, _: &mut RowSet| {} }
+    VirtualTable { name, columns, rows: |_: &Reading<'_>, _: &mut RowSet| {} }
 }
 
 pub const EVENTS: VirtualTable = empty(

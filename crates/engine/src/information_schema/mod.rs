@@ -10,6 +10,7 @@ mod indexes;
 mod innodb_stats;
 pub mod locks;
 pub mod misc;
+mod reading;
 mod statistics;
 mod status;
 pub mod table_io;
@@ -19,9 +20,10 @@ use crate::rows::{RowSet, virtual_table};
 use crate::session::Session;
 use catalog::{Relation, TableId};
 use std::sync::Arc;
-use types::SqlType;
+use types::{SqlType, Value};
 
 pub use columns as columns_of;
+use reading::Reading;
 pub use statistics::index_rows;
 
 /// Ids from here up are those of virtual tables.
@@ -30,7 +32,7 @@ const VIRTUAL_IDS: u64 = 1 << 62;
 pub struct VirtualTable {
     pub name: &'static str,
     pub columns: &'static [(&'static str, SqlType)],
-    pub rows: fn(&Session, &mut RowSet),
+    pub rows: fn(&Reading<'_>, &mut RowSet),
 }
 
 /// All of them, sorted by name.
@@ -153,10 +155,11 @@ pub fn relation(schema: &str, name: &str) -> Option<Relation> {
     Some(Relation::Table(Arc::new(virtual_table(TableId(first + i as u64), schema, t.name, t.columns))))
 }
 
-/// Makes the rows of a table.
-pub fn rows(session: &Session, schema: &str, name: &str) -> Option<RowSet> {
+/// Makes the rows of a table. Those of other databases and tables than `wanted` says, by columns and their values, may be
+/// missing.
+pub fn rows(session: &Session, schema: &str, name: &str, wanted: &[(usize, Value)]) -> Option<RowSet> {
     let t = schema_of(schema)?.1.iter().find(|t| t.name.eq_ignore_ascii_case(name))?;
     let mut set = RowSet::new(t.columns);
-    (t.rows)(session, &mut set);
+    (t.rows)(&Reading::new(session, t, wanted), &mut set);
     Some(set)
 }

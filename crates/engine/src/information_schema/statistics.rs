@@ -5,6 +5,7 @@ use crate::rows::{BIGINT, UBIGINT, int, long_text, opt, s, text, uint};
 use crate::session::Session;
 use crate::statistics::json;
 use catalog::{CatalogReader, IndexAlgorithm, IndexKind, Relation, TableDef, TableEngine};
+use std::sync::Arc;
 use types::Value;
 
 pub const STATISTICS: VirtualTable = VirtualTable {
@@ -30,7 +31,7 @@ pub const STATISTICS: VirtualTable = VirtualTable {
         ("EXPRESSION", long_text()),
     ],
     rows: |session, out| {
-        for t in base_tables(session) {
+        for t in tables_of(session.relations_asked()) {
             for row in index_rows(session, &t) {
                 let mut full = vec![s("def"), s(&t.schema)];
                 full.extend(row);
@@ -50,7 +51,7 @@ pub const COLUMN_STATISTICS: VirtualTable = VirtualTable {
         ("HISTOGRAM", long_text()),
     ],
     rows: |session, out| {
-        for t in base_tables(session) {
+        for t in tables_of(session.relations_asked()) {
             for c in &t.columns {
                 if let Some(h) = &c.histogram {
                     out.push(vec![s(&t.schema), s(&t.name), s(&c.name), s(json::of_histogram(h, &c.ty))]);
@@ -60,15 +61,17 @@ pub const COLUMN_STATISTICS: VirtualTable = VirtualTable {
     },
 };
 
-pub(super) fn base_tables(session: &Session) -> Vec<std::sync::Arc<TableDef>> {
-    session
-        .relations(None)
-        .into_iter()
-        .filter_map(|r| match r {
-            Relation::Table(t) if t.engine != TableEngine::Virtual => Some(t),
-            _ => None,
-        })
-        .collect()
+/// All tables but those that the server makes.
+pub(super) fn base_tables(session: &Session) -> Vec<Arc<TableDef>> {
+    tables_of(session.relations(None))
+}
+
+fn tables_of(relations: Vec<Relation>) -> Vec<Arc<TableDef>> {
+    let stored = |r| match r {
+        Relation::Table(t) if t.engine != TableEngine::Virtual => Some(t),
+        _ => None,
+    };
+    relations.into_iter().filter_map(stored).collect()
 }
 
 /// The rows of SHOW INDEX: Table, Non_unique, Key_name, Seq_in_index, Column_name, Collation, Cardinality, Sub_part,
@@ -118,7 +121,7 @@ pub const KEY_COLUMN_USAGE: VirtualTable = VirtualTable {
         ("REFERENCED_COLUMN_NAME", text(64)),
     ],
     rows: |session, out| {
-        for t in base_tables(session) {
+        for t in tables_of(session.relations_asked()) {
             for i in t.indexes.iter().filter(|i| i.is_unique()) {
                 for (n, part) in i.parts.iter().enumerate().filter(|(_, p)| !t.columns[p.column_idx].is_hidden()) {
                     let mut row = vec![s("def"), s(&t.schema), s(&i.name), s("def"), s(&t.schema), s(&t.name)];
@@ -151,7 +154,7 @@ pub const TABLE_CONSTRAINTS: VirtualTable = VirtualTable {
         ("ENFORCED", text(3)),
     ],
     rows: |session, out| {
-        for t in base_tables(session) {
+        for t in tables_of(session.relations_asked()) {
             for i in t.indexes.iter().filter(|i| i.is_unique()) {
                 let kind = if i.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" };
                 out.push(vec![s("def"), s(&t.schema), s(&i.name), s(&t.schema), s(&t.name), s(kind), s("YES")]);
@@ -183,7 +186,7 @@ pub const REFERENTIAL_CONSTRAINTS: VirtualTable = VirtualTable {
         ("REFERENCED_TABLE_NAME", text(64)),
     ],
     rows: |session, out| {
-        for t in base_tables(session) {
+        for t in tables_of(session.relations_asked()) {
             for f in &t.foreign_keys {
                 let unique = match session.db().catalog().relation(&f.parent_schema, &f.parent_table) {
                     Some(Relation::Table(p)) => {
@@ -208,7 +211,7 @@ pub const CHECK_CONSTRAINTS: VirtualTable = VirtualTable {
         ("CHECK_CLAUSE", long_text()),
     ],
     rows: |session, out| {
-        for t in base_tables(session) {
+        for t in tables_of(session.relations_asked()) {
             for c in &t.checks {
                 let clause = crate::ddl::show_create::parenthesized(&c.text);
                 out.push(vec![s("def"), s(&t.schema), s(&c.name), s(clause)]);

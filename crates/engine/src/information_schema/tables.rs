@@ -1,9 +1,9 @@
 //! SCHEMATA, TABLES, VIEWS.
 
 use super::VirtualTable;
+use super::reading::Reading;
 use crate::ddl::show_create::engine_name;
 use crate::rows::{BIGINT, RowSet, UBIGINT, long_text, opt, s, text, uint};
-use crate::session::Session;
 use catalog::{Relation, TableEngine};
 use types::{SqlType, Value};
 
@@ -59,8 +59,8 @@ pub const TABLES: VirtualTable = VirtualTable {
     rows: table_rows,
 };
 
-fn table_rows(session: &Session, out: &mut RowSet) {
-    for relation in session.relations(None) {
+fn table_rows(session: &Reading<'_>, out: &mut RowSet) {
+    for relation in session.relations_asked() {
         match relation {
             Relation::Table(t) if t.engine == TableEngine::Virtual => {
                 let mut row = vec![s("def"), s(&t.schema), s(&t.name), s("SYSTEM VIEW"), Value::Null, Value::Int(10)];
@@ -122,7 +122,7 @@ pub const VIEWS: VirtualTable = VirtualTable {
         ("COLLATION_CONNECTION", text(64)),
     ],
     rows: |session, out| {
-        for relation in session.relations(None) {
+        for relation in session.relations_asked() {
             let Relation::View(v) = relation else { continue };
             out.push(vec![
                 s("def"),

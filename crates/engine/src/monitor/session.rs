@@ -150,7 +150,11 @@ impl Session {
     }
 
     fn text_or_shown(&self, text: &[u8]) -> Vec<u8> {
-        if text.is_empty() { self.process().info().info.unwrap_or_default() } else { text.to_vec() }
+        let mut shown = text.to_vec();
+        if text.is_empty() {
+            self.process().copy_info(&mut shown, usize::MAX);
+        }
+        shown
     }
 
     /// The file that the variable names; a relative one lies beside the data.

@@ -194,7 +194,11 @@ impl Session {
         }
         // It needs no plan of operators (one row by a unique key, rows of constants), or is waiting to make one.
         let info = process.info();
-        let text = info.info.filter(|_| process.is_running()).ok_or_else(Error::explain_not_supported)?;
+        let mut text = Vec::new();
+        process.copy_info(&mut text, usize::MAX);
+        if text.is_empty() || !process.is_running() {
+            return Err(Error::explain_not_supported());
+        }
         let parsed = parser::parse_single(&text, &self.parse_options()).map_err(|_| Error::explain_not_supported())?;
         if parsed.param_count > 0 || !is_explainable(&parsed.statement) {
             return Err(Error::explain_not_supported());

@@ -277,8 +277,15 @@ impl SystemVariables for Session {
 }
 
 impl VirtualTables for Session {
-    fn read(&self, schema: &str, name: &str, _table: &TableDef, columns: &[usize]) -> Result<Vec<Batch>> {
-        let rows = information_schema::rows(self, schema, name)
+    fn read(
+        &self,
+        schema: &str,
+        name: &str,
+        _table: &TableDef,
+        columns: &[usize],
+        wanted: &[(usize, Value)],
+    ) -> Result<Vec<Batch>> {
+        let rows = information_schema::rows(self, schema, name, wanted)
             .ok_or_else(|| Error::internal(format_args!("no server table {name}")))?;
         Ok(rows.batches(columns))
     }

@@ -50,7 +50,7 @@ impl Session {
 
     pub(super) fn show_table_status(&self, schema: Option<&Ident>) -> Result<RowSet> {
         let schema = self.schema_or_current(schema)?;
-        let source = crate::information_schema::rows(self, "information_schema", "TABLES").expect("TABLES exists");
+        let source = crate::information_schema::rows(self, "information_schema", "TABLES", &[]).expect("TABLES exists");
         let shown: &[(&'static str, &str)] = &[
             ("Name", "TABLE_NAME"),
             ("Engine", "ENGINE"),

@@ -41,10 +41,15 @@ pub fn run_values(run: &Run<'_>, node: &PlanNode, rows: &[Vec<Expr>], down: &Dow
 }
 
 pub fn run_virtual(run: &Run<'_>, node: &PlanNode, down: &Down<'_>) -> Result<()> {
-    let PlanOp::Virtual { schema, name, columns, table } = &node.op else {
+    let PlanOp::Virtual { schema, name, columns, table, wanted } = &node.op else {
         return Err(Error::internal("not a Virtual node"));
     };
-    let batches = run.ctx.virtual_tables.read(schema, name, table, columns)?;
+    let (ctx, one) = (run.eval(), Batch::new(1, Vec::new()));
+    let value = |(column, e): &(usize, Expr)| -> Result<(usize, Value)> {
+        Ok((*column, Program::new(e, &ctx)?.eval(&one, &ctx)?.value(0, &e.ty)))
+    };
+    let wanted: Vec<(usize, Value)> = wanted.iter().map(value).collect::<Result<_>>()?;
+    let batches = run.ctx.virtual_tables.read(schema, name, table, columns, &wanted)?;
     run_pipeline(run, node.id, &BatchSource::new(batches, true), down)
 }
 

@@ -8,7 +8,7 @@
 //! inner joins stand in WHERE, as MySQL has them. An IN that may become a semi join is printed as one.
 
 use super::expression::{Names, aggregate, expression, window};
-use crate::logical::{BlockRole, Logical, LogicalJoinKind, LogicalQuery, SetOpKind, SubqueryDef, SubqueryKind};
+use crate::logical::{BlockRole, Logical, LogicalCte, LogicalJoinKind, LogicalQuery, QueryBlock, SetOpKind, SubqueryDef, SubqueryKind};
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
 
 /// Levels that are printed.
@@ -60,6 +60,8 @@ struct Printer<'q> {
     names: Names<'static>,
     texts: Vec<String>,
     depth: usize,
+    /// The block of the common table expression that is being printed; 0: none.
+    cte_block: u32,
 }
 
 /// The clauses of a SELECT, taken off its tree.
@@ -90,7 +92,7 @@ impl<'q> Printer<'q> {
                 }
             })
             .collect();
-        Printer { query, semijoin, names: Names::owned(texts.clone()), texts, depth: 0 }
+        Printer { query, semijoin, names: Names::owned(texts.clone()), texts, depth: 0, cte_block: 0 }
     }
 
     fn name(&self, id: ColumnId) -> String {
@@ -145,6 +147,22 @@ impl<'q> Printer<'q> {
         }
     }
 
+    /// What a CTE outputs, by the names under which it is read.
+    fn cte_columns(&self, cte: &LogicalCte) -> Vec<(ColumnId, Box<str>)> {
+        let name = |id: &ColumnId| self.query.columns.get(*id).name.clone();
+        let mut columns: Vec<(ColumnId, Box<str>)> = cte.output.iter().map(|id| (*id, name(id))).collect();
+        let plans = self.query.subqueries.iter().map(|d| &d.plan).chain([&self.query.root]);
+        plans.for_each(|plan| {
+            plan.walk(&mut |n| {
+                let Logical::CteScan { cte_id, columns: read, .. } = n else { return };
+                for (id, position) in read.iter().filter(|_| *cte_id == cte.cte_id) {
+                    columns[*position].1 = name(id);
+                }
+            })
+        });
+        columns
+    }
+
     /// A SELECT or set operation.
     fn query(&mut self, node: &'q Logical, output: &[(ColumnId, Box<str>)]) -> String {
         if self.depth > DEPTH_MAX {
@@ -160,9 +178,12 @@ impl<'q> Printer<'q> {
         if let Logical::With { ctes, input } = node {
             let mut list = vec![];
             for c in ctes {
-                let names: Vec<(ColumnId, Box<str>)> =
-                    c.output.iter().map(|id| (*id, self.query.columns.get(*id).name.clone())).collect();
+                let names = self.cte_columns(c);
+                let defines = |b: &QueryBlock| b.role == BlockRole::Cte && *b.name == *c.name;
+                let outside = self.cte_block;
+                self.cte_block = self.query.columns.blocks.all().iter().position(defines).map_or(0, |i| i as u32 + 1);
                 list.push(format!("`{}` as ({})", c.name, self.query(&c.plan, &names)));
+                self.cte_block = outside;
             }
             return format!("with {} {}", list.join(", "), self.query(input, output));
         }
@@ -345,7 +366,7 @@ impl<'q> Printer<'q> {
         let all = &columns.blocks;
         let up = |mut b: u32| {
             while let Some(x) = all.get(b).filter(|x| x.is_mergeable() && x.role != BlockRole::Subquery) {
-                if x.parent == 0 {
+                if x.parent == 0 || b == self.cte_block {
                     break;
                 }
                 b = x.parent;

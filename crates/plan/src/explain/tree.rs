@@ -472,8 +472,14 @@ impl<'a> Printer<'a> {
                 self.line(depth, "At most one row", Some(n));
                 self.node(input, d);
             }
-            PlanOp::Virtual { schema, name, .. } => {
-                self.line(depth, &format!("Table scan on {schema}.{name}"), Some(n))
+            PlanOp::Virtual { schema, name, table, wanted, .. } => {
+                let none = Names::owned(vec![]);
+                let parts: Vec<String> = wanted
+                    .iter()
+                    .map(|(c, e)| format!("{}={}", table.columns[*c].name, self.expr(e, &none)))
+                    .collect();
+                let of = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+                self.line(depth, &format!("Table scan on {schema}.{name}{of}"), Some(n))
             }
         }
     }

@@ -73,6 +73,7 @@ impl Physical<'_, '_> {
                 name: table.name.clone(),
                 columns: r.numbers,
                 table: table.clone(),
+                wanted: vec![],
             };
             let examined = whole.rows;
             let made = self.node(op, r.layout, r.facts, whole, scan_cost);
@@ -328,6 +329,19 @@ fn key_values(
             .collect();
     }
     Some(KeyValues { keys, used })
+}
+
+/// Columns of a table that the server makes, and the one value of each that `predicates` let through.
+pub(super) fn wanted_values(get: &Logical, predicates: &[Expr]) -> Vec<(usize, Expr)> {
+    let Logical::Get { table, columns, is_virtual: true, .. } = get else { return vec![] };
+    let mut found = vec![];
+    for &(id, position) in columns {
+        let value = predicates.iter().find_map(|p| values_of(p, table.columns[position].ty, |c| c == id));
+        if let Some(Ok([value])) = value.map(<[Expr; 1]>::try_from) {
+            found.push((position, value));
+        }
+    }
+    found
 }
 
 /// The values that `column = constant` or `column IN (constants)` allows.

@@ -236,7 +236,10 @@ impl Physical<'_, '_> {
                 }
                 let mut below = needed.clone();
                 predicates.iter().for_each(|p| collect_columns(p, &mut below));
-                let b = self.convert(input, &below)?;
+                let mut b = self.convert(input, &below)?;
+                if let (PlanOp::Virtual { wanted, .. }, false) = (&mut b.node.op, row_by_row) {
+                    *wanted = access::wanted_values(input, predicates);
+                }
                 let predicates_here = self.resolve_all(predicates, &b)?;
                 let mut facts = b.not_null.clone();
                 for p in predicates {
