@@ -78,7 +78,7 @@ mod tests {
         assert!(full.contains("from `c` join `d`.`t` join `x`.`u`"), "{full}");
         assert_eq!(unqualified(&full, "d"), None);
         let tables = tables(&full);
-        assert_eq!(tables.iter().map(|(s, n)| format!("{s}.{n}")).collect::<Vec<_>>(), ["d.t", "d.t", "d.t", "x.u"]);
+        assert_eq!(tables.iter().map(|(s, n)| format!("{s}.{n}")).collect::<Vec<_>>(), ["d.t", "d.t", "x.u", "d.t"]);
         let own = full.replace(" join `x`.`u`", "");
         let short = unqualified(&own, "d").expect("one database");
         assert!(!short.contains("`d`"), "{short}");
