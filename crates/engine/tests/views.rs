@@ -100,7 +100,9 @@ fn information_schema_tells_of_one_table() {
     }
     for table in ["COLUMNS", "TABLES", "VIEWS", "STATISTICS", "KEY_COLUMN_USAGE", "TABLE_CONSTRAINTS"] {
         let all = a.ok(&format!("SELECT * FROM information_schema.{table}"));
-        for (schema, name) in [("d", "t"), ("D", "V"), ("e", "t"), ("e", "w"), ("e", "none"), ("sys", "statement_analysis")] {
+        for (schema, name) in
+            [("d", "t"), ("D", "V"), ("e", "t"), ("e", "w"), ("e", "none"), ("sys", "statement_analysis")]
+        {
             let wanted: Vec<&String> =
                 all.iter().filter(|r| r.to_lowercase().contains(&format!("{schema},{name},").to_lowercase())).collect();
             let asked = a.ok(&format!(
@@ -118,7 +120,10 @@ fn information_schema_tells_of_one_table() {
     }
     assert_eq!(a.ok("SELECT COUNT(*) FROM information_schema.COLUMN_STATISTICS WHERE SCHEMA_NAME = 'd'"), ["1"]);
     assert_eq!(a.ok("SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_NAME = NULL"), ["0"]);
-    assert_eq!(a.ok("SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_NAME = 't' OR TABLE_NAME = 'w'"), ["5"]);
+    assert_eq!(
+        a.ok("SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_NAME = 't' OR TABLE_NAME = 'w'"),
+        ["5"]
+    );
     a.ok("PREPARE p FROM 'SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?'");
     for (schema, name, count) in [("d", "t", "2"), ("e", "t", "1"), ("e", "w", "2"), ("d", "t", "2")] {
         a.ok(&format!("SET @s = '{schema}', @n = '{name}'"));

@@ -28,7 +28,8 @@ impl Deref for Reading<'_> {
 impl<'s> Reading<'s> {
     pub fn new(session: &'s Session, table: &VirtualTable, wanted: &[(usize, Value)]) -> Reading<'s> {
         let value = |names: &[&str]| {
-            let named = |(column, _): &&(usize, Value)| table.columns.get(*column).is_some_and(|c| names.contains(&c.0));
+            let named =
+                |(column, _): &&(usize, Value)| table.columns.get(*column).is_some_and(|c| names.contains(&c.0));
             wanted.iter().find(named).map(|(_, value)| value.clone())
         };
         Reading { session, schema: value(&["TABLE_SCHEMA", "SCHEMA_NAME"]), relation: value(&["TABLE_NAME"]) }

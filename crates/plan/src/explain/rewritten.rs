@@ -8,7 +8,9 @@
 //! inner joins stand in WHERE, as MySQL has them. An IN that may become a semi join is printed as one.
 
 use super::expression::{Names, aggregate, expression, window};
-use crate::logical::{BlockRole, Logical, LogicalCte, LogicalJoinKind, LogicalQuery, QueryBlock, SetOpKind, SubqueryDef, SubqueryKind};
+use crate::logical::{
+    BlockRole, Logical, LogicalCte, LogicalJoinKind, LogicalQuery, QueryBlock, SetOpKind, SubqueryDef, SubqueryKind,
+};
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
 
 /// Levels that are printed.

@@ -474,10 +474,8 @@ impl<'a> Printer<'a> {
             }
             PlanOp::Virtual { schema, name, table, wanted, .. } => {
                 let none = Names::owned(vec![]);
-                let parts: Vec<String> = wanted
-                    .iter()
-                    .map(|(c, e)| format!("{}={}", table.columns[*c].name, self.expr(e, &none)))
-                    .collect();
+                let parts: Vec<String> =
+                    wanted.iter().map(|(c, e)| format!("{}={}", table.columns[*c].name, self.expr(e, &none))).collect();
                 let of = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
                 self.line(depth, &format!("Table scan on {schema}.{name}{of}"), Some(n))
             }
