@@ -18,6 +18,13 @@ impl Bitmap {
         b
     }
 
+    /// What `f` answers for each position, a word at a time.
+    #[inline]
+    pub fn from_fn(len: usize, mut f: impl FnMut(usize) -> bool) -> Bitmap {
+        let word = |w: usize| (w * 64..len.min(w * 64 + 64)).rev().fold(0, |bits, i| bits << 1 | f(i) as u64);
+        Bitmap { words: (0..len.div_ceil(64)).map(word).collect(), len }
+    }
+
     fn trim(&mut self) {
         if !self.len.is_multiple_of(64)
             && let Some(last) = self.words.last_mut()

@@ -176,9 +176,12 @@ fn least_absent(values: &[i64]) -> i64 {
     is_there.iter().position(|there| !there).expect("more places than values") as i64
 }
 
-/// Integers in an open-addressed table at most a quarter full: nearly every look-up ends at its first slot.
+/// Integers: a bit each from the least to the greatest, where that is not larger, or else an open-addressed table at most a
+/// quarter full, where nearly every look-up ends at its first slot.
 #[derive(Debug)]
 pub(crate) struct IntSet {
+    /// The least, and bits from there on; then there are no slots.
+    dense: Option<(i64, Bitmap)>,
     slots: Vec<i64>,
     /// Stands for an empty slot; not in the set.
     empty: i64,
@@ -192,9 +195,15 @@ impl IntSet {
         let mut wide: Vec<i128> = values.iter().copied().filter(|&v| i64::try_from(v).is_err()).collect();
         wide.sort_unstable();
         let narrow: Vec<i64> = values.iter().filter_map(|&v| i64::try_from(v).ok()).collect();
-        let empty = least_absent(&narrow);
         let bits = (narrow.len() * 4).next_power_of_two().trailing_zeros().max(2);
-        let mut set = IntSet { slots: vec![empty; 1 << bits], empty, shift: 64 - bits, wide };
+        let span = narrow.iter().min().zip(narrow.iter().max()).map(|(min, max)| (*min, max.wrapping_sub(*min) as u64));
+        if let Some((min, span)) = span.filter(|(_, span)| *span < (size_of::<i64>() as u64 * 8) << bits) {
+            let mut there = Bitmap::zeros(span as usize + 1);
+            narrow.iter().for_each(|v| there.set(v.wrapping_sub(min) as usize, true));
+            return IntSet { dense: Some((min, there)), slots: Vec::new(), empty: 0, shift: 0, wide };
+        }
+        let empty = least_absent(&narrow);
+        let mut set = IntSet { dense: None, slots: vec![empty; 1 << bits], empty, shift: 64 - bits, wide };
         for v in narrow {
             let mut at = set.home(v);
             while set.slots[at] != empty && set.slots[at] != v {
@@ -212,6 +221,10 @@ impl IntSet {
 
     #[inline]
     fn contains_i64(&self, v: i64) -> bool {
+        if let Some((min, there)) = &self.dense {
+            let at = v.wrapping_sub(*min) as u64;
+            return at < there.len() as u64 && there.get(at as usize);
+        }
         let mut at = self.home(v);
         loop {
             let s = self.slots[at];
@@ -293,21 +306,21 @@ pub(crate) fn in_list(node: &Node, set: &OnceLock<Option<InSet>>, cx: &Cx, sel: 
     let v = node.args[0].eval(cx, sel)?;
     let ty = &node.args[0].ty;
     let list = &node.args[1..];
-    if list.iter().all(|n| n.is_fixed()) {
-        let prepared = match set.get() {
-            Some(p) => p,
-            None => {
-                let one = Cx { columns: &[], rows: 1, ctx: cx.ctx };
-                let items = list.iter().map(|n| n.eval(&one, &Selection::All)).collect::<Result<Vec<_>>>()?;
-                let types: Vec<SqlType> = list.iter().map(|n| n.ty).collect();
-                set.get_or_init(|| InSet::build(&items, &types, ty))
-            }
-        };
-        if let Some(p) = prepared
-            && let Some(pred) = in_set(p, &v, ty, cx.rows, sel)?
-        {
-            return Ok(pred);
+    let prepared = match set.get() {
+        Some(p) => p,
+        // Asked of the list once: it may be long.
+        None if list.iter().all(|n| n.is_fixed()) => {
+            let one = Cx { columns: &[], rows: 1, ctx: cx.ctx };
+            let items = list.iter().map(|n| n.eval(&one, &Selection::All)).collect::<Result<Vec<_>>>()?;
+            let types: Vec<SqlType> = list.iter().map(|n| n.ty).collect();
+            set.get_or_init(|| InSet::build(&items, &types, ty))
         }
+        None => set.get_or_init(|| None),
+    };
+    if let Some(p) = prepared
+        && let Some(pred) = in_set(p, &v, ty, cx.rows, sel)?
+    {
+        return Ok(pred);
     }
     // Items of the row itself, or parameters: an OR of comparisons.
     let mut result = Pred::Const(Some(false));
@@ -345,9 +358,13 @@ fn in_set(set: &InSet, v: &Vector, ty: &SqlType, rows: usize, sel: &Selection) -
         InSet::Integers { set, .. } => {
             let e = Exact::new(v, ty);
             match &e.lane {
-                super::Lane::I64(x) => {
-                    sel.for_each(rows, |i| truth.set(i, set.contains_i64(x[i])));
-                }
+                super::Lane::I64(x) => match (sel, &set.dense) {
+                    (Selection::All, Some((min, there))) => {
+                        let is_there = |at: u64| at < there.len() as u64 && there.get(at as usize);
+                        truth = Bitmap::from_fn(rows, |i| is_there(x[i].wrapping_sub(*min) as u64));
+                    }
+                    _ => sel.for_each(rows, |i| truth.set(i, set.contains_i64(x[i]))),
+                },
                 super::Lane::I128(x) => sel.for_each(rows, |i| truth.set(i, set.contains(x[i]))),
                 super::Lane::I256(x) => {
                     sel.for_each(rows, |i| truth.set(i, x[i].to_i128().is_some_and(|x| set.contains(x))));
@@ -426,4 +443,30 @@ pub(crate) fn like(
         }
     });
     Ok(Pred::Rows(Tri { truth, known: Some(known) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_integers_hold_what_was_put_in() {
+        let lists: [&[i128]; 7] = [
+            &[],
+            &[0],
+            &[5, 6, 9, 70, 71],
+            &[-3, 0, 1, 2, 3],
+            &[i64::MIN as i128, -1, i64::MAX as i128],
+            &[1, 1_000_000_007, -9_000_000_000],
+            &[7, u64::MAX as i128, -(1 << 80)],
+        ];
+        for list in lists {
+            let set = IntSet::new(list);
+            let near = list.iter().flat_map(|v| [v - 1, *v, v + 1]).chain([0, -1, i64::MAX as i128]);
+            for v in near {
+                assert_eq!(set.contains(v), list.contains(&v), "{v} in {list:?}");
+            }
+        }
+        assert!(IntSet::new(&[5, 6, 9]).dense.is_some() && IntSet::new(&[5, 6, 1 << 40]).dense.is_none());
+    }
 }
