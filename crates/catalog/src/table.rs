@@ -21,7 +21,18 @@ pub enum DefaultValue {
     /// DEFAULT CURRENT_TIMESTAMP[(fsp)]
     CurrentTimestamp,
     /// DEFAULT (expr); the text is what SHOW CREATE TABLE prints.
+    /// Column ids are positions of columns that are not generated.
     Expr { expr: Box<Expr>, text: Box<str> },
+}
+
+impl DefaultValue {
+    /// Whether it is computed from other columns of the row.
+    pub fn reads_row(&self) -> bool {
+        let DefaultValue::Expr { expr, .. } = self else { return false };
+        let mut reads = false;
+        expr.walk(&mut |e| reads |= matches!(e.kind, expr::ExprKind::Column(_)));
+        reads
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

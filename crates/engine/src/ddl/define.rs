@@ -1,6 +1,6 @@
 //! CREATE TABLE's body to a definition.
 
-use super::{column, constraints, functional, index};
+use super::{column, constraints, defaults, functional, index};
 use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef, TableEngine, TableId};
 use parser::ast;
@@ -95,7 +95,7 @@ pub fn table(
 ) -> Result<TableDef> {
     let mut columns: Vec<ColumnDef> = Vec::new();
     let mut keys: Vec<ast::IndexDef> = Vec::new();
-    let mut defaults = Vec::new();
+    let (mut defaults, mut expr_defaults) = (Vec::new(), Vec::new());
     let (mut generated, mut checks, mut references) = (Vec::new(), Vec::new(), Vec::new());
     for def in &body.columns {
         let d = column::define(def, options.collation)?;
@@ -114,11 +114,10 @@ pub fn table(
         checks.extend(d.checks.into_iter().map(|c| (Some(columns.len()), c)));
         columns.push(d.column);
     }
-    for c in extra {
-        if !columns.iter().any(|d| d.name.to_lowercase() == c.name.to_lowercase()) {
-            columns.push(c);
-        }
-    }
+    let moved = add_selected(&mut columns, extra);
+    defaults.iter_mut().for_each(|(idx, _)| *idx = moved[*idx]);
+    generated.iter_mut().for_each(|(idx, ..)| *idx = moved[*idx]);
+    checks.iter_mut().for_each(|(idx, _)| *idx = idx.map(|i: usize| moved[i]));
     if columns.is_empty() {
         return Err(Error::table_must_have_columns());
     }
@@ -136,7 +135,10 @@ pub fn table(
         return Err(Error::not_supported("PARTITION BY"));
     }
     for (idx, (expr, parens)) in defaults {
-        columns[idx].default = default_value(session, &columns[idx], &expr, parens)?;
+        match parens {
+            true => expr_defaults.push((idx, expr)),
+            false => columns[idx].default = default_value(session, &columns[idx], &expr)?,
+        }
     }
     check_row_size(&columns)?;
     let (indexes, key_exprs) = index::define_all(&mut columns, keys)?;
@@ -165,10 +167,32 @@ pub fn table(
         temporary,
     };
     constraints::generate(session, &mut def, &generated)?;
+    expr_defaults.sort_by_key(|(idx, _)| *idx);
+    defaults::bind(session, &mut def, &expr_defaults)?;
     functional::add_columns(session, &mut def, &key_exprs)?;
     constraints::add_checks(session, &mut def, &checks)?;
     constraints::add_foreign_keys(session, &mut def, &references)?;
     Ok(def)
+}
+
+/// CREATE TABLE ... SELECT: first the columns that only the parentheses have, then those of the SELECT, in its order. The
+/// answer is where each of the columns went.
+fn add_selected(columns: &mut Vec<ColumnDef>, extra: Vec<ColumnDef>) -> Vec<usize> {
+    let selected: Vec<String> = extra.iter().map(|c| c.name.to_lowercase()).collect();
+    let place = |c: &ColumnDef| selected.iter().position(|s| *s == c.name.to_lowercase()).map_or(0, |p| p + 1);
+    let mut order: Vec<usize> = (0..columns.len()).collect();
+    let defined = columns.len();
+    for c in extra {
+        if !columns[..defined].iter().any(|d| d.name.to_lowercase() == c.name.to_lowercase()) {
+            order.push(columns.len());
+            columns.push(c);
+        }
+    }
+    order.sort_by_key(|&i| place(&columns[i]));
+    let mut moved = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(to, from)| moved[*from] = to);
+    *columns = order.into_iter().map(|i| columns[i].clone()).collect();
+    moved
 }
 
 fn column_key(name: &ast::Ident, kind: ast::IndexKind) -> ast::IndexDef {
@@ -210,12 +234,12 @@ fn check_row_size(columns: &[ColumnDef]) -> Result<()> {
     if bytes > 65535 { Err(Error::too_big_rowsize(65535)) } else { Ok(()) }
 }
 
-/// Evaluates DEFAULT. Constants are converted to the column's type (1067 if they do not fit); CURRENT_TIMESTAMP and
-/// parenthesised expressions are kept.
-fn default_value(session: &Session, c: &ColumnDef, expr: &ast::Expr, parens: bool) -> Result<DefaultValue> {
+/// Evaluates DEFAULT without parentheses. Constants are converted to the column's type (1067 if they do not fit);
+/// CURRENT_TIMESTAMP is kept.
+fn default_value(session: &Session, c: &ColumnDef, expr: &ast::Expr) -> Result<DefaultValue> {
     let is_lob =
         matches!(c.ty, SqlType::String { kind, .. } if !matches!(kind, StringKind::Char | StringKind::VarChar));
-    if !parens && let ast::ExprKind::Function(f) = &expr.kind {
+    if let ast::ExprKind::Function(f) = &expr.kind {
         let is_now = ["now", "current_timestamp", "localtime", "localtimestamp"].iter().any(|n| f.name.is(n));
         let fsp = match f.args.as_slice() {
             [] => Some(0),
@@ -231,11 +255,6 @@ fn default_value(session: &Session, c: &ColumnDef, expr: &ast::Expr, parens: boo
             }
             _ => Err(Error::invalid_default(&c.name)),
         };
-    }
-    if parens {
-        let bound = session.bind_constant_expr(expr)?;
-        let text = expr.to_string();
-        return Ok(DefaultValue::Expr { expr: Box::new(bound), text: text.into() });
     }
     let (value, ty) = session.eval_constant(expr)?;
     if value.is_null() {

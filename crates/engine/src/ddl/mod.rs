@@ -1,6 +1,7 @@
 //! Schema changes: from syntax trees to definitions, and the statements that publish them.
 //!
 //! - [`column`], [`index`], [`define`]: CREATE TABLE's clauses to a `catalog::TableDef`, with MySQL's checks.
+//! - [`defaults`]: DEFAULT (expr).
 //! - [`functional`]: key parts that are expressions.
 //! - [`constraints`]: generated columns, checks and foreign keys of it.
 //! - [`alter`]: ALTER TABLE, CREATE INDEX, DROP INDEX.
@@ -10,6 +11,7 @@
 mod alter;
 pub mod column;
 mod constraints;
+mod defaults;
 pub mod define;
 mod functional;
 pub mod index;

@@ -5,7 +5,7 @@
 
 use super::table_writer::TableWriter;
 use crate::session::Session;
-use catalog::TableDef;
+use catalog::{DefaultValue, TableDef};
 use expr::{Compiled, Params, SessionInfo};
 use parser::ast;
 use planner::bind::{DuplicateNames, DuplicateValue};
@@ -87,6 +87,9 @@ impl OnDuplicate {
             return Ok(OnDuplicate::Update(Box::new(update)));
         }
         for (column, value) in bound {
+            if def.columns[column].generated.is_some() {
+                continue; // DEFAULT: it is computed anyway
+            }
             let value = match value {
                 DuplicateValue::Expr(e) => {
                     let ctx = session.eval_context(&update.info, &update.params);
@@ -164,7 +167,7 @@ impl TableWriter<'_> {
         let (mut columns, mut chunks): (Vec<usize>, Vec<Arc<Chunk>>) = Default::default();
         for (column, e) in &each_time.assignments {
             let chunk = match e {
-                None => self.default_of(*column, batch)?,
+                None => self.default_of_row(*column, batch, &values)?,
                 Some(e) => {
                     let info = self.session.info();
                     let query = self.session.binder(&info).bind_duplicate_value(e, &each_time.names, &values)?;
@@ -183,6 +186,15 @@ impl TableWriter<'_> {
             }
         }
         Ok((columns, chunks))
+    }
+
+    /// The default for a row of these values by now.
+    fn default_of_row(&self, column: usize, batch: &Batch, values: &[Value]) -> Result<Arc<Chunk>> {
+        let DefaultValue::Expr { expr, .. } = &self.def.columns[column].default else {
+            return self.default_of(column, batch);
+        };
+        let value = self.session.eval_default(expr, &self.def, values)?;
+        self.converter().column(column, &Vector::flat(Chunk::single(expr.ty.phys(), &value)), &expr.ty, 1, 1)
     }
 
     fn default_of(&self, column: usize, batch: &Batch) -> Result<Arc<Chunk>> {

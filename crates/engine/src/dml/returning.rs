@@ -10,10 +10,11 @@ use crate::sink::{ColumnMeta, ResultSink};
 use catalog::TableDef;
 use parser::ast;
 use plan::Plan;
+use plan::logical::Logical;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use storage::Snapshot;
-use types::Result;
+use types::{Error, Result};
 use vector::Batch;
 
 /// A planned RETURNING list.
@@ -69,8 +70,21 @@ impl Session {
             span,
         };
         let logical = self.bind_query(&query)?;
+        check_not_grouped(&logical.root)?;
         let metas = meta::columns(&logical);
         Ok(Some(Returning { plan: self.optimize(logical)?, metas }))
+    }
+}
+
+/// 1111, 3593: the list is for each row by itself.
+fn check_not_grouped(mut plan: &Logical) -> Result<()> {
+    loop {
+        plan = match plan {
+            Logical::Project { input, .. } => input,
+            Logical::Aggregate { .. } => return Err(Error::invalid_group_func_use()),
+            Logical::Window { .. } => return Err(Error::window_invalid_window_func_use("RETURNING")),
+            _ => return Ok(()),
+        };
     }
 }
 

@@ -4,7 +4,7 @@ use super::on_duplicate::OnDuplicate;
 use super::writer::{RowWriter, WriteMode, Written, check_not_generated};
 use crate::query::{LockingPlan, Runner, has_locking};
 use crate::session::Session;
-use catalog::{ColumnDef, TableDef};
+use catalog::{ColumnDef, DefaultValue, TableDef};
 use parser::ast;
 use plan::Plan;
 use plan::explain::Change;
@@ -65,6 +65,8 @@ impl SourceColumn {
         match &self.origin {
             Some(o) => ColumnDef {
                 name: self.name.clone(),
+                default: if o.default.reads_row() { DefaultValue::None } else { o.default.clone() },
+                generated: None,
                 auto_increment: false,
                 nullable: o.nullable || self.nullable,
                 invisible: false,

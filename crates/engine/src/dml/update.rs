@@ -143,7 +143,9 @@ impl<'s, 'u> TargetUpdate<'s, 'u> {
         let def = &plan.targets[target].table;
         let (mut columns, mut values): (Vec<usize>, Vec<NewValue>) = Default::default();
         let mut hidden = Vec::new();
-        for a in plan.assignments.iter().filter(|a| a.target == target) {
+        // A generated column is only ever assigned DEFAULT, which is what it holds.
+        let is_plain = |a: &&BoundAssignment| def.columns[a.column_idx].generated.is_none();
+        for a in plan.assignments.iter().filter(|a| a.target == target).filter(is_plain) {
             match columns.iter().position(|c| *c == a.column_idx) {
                 Some(i) => hidden.push((a.column_idx, std::mem::replace(&mut values[i], a.value))),
                 None => {

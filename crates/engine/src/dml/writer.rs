@@ -71,6 +71,8 @@ pub(crate) struct RowWriter<'s> {
     /// Columns as their values are looked at: those given, as they are listed, then the others.
     order: Vec<usize>,
     defaults: Vec<Option<Value>>,
+    /// There are defaults that are computed from other columns.
+    row_defaults: bool,
     builders: Vec<ChunkBuilder>,
     /// The row being converted.
     row: Vec<Value>,
@@ -155,6 +157,7 @@ impl<'s> RowWriter<'s> {
             order: columns.iter().copied().chain((0..sources.len()).filter(|i| !columns.contains(i))).collect(),
             sources,
             defaults: vec![None; def.columns.len()],
+            row_defaults: def.columns.iter().any(|c| c.default.reads_row()),
             builders: Vec::new(),
             row: Vec::with_capacity(def.columns.len()),
             auto,
@@ -186,12 +189,21 @@ impl<'s> RowWriter<'s> {
                 (Source::Generated, _) => Ok(Value::Null),
                 (_, DefaultValue::None) if c.nullable => Ok(Value::Null),
                 (_, DefaultValue::None) => Ok(zero_of(&c.ty)),
+                (_, default) if default.reads_row() => Ok(Value::Null),
                 _ => self.default(i),
             };
             match value {
                 Ok(Value::Null) if self.def.columns[i].auto_increment => out.push(zero_of(&self.def.columns[i].ty)),
                 Ok(value) => out.push(value),
                 Err(e) => result = Err(e),
+            }
+        }
+        for i in 0..out.len() {
+            if result.is_ok() && self.reads_row(i, given) {
+                match self.row_default(i, &out) {
+                    Ok(value) => out[i] = value,
+                    Err(e) => result = Err(e),
+                }
             }
         }
         self.session.warnings().take();
@@ -226,7 +238,16 @@ impl<'s> RowWriter<'s> {
         self.row.resize(self.sources.len(), Value::Null);
         for at in 0..self.order.len() {
             let i = self.order[at];
-            self.row[i] = self.value(i, row)?;
+            if !self.reads_row(i, row) {
+                self.row[i] = self.value(i, row)?;
+            }
+        }
+        if self.row_defaults {
+            for i in 0..self.sources.len() {
+                if self.reads_row(i, row) {
+                    self.row[i] = self.row_default(i, &self.row)?;
+                }
+            }
         }
         // A row that has faults takes no generated value.
         if let Some(column) = self.auto.as_ref().map(|a| a.column) {
@@ -237,6 +258,23 @@ impl<'s> RowWriter<'s> {
         let read = row[row.len() - extra..].iter();
         self.row.extend(read.map(|v| v.as_ref().map_or(Value::Null, |(value, _)| value.clone())));
         Ok(())
+    }
+
+    /// Whether the column gets a default that is computed from the row's other columns.
+    fn reads_row(&self, i: usize, row: &[Option<(Value, SqlType)>]) -> bool {
+        let is_default = match self.sources[i] {
+            Source::Given(p) => row.get(p).is_none_or(Option::is_none),
+            Source::Default => true,
+            Source::Generated => false,
+        };
+        self.row_defaults && is_default && self.def.columns[i].default.reads_row()
+    }
+
+    /// Such a default, `row` holding the columns that it reads.
+    fn row_default(&self, i: usize, row: &[Value]) -> Result<Value> {
+        let DefaultValue::Expr { expr, .. } = &self.def.columns[i].default else { return Ok(Value::Null) };
+        let v = self.session.eval_default(expr, &self.def, row)?;
+        self.convert(i, &v, &expr.ty)
     }
 
     fn value(&mut self, i: usize, row: &[Option<(Value, SqlType)>]) -> Result<Value> {

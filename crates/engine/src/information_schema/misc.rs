@@ -263,7 +263,67 @@ pub const TRIGGERS: VirtualTable = empty(
     ],
 );
 
-pub const USER_PRIVILEGES: VirtualTable = empty(
-    "USER_PRIVILEGES",
-    &[("GRANTEE", text(292)), ("TABLE_CATALOG", text(512)), ("PRIVILEGE_TYPE", text(64)), ("IS_GRANTABLE", text(3))],
+pub const COLUMN_PRIVILEGES: VirtualTable = empty(
+    "COLUMN_PRIVILEGES",
+    &[
+        ("GRANTEE", text(292)),
+        ("TABLE_CATALOG", text(64)),
+        ("TABLE_SCHEMA", text(64)),
+        ("TABLE_NAME", text(64)),
+        ("COLUMN_NAME", text(64)),
+        ("PRIVILEGE_TYPE", text(64)),
+        ("IS_GRANTABLE", text(3)),
+    ],
 );
+
+/// What GRANT ALL ON *.* gives.
+const PRIVILEGES: &[&str] = &[
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "CREATE",
+    "DROP",
+    "RELOAD",
+    "SHUTDOWN",
+    "PROCESS",
+    "FILE",
+    "REFERENCES",
+    "INDEX",
+    "ALTER",
+    "SHOW DATABASES",
+    "SUPER",
+    "CREATE TEMPORARY TABLES",
+    "LOCK TABLES",
+    "EXECUTE",
+    "REPLICATION SLAVE",
+    "REPLICATION CLIENT",
+    "CREATE VIEW",
+    "SHOW VIEW",
+    "CREATE ROUTINE",
+    "ALTER ROUTINE",
+    "CREATE USER",
+    "EVENT",
+    "TRIGGER",
+    "CREATE TABLESPACE",
+    "CREATE ROLE",
+    "DROP ROLE",
+];
+
+pub const USER_PRIVILEGES: VirtualTable = VirtualTable {
+    name: "USER_PRIVILEGES",
+    columns: &[
+        ("GRANTEE", text(292)),
+        ("TABLE_CATALOG", text(512)),
+        ("PRIVILEGE_TYPE", text(64)),
+        ("IS_GRANTABLE", text(3)),
+    ],
+    rows: |session, out| {
+        for account in session.db().accounts().all() {
+            let grantee = format!("'{}'@'{}'", account.user, account.host);
+            for privilege in PRIVILEGES {
+                out.push(vec![s(grantee.as_str()), s("def"), s(*privilege), s("YES")]);
+            }
+        }
+    },
+};

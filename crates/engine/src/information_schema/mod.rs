@@ -42,6 +42,7 @@ pub static TABLES: &[VirtualTable] = &[
     misc::COLLATIONS,
     misc::COLLATION_CHARACTER_SET_APPLICABILITY,
     columns::COLUMNS,
+    misc::COLUMN_PRIVILEGES,
     statistics::COLUMN_STATISTICS,
     misc::ENGINES,
     misc::EVENTS,

@@ -11,7 +11,7 @@ use super::run::{FieldTarget, Fill, Load, Loaded};
 use crate::dml::now;
 use crate::session::Session;
 use crate::sink::ResultSink;
-use catalog::{DefaultValue, TableDef};
+use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::{Expr, Params};
 use parser::ast::{ExprKind, LoadData, LoadDuplicates, LoadTarget};
 use std::io::Read;
@@ -90,8 +90,8 @@ impl Session {
 
     /// Whether the load has to go row by row.
     fn loads_by_row(&self, l: &LoadData, def: &TableDef) -> Result<bool> {
-        let has_rules =
-            def.columns.iter().any(|c| c.generated.is_some()) || !def.checks.is_empty() || !def.foreign_keys.is_empty();
+        let computed = |c: &ColumnDef| c.generated.is_some() || c.default.reads_row();
+        let has_rules = def.columns.iter().any(computed) || !def.checks.is_empty() || !def.foreign_keys.is_empty();
         if has_rules || l.duplicates == LoadDuplicates::Replace {
             return Ok(true);
         }

@@ -177,6 +177,10 @@ impl Session {
                 Ok(charset_shown(&text).into())
             }
             "collation_connection" | "collation_server" => Ok(crate::charset::collation(&text)?.name().into()),
+            // Whether CHAR values keep their blanks is not a session's choice here.
+            "sql_mode" if text.split(',').any(|m| m == "PAD_CHAR_TO_FULL_LENGTH") => {
+                Err(Error::wrong_value_for_var("sql_mode", "PAD_CHAR_TO_FULL_LENGTH"))
+            }
             "sql_mode" => Ok(expand_sql_mode(&text).into()),
             "max_allowed_packet" => Ok((text.parse::<u64>().map_err(|_| bad())? / 1024 * 1024).to_string().into()),
             "slow_query_log_file" | "general_log_file" if &*text == NULL_TEXT || text.is_empty() => Err(bad()),
@@ -295,7 +299,6 @@ pub(super) fn parse_sql_mode(text: &str) -> SqlMode {
         high_not_precedence: on("HIGH_NOT_PRECEDENCE"),
         ignore_space: on("IGNORE_SPACE"),
         no_unsigned_subtraction: on("NO_UNSIGNED_SUBTRACTION"),
-        pad_char_to_full_length: on("PAD_CHAR_TO_FULL_LENGTH"),
         allow_invalid_dates: on("ALLOW_INVALID_DATES"),
         real_as_float: on("REAL_AS_FLOAT"),
         no_auto_value_on_zero: on("NO_AUTO_VALUE_ON_ZERO"),

@@ -1,6 +1,7 @@
 //! SHOW and DESCRIBE.
 
 mod objects;
+mod replication;
 mod server;
 mod status;
 
@@ -55,8 +56,9 @@ impl Session {
             CreateEvent(n) => return Err(Error::event_does_not_exist(n.name.as_str())),
             Profile { .. } => return Err(Error::not_supported("SHOW PROFILE")),
             ProcedureCode(_) | FunctionCode(_) => return Err(Error::not_supported("SHOW PROCEDURE CODE")),
-            BinaryLogs | BinaryLogStatus => return Err(Error::no_binary_logging()),
-            Other(what) => return Err(Error::not_supported(format_args!("SHOW {what}"))),
+            BinaryLogs => return Err(Error::no_binary_logging()),
+            BinaryLogStatus => replication::binary_log_status(),
+            Other(statement) => replication::show(statement)?,
         };
         if let Some(filter) = &show.filter {
             self.filter_rows(&mut rows, filter)?;

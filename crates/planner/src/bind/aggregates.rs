@@ -88,7 +88,7 @@ impl<'a> Bind<'a, '_, '_> {
         (innermost..=current)
             .find(|&level| {
                 let b = &self.blocks[level];
-                !b.hidden && b.in_aggregate == 0 && b.clause.allows_aggregates()
+                !b.hidden && b.in_aggregate == 0 && b.allows_aggregates()
             })
             .ok_or_else(Error::invalid_group_func_use)
     }
@@ -109,7 +109,7 @@ impl<'a> Bind<'a, '_, '_> {
         let [arg] = args else { return Err(Error::wrong_paramcount_to_native_fct("ANY_VALUE")) };
         let arg = self.expr(arg)?;
         let block = self.blocks.last_mut().expect("expressions stand in blocks");
-        if block.in_aggregate > 0 || !block.clause.allows_aggregates() {
+        if block.in_aggregate > 0 || !block.allows_aggregates() {
             return Ok(arg);
         }
         let id = self.shared.columns.computed("any_value", arg.ty, true);
@@ -122,7 +122,7 @@ impl<'a> Bind<'a, '_, '_> {
     pub fn grouping(&mut self, args: &'a [ast::Expr]) -> Result<Expr> {
         let current = self.blocks.len() - 1;
         let block = &mut self.blocks[current];
-        if block.in_aggregate > 0 || !block.clause.allows_aggregates() || !block.rollup {
+        if block.in_aggregate > 0 || !block.allows_aggregates() || !block.rollup {
             return Err(Error::invalid_group_func_use());
         }
         block.in_aggregate += 1;

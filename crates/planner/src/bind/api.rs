@@ -75,7 +75,7 @@ impl<'e> Binder<'e> {
     pub fn bind_scalar_exprs<'x>(&self, exprs: impl IntoIterator<Item = &'x ast::Expr>) -> Result<LogicalQuery> {
         let mut shared = self.shared();
         let mut b = Bind::new(&mut shared);
-        b.blocks.push(Block::new(Clause::FieldList));
+        b.blocks.push(Block::ungrouped(Clause::FieldList));
         let mut items = vec![];
         for e in exprs {
             let bound = b.expr(e)?;
@@ -89,13 +89,13 @@ impl<'e> Binder<'e> {
 
     /// An expression over nothing and without subqueries (1235 otherwise): literal rows of INSERT, constants of SET.
     pub fn bind_constant_expr(&self, e: &ast::Expr) -> Result<Expr> {
-        self.bind_lone(e, Block::new(Clause::FieldList))
+        self.bind_lone(e, Block::ungrouped(Clause::FieldList))
     }
 
     /// An expression over the columns of one table, column ids being positions in the definition: DEFAULT (expr), CHECK,
     /// generated columns, single-table DML. No subqueries (1235).
     pub fn bind_table_expr(&self, e: &ast::Expr, table: &TableDef) -> Result<Expr> {
-        let mut block = Block::new(Clause::FieldList);
+        let mut block = Block::ungrouped(Clause::FieldList);
         block.add_positional(table, &table.name);
         self.bind_lone(e, block)
     }

@@ -107,11 +107,14 @@ impl<'e> Binder<'e> {
         let mut values: Vec<Option<Expr>> = vec![];
         for (a, (target, column_idx)) in u.set.iter().zip(&columns) {
             let id = b.base(places[*target]).first + *column_idx as ColumnId;
-            if matches!(a.value.kind, ast::ExprKind::Default) {
-                values.push(None);
-                continue;
-            }
-            let mut value = b.expr(&a.value)?;
+            let mut value = match (&a.value.kind, b.default_expr(places[*target], *column_idx)) {
+                (ast::ExprKind::Default, None) => {
+                    values.push(None);
+                    continue;
+                }
+                (ast::ExprKind::Default, Some(default)) => default,
+                _ => b.expr(&a.value)?,
+            };
             substitute(&mut value, &assigned);
             let column = b.shared.columns.get(id);
             let stored = stored(&value, column.ty, column.nullable)?;
@@ -243,7 +246,7 @@ fn sort_and_limit(mut plan: Logical, keys: Vec<(Expr, bool)>, limit: Option<u64>
 
 impl<'a> Bind<'a, '_, '_> {
     fn dml_from(&mut self, tables: &'a [ast::TableRef], hints: &'a [ast::Hint]) -> Result<Logical> {
-        let mut block = Block::new(Clause::From);
+        let mut block = Block::ungrouped(Clause::From);
         block.row_ids = true;
         block.hints = hints;
         self.enter_block(super::query::QueryUse::Top, plan::logical::BlockShape::default());
@@ -255,6 +258,22 @@ impl<'a> Bind<'a, '_, '_> {
 
     fn base(&self, place: Place) -> &Base {
         &self.blocks.last().expect("dml_from pushed it").scope.sources[place.source].bases()[place.base]
+    }
+
+    /// `SET column = DEFAULT` where that is an expression: evaluated for each row.
+    fn default_expr(&mut self, place: Place, column_idx: usize) -> Option<Expr> {
+        let base = self.base(place);
+        let first = base.first;
+        let DefaultValue::Expr { expr, .. } = &base.table.columns[column_idx].default else { return None };
+        let mut e = (**expr).clone();
+        e.rewrite(&mut |e| {
+            if let ExprKind::Column(position) = e.kind {
+                *e = self.shared.columns.expr(first + position);
+            }
+        });
+        // It may be UUID() or RAND().
+        self.shared.serial = true;
+        Some(e)
     }
 
     fn note_targets(&mut self, places: &[Place]) {
@@ -359,9 +378,7 @@ impl<'a> Bind<'a, '_, '_> {
                 };
                 build::function("now", vec![build::integer(fsp as u64)], self.shared.session)
             }
-            DefaultValue::Expr { .. } => {
-                Err(Error::not_supported("DEFAULT(column) of a column with an expression default"))
-            }
+            DefaultValue::Expr { .. } => Err(Error::default_as_val_generated()),
         }
     }
 

@@ -17,7 +17,7 @@ use super::dml::{stored, substitute};
 use super::names::written;
 use super::query::QueryUse;
 use super::scope::{Block, Clause, Source};
-use catalog::TableDef;
+use catalog::{DefaultValue, TableDef};
 use expr::{ColumnId, Expr, ExprKind};
 use parser::ast;
 use plan::logical::{Logical, LogicalQuery};
@@ -72,7 +72,7 @@ impl DuplicateNames {
     }
 
     fn block<'a>(&self) -> Result<Block<'a>> {
-        let mut block = Block::new(Clause::FieldList);
+        let mut block = Block::ungrouped(Clause::FieldList);
         let table = &self.table;
         block.add_positional(table, &table.name);
         // The new row is reached through VALUES() or its alias, not by bare names.
@@ -157,11 +157,15 @@ impl Binder<'_> {
         for a in assignments {
             let column_idx =
                 table.column_idx(&a.column.name).ok_or_else(|| Error::bad_field(written(&a.column), "field list"))?;
-            if matches!(a.value.kind, ast::ExprKind::Default) {
-                out.push((column_idx, DuplicateValue::Default));
-                continue;
-            }
-            let Some(mut value) = self.bind_without_subqueries(&a.value, names.block()?)? else {
+            let bound = match (&a.value.kind, &table.columns[column_idx].default) {
+                (ast::ExprKind::Default, DefaultValue::Expr { expr, .. }) => Some((**expr).clone()),
+                (ast::ExprKind::Default, _) => {
+                    out.push((column_idx, DuplicateValue::Default));
+                    continue;
+                }
+                _ => self.bind_without_subqueries(&a.value, names.block()?)?,
+            };
+            let Some(mut value) = bound else {
                 // Faults are the statement's, not those of a duplicate.
                 self.bind_duplicate_value(&a.value, names, &vec![Value::Null; names.types.len()])?;
                 out.push((column_idx, DuplicateValue::EachTime(a.value.clone())));
@@ -197,7 +201,7 @@ impl Binder<'_> {
     /// A value of VALUES that names columns of its row, or has subqueries: `values` are those that the row's columns have
     /// by now.
     pub fn bind_row_value(&self, e: &ast::Expr, table: &Arc<TableDef>, values: &[Value]) -> Result<LogicalQuery> {
-        let mut block = Block::new(Clause::FieldList);
+        let mut block = Block::ungrouped(Clause::FieldList);
         block.add_positional(table, &table.name);
         block.table = Some(table.clone());
         block.values = Some(values);

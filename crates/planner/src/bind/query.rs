@@ -145,7 +145,7 @@ impl<'a> Bind<'a, '_, '_> {
 
     /// `VALUES ROW(..), ROW(..)`: columns are column_0, column_1, ...
     fn values(&mut self, rows: &'a [Vec<ast::Expr>]) -> Result<Bound> {
-        self.blocks.push(Block::new(Clause::FieldList));
+        self.blocks.push(Block::ungrouped(Clause::FieldList));
         let width = rows.first().map_or(0, Vec::len);
         let mut bound: Vec<Vec<Expr>> = vec![];
         for (i, row) in rows.iter().enumerate() {

@@ -40,13 +40,12 @@ impl Clause {
         }
     }
 
-    /// May an aggregate of the block stand here?
-    pub fn allows_aggregates(self) -> bool {
+    fn allows_aggregates(self) -> bool {
         use Clause::*;
         matches!(self, FieldList | Having | OrderBy | WindowPartition | WindowOrder)
     }
 
-    pub fn allows_windows(self) -> bool {
+    fn allows_windows(self) -> bool {
         matches!(self, Clause::FieldList | Clause::OrderBy)
     }
 }
@@ -163,6 +162,8 @@ pub struct Item {
 /// One SELECT being bound.
 pub struct Block<'a> {
     pub clause: Clause,
+    /// Its rows are never grouped: SET lists, VALUES, defaults and the like.
+    pub ungrouped: bool,
     pub scope: Scope,
     /// Not in sight: a derived table of its FROM is being bound.
     pub hidden: bool,
@@ -207,6 +208,7 @@ impl Block<'_> {
     pub fn new(clause: Clause) -> Self {
         Block {
             clause,
+            ungrouped: false,
             scope: Scope::default(),
             hidden: false,
             from_columns: HashSet::new(),
@@ -231,6 +233,20 @@ impl Block<'_> {
             table: None,
             recursive_of: None,
         }
+    }
+
+    /// A block that no aggregate or window function may belong to.
+    pub fn ungrouped(clause: Clause) -> Self {
+        Block { ungrouped: true, ..Block::new(clause) }
+    }
+
+    /// May an aggregate of the block stand here?
+    pub fn allows_aggregates(&self) -> bool {
+        !self.ungrouped && self.clause.allows_aggregates()
+    }
+
+    pub fn allows_windows(&self) -> bool {
+        !self.ungrouped && self.clause.allows_windows()
     }
 
     /// Puts a table in sight whose column ids are positions, counted on from those of tables added before.

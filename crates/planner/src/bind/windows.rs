@@ -87,7 +87,7 @@ impl<'a> Bind<'a, '_, '_> {
         if matches!(block.clause, Clause::WindowPartition | Clause::WindowOrder) {
             return Err(Error::window_nested_window_func_use(UNNAMED));
         }
-        if !block.clause.allows_windows() || block.in_aggregate > 0 || block.in_window > 0 {
+        if !block.allows_windows() || block.in_aggregate > 0 || block.in_window > 0 {
             return Err(Error::window_invalid_window_func_use(name));
         }
         let clause = block.clause;

@@ -15,7 +15,7 @@ mod edit;
 mod references;
 
 use super::statements::{QualifiedName, check_name, rename_relation};
-use super::{constraints, define, functional, show_create};
+use super::{constraints, defaults, define, functional, show_create};
 use crate::mdl::Mode;
 use crate::session::Session;
 use crate::sink::ResultSink;
@@ -82,6 +82,7 @@ impl Session {
         }
         let is_kept = |c: usize| edit.keeps_column(c, &old.columns[c].name);
         functional::check_columns_kept(&old, |key| edit.keeps_key(key), is_kept)?;
+        defaults::check_columns_kept(&old, is_kept)?;
         references::check_columns(&old, &edit)?;
         let (new, auto_increment) = self.define_altered(&old, &edit)?;
         references::check(self, &old, &new, &edit)?;
