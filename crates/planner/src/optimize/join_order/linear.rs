@@ -34,7 +34,7 @@ pub(super) fn search(n: usize, graph: &Graph, planner: &mut Planner, refine: boo
         // Constraints have led greedy astray.
         order = (0..n).collect();
     }
-    let order = planner.precedence.sorted(&order);
+    let order = planner.precedence.sorted(&order, |r, before| planner.may_follow(r, before));
     linearized(&order, graph, planner);
     if planner.has_plan(all) {
         local(all, graph, planner);

@@ -247,6 +247,11 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// May a relation come behind these in a row of joins with one relation each?
+    pub(super) fn may_follow(&self, relation: usize, before: Set) -> bool {
+        self.enters_by[relation].is_none_or(|o| before != 0 && self.operators[o].needs & !before == 0)
+    }
+
     /// The join condition between two sides.
     fn condition(&self, a: Set, b: Set) -> Vec<Expr> {
         let mut on = vec![];

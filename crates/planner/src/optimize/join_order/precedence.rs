@@ -92,12 +92,13 @@ impl Precedence {
         !members(above).any(|r| self.before(r) & s != 0)
     }
 
-    /// The relations `0..n` in an order that keeps the constraints, `wanted` being that of the others.
-    pub fn sorted(&self, wanted: &[usize]) -> Vec<usize> {
+    /// The relations `0..n` in an order that keeps the constraints, `wanted` being that of the others. `may_follow`: whether
+    /// a relation can be joined with a set of those before it.
+    pub fn sorted(&self, wanted: &[usize], may_follow: impl Fn(usize, Set) -> bool) -> Vec<usize> {
         let mut left: Vec<usize> = wanted.to_vec();
         let (mut out, mut done) = (Vec::with_capacity(left.len()), 0);
         while !left.is_empty() {
-            let next = left.iter().position(|&r| self.before(r) & !done == 0).unwrap_or(0);
+            let next = left.iter().position(|&r| self.before(r) & !done == 0 && may_follow(r, done)).unwrap_or(0);
             let r = left.remove(next);
             done |= 1 << r;
             out.push(r);
@@ -119,7 +120,8 @@ mod tests {
         // A left join's right side cannot come first.
         p.heed(JoinOrderKind::Prefix, &[0b100], 3, &[(0b001, 0b100)]);
         assert!(p.allows(0b001, 0b100) && !p.orders(0b100, 0b001));
-        assert_eq!(p.sorted(&[2, 1, 0]), vec![2, 0, 1]);
+        assert_eq!(p.sorted(&[2, 1, 0], |_, _| true), vec![2, 0, 1]);
+        assert_eq!(p.sorted(&[2, 1, 0], |r, before| r != 2 || before == 0b011), vec![0, 1, 2]);
     }
 
     #[test]
