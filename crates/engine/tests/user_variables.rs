@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::filled;
+use common::{Client, Remote, database, filled};
 
 #[test]
 fn variables_that_are_only_read_use_indexes() {
@@ -77,4 +77,28 @@ fn variables_that_are_assigned_are_no_constants() {
     assert_eq!(c.explain("SELECT @n := id FROM t WHERE id = @other")[0][4], "const");
     assert_eq!(c.ok("SELECT @n := id FROM t WHERE id = @other"), ["4"]);
     assert_eq!(c.ok("SELECT @n"), ["4"]);
+}
+
+/// Who finds its rows anew, because another session changed one of them, assigns variables as if it were for the first time.
+#[test]
+fn rows_found_anew_assign_anew() {
+    let db = database();
+    let mut a = Client::new(&db);
+    let b = Remote::new(&db);
+    a.ok("CREATE TABLE jobs (id INT PRIMARY KEY, taken INT)");
+    a.ok("INSERT INTO jobs VALUES (1, 0)");
+    b.run("SET @id = NULL, @n = 0").expect("valid");
+    let take = "UPDATE jobs SET taken = (@n := @n + 1), id = (@id := id) WHERE taken = 0 LIMIT 1";
+    for statement in [take, "SELECT @id := id, @n := @n + 1 FROM jobs WHERE taken = 0 LIMIT 1 FOR UPDATE"] {
+        a.ok("BEGIN");
+        a.ok("UPDATE jobs SET taken = 7");
+        b.start(statement);
+        assert!(b.blocks());
+        a.ok("COMMIT");
+        b.answer().expect("it goes on");
+        assert_eq!(b.run("SELECT @id, @n").expect("valid"), ["~,0"], "{statement}");
+        a.ok("UPDATE jobs SET taken = 0");
+    }
+    assert_eq!(b.run(take), Ok(vec![]));
+    assert_eq!(b.run("SELECT @id, @n").expect("valid"), ["1,1"]);
 }

@@ -105,6 +105,10 @@ pub struct UserVars {
     last_insert_id: AtomicBool,
 }
 
+/// What [`UserVars`] were at one time.
+#[derive(Debug)]
+pub struct SavedVars(HashMap<String, (Value, SqlType)>);
+
 /// The hidden variable that LAST_INSERT_ID(expr) sets.
 pub(crate) const LAST_INSERT_ID: &str = "\0last_insert_id";
 
@@ -132,6 +136,17 @@ impl UserVars {
             self.last_insert_id.store(true, Ordering::Relaxed);
         }
         self.values.lock().expect("no panic while held").insert(name.to_lowercase(), (value, ty));
+    }
+
+    /// All of them as they are now.
+    pub fn saved(&self) -> SavedVars {
+        SavedVars(self.values.lock().expect("no panic while held").clone())
+    }
+
+    /// Puts them back: what was assigned since is forgotten.
+    pub fn restore(&self, saved: &SavedVars) {
+        self.last_insert_id.store(saved.0.contains_key(LAST_INSERT_ID), Ordering::Relaxed);
+        self.values.lock().expect("no panic while held").clone_from(&saved.0);
     }
 
     pub fn clear(&self) {

@@ -95,6 +95,8 @@ fn parameters_of_every_type() {
     assert_eq!(row, Some((i64::MIN + 2, "s2".into(), "1.25".into(), 0.5, date, time)));
     let ids: Vec<i32> = conn.exec("SELECT id FROM p WHERE id IN (?, ?, ?) ORDER BY id LIMIT ?", (3, 1, 9, 2)).unwrap();
     assert_eq!(ids, [1, 3]);
+    let ids: Vec<i32> = conn.exec("SELECT id FROM p ORDER BY id LIMIT ? OFFSET ?", ("2", "1")).unwrap();
+    assert_eq!(ids, [2, 3]);
     let nothing: Option<i32> = conn.exec_first("SELECT id FROM p WHERE id = ?", (Value::NULL,)).unwrap();
     assert_eq!(nothing, None);
     let sum: Option<i64> = conn.exec_first("SELECT ? + ?", (2, 3)).unwrap();

@@ -99,8 +99,11 @@ impl Session {
             all_read: false,
         }));
         let warned = self.warnings().take();
+        // Rows that are found anew assign user variables anew.
+        let vars = plan.serial.then(|| self.user_vars().saved());
         loop {
             self.check_killed()?;
+            vars.iter().for_each(|v| self.user_vars().restore(v));
             self.warnings().take();
             warned.iter().for_each(|w| self.warnings().push(w.clone()));
             let snapshot = store.txns().snapshot_of(txn);

@@ -161,8 +161,11 @@ impl Session {
 
     pub(crate) fn lock_until_stable(&self, plan: &LockingPlan, txn: &Arc<Txn>) -> Result<Vec<Batch>> {
         let warned = self.warnings().take();
+        // Rows that are found anew assign user variables anew.
+        let vars = plan.finds().serial.then(|| self.user_vars().saved());
         loop {
             self.check_killed()?;
+            vars.iter().for_each(|v| self.user_vars().restore(v));
             self.warnings().take();
             warned.iter().for_each(|w| self.warnings().push(w.clone()));
             let snapshot = self.db().store().txns().snapshot_of(txn);
