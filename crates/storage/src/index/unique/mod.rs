@@ -24,6 +24,7 @@ mod absent;
 mod leaves;
 pub mod point;
 mod runs;
+mod search;
 
 use super::cursor::{Candidates, Interval};
 use super::encode::KeyEncoder;
