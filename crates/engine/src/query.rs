@@ -241,11 +241,10 @@ impl Session {
     }
 
     /// The value of an expression without subqueries and columns.
-    pub(crate) fn eval_constant(&self, e: &ast::Expr) -> Result<(Value, SqlType)> {
-        let bound = self.bind_constant_expr(e)?;
+    pub(crate) fn eval_bound(&self, bound: &expr::Expr) -> Result<(Value, SqlType)> {
         let info = self.info();
         let params = Params::default();
-        let value = expr::eval::eval_const(&bound, &self.eval_context(&info, &params))?;
+        let value = expr::eval::eval_const(bound, &self.eval_context(&info, &params))?;
         Ok((value, bound.ty))
     }
 

@@ -73,6 +73,8 @@ pub struct SessionInfo {
     pub group_concat_max_len: u64,
     pub max_allowed_packet: u64,
     pub default_week_format: u8,
+    /// `lc_time_names`
+    pub locale: &'static types::Locale,
     /// Of string literals.
     pub collation_connection: types::Collation,
     /// GET_LOCK and its like; `None`: not available here.
@@ -242,6 +244,7 @@ impl Default for SessionInfo {
             group_concat_max_len: 1024,
             max_allowed_packet: 64 << 20,
             default_week_format: 0,
+            locale: types::locale::english(),
             collation_connection: types::Collation::default(),
             locks: None,
         }

@@ -40,6 +40,8 @@ fn fold_in_place(e: &mut Expr, ctx: &EvalContext, depth: usize) -> bool {
         ExprKind::Call { function, .. } if function.is_volatile() => return false,
         // The collation's strength is part of the node.
         ExprKind::Call { function: crate::Function::Collate, .. } => return constant,
+        // Whoever stores it in a column wants to know what it was.
+        ExprKind::Call { function: crate::Function::HexLiteral, .. } => return constant,
         _ => {}
     }
     if !constant {

@@ -17,9 +17,9 @@ pub type GeneratedClause = (usize, ast::Expr, bool);
 
 /// Binds the expressions of generated columns, all other columns being defined.
 pub fn generate(session: &Session, def: &mut TableDef, clauses: &[GeneratedClause]) -> Result<()> {
-    for (idx, expr, stored) in clauses {
+    for (idx, clause, stored) in clauses {
         let name = def.columns[*idx].name.clone();
-        let bound = session.bind_table_expr(expr, def).map_err(|e| match e.code() {
+        let bound = session.bind_table_expr(clause, def).map_err(|e| match e.code() {
             ErrorCode::BAD_FIELD => Error::bad_field(unknown_column(&e), "generated column function"),
             ErrorCode::NOT_SUPPORTED_YET => Error::generated_column_function_is_not_allowed(&name),
             _ => e,
@@ -40,7 +40,8 @@ pub fn generate(session: &Session, def: &mut TableDef, clauses: &[GeneratedClaus
                 return Err(Error::generated_column_non_prior());
             }
         }
-        let generated = Generated { expr: Box::new(bound), text: expr.to_string().into(), stored: *stored };
+        let bound = expr::build::assigned(bound, &def.columns[*idx].ty);
+        let generated = Generated { expr: Box::new(bound), text: clause.to_string().into(), stored: *stored };
         def.columns[*idx].generated = Some(generated);
     }
     let virtual_key = |i: &IndexDef| {

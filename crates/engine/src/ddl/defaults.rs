@@ -31,6 +31,7 @@ pub fn bind(session: &Session, def: &mut TableDef, clauses: &[(usize, ast::Expr)
         check_order(def, &bound, *idx, computed)?;
         inline_generated(&mut bound, &def.columns);
         check_order(def, &bound, *idx, computed)?;
+        let bound = build::assigned(bound, &def.columns[*idx].ty);
         def.columns[*idx].default = DefaultValue::Expr { expr: Box::new(bound), text: expr.to_string().into() };
     }
     Ok(())

@@ -236,10 +236,10 @@ fn check_row_size(columns: &[ColumnDef]) -> Result<()> {
 
 /// Evaluates DEFAULT without parentheses. Constants are converted to the column's type (1067 if they do not fit);
 /// CURRENT_TIMESTAMP is kept.
-fn default_value(session: &Session, c: &ColumnDef, expr: &ast::Expr) -> Result<DefaultValue> {
+fn default_value(session: &Session, c: &ColumnDef, default: &ast::Expr) -> Result<DefaultValue> {
     let is_lob =
         matches!(c.ty, SqlType::String { kind, .. } if !matches!(kind, StringKind::Char | StringKind::VarChar));
-    if let ast::ExprKind::Function(f) = &expr.kind {
+    if let ast::ExprKind::Function(f) = &default.kind {
         let is_now = ["now", "current_timestamp", "localtime", "localtimestamp"].iter().any(|n| f.name.is(n));
         let fsp = match f.args.as_slice() {
             [] => Some(0),
@@ -256,7 +256,7 @@ fn default_value(session: &Session, c: &ColumnDef, expr: &ast::Expr) -> Result<D
             _ => Err(Error::invalid_default(&c.name)),
         };
     }
-    let (value, ty) = session.eval_constant(expr)?;
+    let (value, ty) = session.eval_bound(&expr::build::assigned(session.bind_constant_expr(default)?, &c.ty))?;
     if value.is_null() {
         return if c.nullable { Ok(DefaultValue::Value(Value::Null)) } else { Err(Error::invalid_default(&c.name)) };
     }

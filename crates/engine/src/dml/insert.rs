@@ -196,7 +196,10 @@ impl Session {
                     kind => match literal_value(kind) {
                         Some(v) => Some(v),
                         None => match binder.bind_constant_expr(e) {
-                            Ok(bound) => Some((expr::eval::eval_const(&bound, &ctx)?, bound.ty)),
+                            Ok(bound) => {
+                                let bound = expr::build::assigned(bound, &def.columns[column].ty);
+                                Some((expr::eval::eval_const(&bound, &ctx)?, bound.ty))
+                            }
                             // It has subqueries, or names columns of its row.
                             Err(e1) if [ErrorCode::NOT_SUPPORTED_YET, ErrorCode::BAD_FIELD].contains(&e1.code()) => {
                                 let row = w.so_far(&values)?;

@@ -170,7 +170,8 @@ impl TableWriter<'_> {
                 None => self.default_of_row(*column, batch, &values)?,
                 Some(e) => {
                     let info = self.session.info();
-                    let query = self.session.binder(&info).bind_duplicate_value(e, &each_time.names, &values)?;
+                    let query =
+                        self.session.binder(&info).bind_duplicate_value(e, *column, &each_time.names, &values)?;
                     let (value, ty) = self.session.scalar_at(query, &self.txn)?;
                     let given = Vector::flat(Chunk::single(ty.phys(), &value));
                     self.converter().column(*column, &given, &ty, 1, 1)?

@@ -5,10 +5,11 @@ use super::writer::{RowWriter, WriteMode, Written, check_not_generated};
 use crate::query::{LockingPlan, Runner, has_locking};
 use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, TableDef};
+use expr::{Expr, ExprKind, Function, build};
 use parser::ast;
 use plan::Plan;
 use plan::explain::Change;
-use plan::logical::LogicalQuery;
+use plan::logical::{Logical, LogicalQuery};
 use planner::bind::{BoundLocking, DuplicateNames};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -47,6 +48,8 @@ pub(crate) struct SourceColumn {
     nullable: bool,
     /// The base table's column that it is.
     origin: Option<ColumnDef>,
+    /// The hexadecimal literal that it is: a number to a column of numbers.
+    literal: Option<Expr>,
 }
 
 /// The first `width` columns of the query's output.
@@ -54,7 +57,13 @@ pub(crate) fn source_columns(query: &LogicalQuery, width: usize) -> Vec<SourceCo
     let column = |(id, name): &(_, Box<str>)| {
         let c = query.columns.get(*id);
         let origin = c.origin.as_ref().map(|(t, i)| t.columns[*i].clone());
-        SourceColumn { name: name.clone(), ty: c.ty, nullable: c.nullable, origin }
+        let literal = match &query.root {
+            Logical::Project { exprs, .. } => exprs.iter().find(|(e, _)| e == id).map(|(_, e)| e),
+            _ => None,
+        };
+        let is_hex = |e: &&Expr| matches!(e.kind, ExprKind::Call { function: Function::HexLiteral, .. });
+        let literal = literal.filter(is_hex).cloned();
+        SourceColumn { name: name.clone(), ty: c.ty, nullable: c.nullable, origin, literal }
     };
     query.output.iter().take(width).map(column).collect()
 }
@@ -91,7 +100,13 @@ fn storable(ty: SqlType) -> SqlType {
                 types::StringKind::VarChar | types::StringKind::Char if len > max => types::StringKind::LongText,
                 k => k,
             };
-            let len = if kind == types::StringKind::LongText { u32::MAX } else { len };
+            let len = match kind {
+                types::StringKind::VarChar | types::StringKind::Char => len,
+                types::StringKind::TinyText => u8::MAX.into(),
+                types::StringKind::Text => u16::MAX.into(),
+                types::StringKind::MediumText => 0xFF_FFFF,
+                types::StringKind::LongText => u32::MAX,
+            };
             SqlType::String { kind, len, collation }
         }
         other => other,
@@ -141,6 +156,12 @@ impl Session {
         let mode_replaces = matches!(mode.on_duplicate, OnDuplicate::Replace);
         let mut w = RowWriter::new(self, def, txn.clone(), columns, mode)?;
         let types: Vec<SqlType> = source.columns.iter().map(|c| c.ty).collect();
+        let mut literals = vec![];
+        for (at, (c, &target)) in source.columns.iter().zip(columns).enumerate() {
+            if let Some(e) = &c.literal {
+                literals.push((at, self.eval_bound(&build::assigned(e.clone(), &def.columns[target].ty))?));
+            }
+        }
         let mut row = Vec::with_capacity(types.len());
         let mut write = |batch: &Batch| {
             let mut result = Ok(());
@@ -148,6 +169,7 @@ impl Session {
                 if result.is_ok() {
                     row.clear();
                     row.extend(batch.columns.iter().zip(&types).map(|(c, ty)| Some((c.value(i, ty), *ty))));
+                    literals.iter().for_each(|(at, value)| row[*at] = Some(value.clone()));
                     result = w.push(&row);
                 }
             });

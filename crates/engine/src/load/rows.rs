@@ -150,7 +150,8 @@ impl RowLoad<'_> {
             let set = match a.value.kind {
                 ast::ExprKind::Default => Set::Default,
                 _ => {
-                    let bound: Expr = binder.bind_table_expr(&a.value, self.def)?;
+                    let bound = binder.bind_table_expr(&a.value, self.def)?;
+                    let bound: Expr = expr::build::assigned(bound, &self.def.columns[c].ty);
                     let mut reads = Vec::new();
                     bound.walk(&mut |e| {
                         if let ExprKind::Column(i) = e.kind {

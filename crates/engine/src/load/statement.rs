@@ -254,7 +254,7 @@ impl Session {
             let set = l.set.iter().zip(&assigned).find(|(_, a)| **a == c).map(|(s, _)| &s.value);
             let fill = match set {
                 Some(e) if !matches!(e.kind, ExprKind::Default) => {
-                    let bound = self.bind_constant_expr(e)?;
+                    let bound = expr::build::assigned(self.bind_constant_expr(e)?, &def.columns[c].ty);
                     t.compute(bound, target(c))
                 }
                 None if listed.contains(&c) => continue,

@@ -44,6 +44,7 @@ impl Session {
             group_concat_max_len: hot.group_concat_max_len,
             max_allowed_packet: hot.max_allowed_packet,
             default_week_format: hot.default_week_format,
+            locale: hot.locale,
             collation_connection: hot.collation_connection,
             locks: Some(self.locks.named.clone()),
         }
@@ -265,6 +266,10 @@ impl SystemVariables for Session {
             _ => def.scope == Scope::Global,
         };
         Ok(variables::sql_value(def, &self.variable_text(def, global)))
+    }
+
+    fn user_variable(&self, name: &str) -> Option<(Value, SqlType)> {
+        self.user_vars.get(name)
     }
 
     fn user_variable_type(&self, name: &str) -> Option<SqlType> {

@@ -75,6 +75,15 @@ pub fn normalize(def: &VarDef, value: &Value) -> Result<(Box<str>, bool)> {
             let list: Vec<&str> = names.iter().zip(on).filter(|(_, on)| *on).map(|(n, _)| *n).collect();
             Ok((list.join(",").into(), false))
         }
+        Kind::Locale => match value {
+            Value::Bytes(_) => {
+                let name = text.ok_or_else(wrong_type)?;
+                let found = types::locale::find(&name).ok_or_else(|| Error::unknown_locale(&name))?;
+                Ok((found.name.into(), false))
+            }
+            Value::Null => Err(bad("NULL")),
+            _ => Err(wrong_type()),
+        },
         Kind::Text => match value {
             Value::Null => Ok((super::NULL_TEXT.into(), false)),
             Value::Int(v) => Ok((v.to_string().into(), false)),

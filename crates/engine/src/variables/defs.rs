@@ -24,6 +24,8 @@ pub enum Kind {
     /// Comma-separated subset.
     Set(&'static [&'static str]),
     Text,
+    /// A name of `types::locale`.
+    Locale,
 }
 
 /// Whether anything obeys the variable.
@@ -57,7 +59,7 @@ const fn var(name: &'static str, scope: Scope, kind: Kind, default: &'static str
 }
 
 use Effect::{Accepted, ReadOnly, Real};
-use Kind::{Bool, Double, Enum, Int, Set, Text};
+use Kind::{Bool, Double, Enum, Int, Locale, Set, Text};
 use Scope::{Both, Global, Session};
 
 const U32: i128 = u32::MAX as i128;
@@ -191,7 +193,7 @@ pub static DEFS: &[VarDef] = &[
     var("language", Global, Text, "/usr/share/mysql/", ReadOnly),
     var("last_insert_id", Session, Int { min: 0, max: U64 }, "0", Real),
     var("lc_messages", Both, Text, "en_US", Accepted),
-    var("lc_time_names", Both, Enum(&["en_US"]), "en_US", Accepted),
+    var("lc_time_names", Both, Locale, "en_US", Real),
     var("license", Global, Text, "Apache-2.0", ReadOnly),
     var("local_infile", Global, Bool, "ON", Real),
     var("lock_wait_timeout", Both, Int { min: 1, max: 31536000 }, "31536000", Real),

@@ -7,11 +7,11 @@
 //! BIT_AND/OR/XOR BIGINT UNSIGNED NOT NULL       GROUP_CONCAT                           text
 //! ```
 
-use super::arith::{numeric, scalar};
+use super::arith::{is_bytes, numeric, scalar};
 use super::call::{shape, to_string};
-use super::{aggregate_collations, implicit_cast, string_type};
+use super::{aggregate_collations, implicit_cast};
 use crate::{AggCall, AggFunc, Expr, ExprKind, SessionInfo, WindowCall, WindowFrame, WindowFunc};
-use types::{Error, Result, SqlType};
+use types::{Error, Result, SqlType, StringKind};
 
 /// Digits that SUM adds: enough for 2^64 rows and some.
 const SUM_DIGITS: u32 = 22;
@@ -57,6 +57,9 @@ pub fn aggregate(
             (vec![implicit_cast(e, SqlType::Double)], SqlType::Double, true)
         }
         BitAnd | BitOr | BitXor => {
+            if is_bytes(&args[0]) {
+                return Err(Error::not_supported("bit operations on binary strings"));
+            }
             let e = numeric(args.into_iter().next().expect("one argument"));
             let e = if e.ty.is_integer() { e } else { implicit_cast(e, SqlType::BIGINT) };
             (vec![e], SqlType::BIGINT_UNSIGNED, false)
@@ -66,8 +69,17 @@ pub fn aggregate(
             let args: Vec<Expr> = args.into_iter().map(|e| to_string(e, connection)).collect();
             let refs: Vec<&Expr> = args.iter().collect();
             let collation = aggregate_collations(&refs, "group_concat")?.unwrap_or(connection);
-            let len = session.group_concat_max_len.min(u32::MAX as u64) as u32;
-            (args, string_type(len, collation), true)
+            // Beyond this it is a TEXT or BLOB that holds so many bytes.
+            const VARCHAR_MAX: u64 = 512;
+            let max = session.group_concat_max_len.min(u32::MAX as u64);
+            let len = max as u32;
+            let kind = match max {
+                0..=VARCHAR_MAX => StringKind::VarChar,
+                0..=0xFFFF => StringKind::Text,
+                0..=0xFF_FFFF => StringKind::MediumText,
+                _ => StringKind::LongText,
+            };
+            (args, SqlType::String { kind, len, collation }, true)
         }
     };
     Ok(AggCall { func, args, distinct, order_by, separator: separator.into(), ty, nullable })

@@ -13,6 +13,7 @@
 
 use super::common::{decimal_type, scale_of, whole_digits};
 use super::implicit_cast;
+use super::literal::{hex_as_number, is_hex};
 use crate::{ArithOp, Expr, ExprKind, Function, SessionInfo};
 use types::{Error, Result, SqlType, Value};
 
@@ -62,7 +63,11 @@ fn exact_type(op: ArithOp, l: &Expr, r: &Expr, session: &SessionInfo) -> SqlType
         Add | Mul if integers => bigint(either_unsigned),
         Sub if integers => bigint(either_unsigned && !session.sql_mode.no_unsigned_subtraction),
         Mod if integers => bigint(l.ty.is_unsigned()),
-        Add | Sub => decimal_type(lw.max(rw) + 1, ls.max(rs)),
+        // The digit that a carry may need comes on top as long as there is room for it.
+        Add | Sub => {
+            let (whole, scale) = (lw.max(rw), ls.max(rs));
+            decimal_type(if whole + scale < 65 { whole + 1 } else { whole }, scale)
+        }
         Mul => {
             let precision = (lw + ls + rw + rs).min(65);
             let scale = (ls + rs).min(30);
@@ -135,7 +140,7 @@ pub(crate) fn decimal_shape(e: &Expr) -> (u32, u32) {
     }
 }
 
-/// The expression as a number: temporal values as digits, strings, FLOAT and hexadecimal strings as DOUBLE or BIGINT.
+/// The expression as a number: temporal values as digits, strings and FLOAT as DOUBLE, hexadecimal literals as BIGINT.
 pub(super) fn numeric(e: Expr) -> Expr {
     match e.ty {
         SqlType::Null => Expr::constant(Value::Null, SqlType::BIGINT),
@@ -148,34 +153,26 @@ pub(super) fn numeric(e: Expr) -> Expr {
             implicit_cast(e, SqlType::Decimal { precision: 14 + fsp, scale: fsp })
         }
         SqlType::Float => implicit_cast(e, SqlType::Double),
-        SqlType::String { collation: types::Collation::Binary, .. } => match e.as_const() {
-            Some(Value::Bytes(b)) if b.len() <= 8 && !b.is_empty() && !is_number_text(b) => {
-                let v = b.iter().fold(0u64, |v, &x| v << 8 | x as u64);
-                Expr::constant(Value::UInt(v), SqlType::BIGINT_UNSIGNED)
-            }
-            _ => implicit_cast(e, SqlType::Double),
-        },
+        SqlType::String { .. } if is_hex(&e) => hex_as_number(e),
         SqlType::String { .. } => implicit_cast(e, SqlType::Double),
         _ => e,
     }
 }
 
-/// Binary text such as BINARY '12' is a number in text, x'0102' is one in bytes.
-fn is_number_text(b: &[u8]) -> bool {
-    b.iter().all(|c| matches!(c, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E' | b' '))
-}
-
+/// Operators on binary strings make binary strings, where one is more than a literal. For shifts it is the left one.
 fn bits(op: ArithOp, l: Expr, r: Expr) -> Result<Expr> {
-    for e in [&l, &r] {
-        if matches!(e.ty, SqlType::String { collation: types::Collation::Binary, .. })
-            && !matches!(e.kind, ExprKind::Const(_))
-        {
-            return Err(Error::not_supported("bit operations on binary strings"));
-        }
+    let both = is_bytes(&l) && is_bytes(&r) || is_bytes(&l) && is_hex(&r) || is_hex(&l) && is_bytes(&r);
+    if both || matches!(op, ArithOp::Shl | ArithOp::Shr) && is_bytes(&l) {
+        return Err(Error::not_supported("bit operations on binary strings"));
     }
     let (l, r) = (bits_operand(l), bits_operand(r));
     let nullable = l.nullable || r.nullable;
     Ok(node(op, l, r, SqlType::BIGINT_UNSIGNED, nullable))
+}
+
+/// A binary string that is no hexadecimal literal: MySQL's bit functions work on its bytes.
+pub(super) fn is_bytes(e: &Expr) -> bool {
+    e.ty.collation() == Some(types::Collation::Binary) && !is_hex(e)
 }
 
 /// BIGINT UNSIGNED; a negative integer keeps its 64 bits.
@@ -213,6 +210,9 @@ pub fn neg(e: Expr) -> Result<Expr> {
 /// `~e`
 pub fn bit_not(e: Expr) -> Result<Expr> {
     scalar(&e)?;
+    if is_bytes(&e) {
+        return Err(Error::not_supported("bit operations on binary strings"));
+    }
     let e = bits_operand(e);
     let nullable = e.nullable;
     Ok(Expr::new(ExprKind::BitNot(e.into()), SqlType::BIGINT_UNSIGNED, nullable))

@@ -1,11 +1,12 @@
 //! Function calls: by name, with MySQL's argument conversions and result types.
 
-use super::arith::{decimal_shape, numeric, scalar};
-use super::common::{decimal_type, scale_of};
+use super::arith::{decimal_shape, is_bytes, numeric, scalar};
+use super::common::{decimal_type, len_in, scale_of};
 use super::logic::common_result;
 use super::{aggregate_collations, char_length_of, implicit_cast, string_type};
 use crate::functions::{MAY_NULL, NOT_YET, Ret, SEES_NULL, SIGNATURES, TrimSide};
 use crate::{ArithOp, Expr, ExprKind, Function, SessionInfo};
+use types::locale::longest;
 use types::{Collation, Error, IntSize, Result, SqlType, StringKind, Value};
 
 /// `name(args)`. 1582 for a wrong number of arguments, 1235 for a function of MySQL's that is not here yet, 1305 for
@@ -97,7 +98,14 @@ pub fn function(name: &str, mut args: Vec<Expr>, session: &SessionInfo) -> Resul
         args.swap(0, 1);
         return build(Function::Locate, args, connection);
     }
-    build(signature.function, args, connection)
+    let mut call = build(signature.function, args, connection)?;
+    // As long as the longest name of the session's locale.
+    match signature.function {
+        Function::Dayname => call.ty = SqlType::varchar(longest(&session.locale.days), connection),
+        Function::Monthname => call.ty = SqlType::varchar(longest(&session.locale.months), connection),
+        _ => {}
+    }
+    Ok(call)
 }
 
 /// A call of a function with a signature; arguments are counted already.
@@ -125,7 +133,10 @@ pub(super) fn build(function: Function, args: Vec<Expr>, connection: Collation) 
         let one = args.pop().expect("one argument");
         return Ok(implicit_cast(one, ty));
     }
-    let ty = result_type(function, signature.ret, &args, connection)?;
+    let ty = match common {
+        Some(ty) if matches!(function, Function::Greatest | Function::Least | Function::Coalesce) => ty,
+        _ => result_type(function, signature.ret, &args, connection)?,
+    };
     let sees_null = signature.flags & SEES_NULL != 0;
     let nullable = match function {
         Function::Coalesce => args.iter().all(|a| a.nullable),
@@ -167,6 +178,9 @@ fn special_arguments(function: Function, args: &mut [Expr], connection: Collatio
         }
     };
     match function {
+        Function::BitCount if !is_bytes(&args[0]) => {
+            replace(&mut args[0], |e| implicit_cast(e, SqlType::BIGINT_UNSIGNED));
+        }
         Function::Hex => replace(&mut args[0], |e| if e.ty.is_numeric() { e } else { to_string(e, connection) }),
         Function::Field => {
             let strings = args.iter().all(|a| a.ty.is_string() || a.ty == SqlType::Null);
@@ -233,6 +247,10 @@ fn share_collation(name: &str, args: &mut [Expr]) -> Result<()> {
         if let SqlType::String { kind, len, collation } = e.ty
             && collation != c
         {
+            let len = match e.as_const() {
+                Some(Value::Bytes(b)) if c == Collation::Binary => b.len() as u32,
+                _ => len_in(len, collation, c),
+            };
             let null = Expr::constant(Value::Null, SqlType::Null);
             *e = implicit_cast(std::mem::replace(e, null), SqlType::String { kind, len, collation: c });
         }
@@ -243,7 +261,7 @@ fn share_collation(name: &str, args: &mut [Expr]) -> Result<()> {
 /// Any expression as a string.
 pub(super) fn to_string(e: Expr, connection: Collation) -> Expr {
     match e.ty {
-        SqlType::String { .. } => e,
+        SqlType::String { .. } => super::plain(e),
         t => {
             let ty = string_type(char_length_of(&t), connection);
             implicit_cast(e, ty)
@@ -331,7 +349,9 @@ fn result_type(function: Function, ret: Ret, args: &[Expr], connection: Collatio
             };
             let len = kept.map_or(len, |k| len.min(k.clamp(0, u32::MAX as i64) as u32));
             match args[0].ty {
-                SqlType::String { kind, collation, .. } if !matches!(kind, StringKind::Char | StringKind::VarChar) => {
+                SqlType::String { kind, collation, .. }
+                    if kept.is_none() && !matches!(kind, StringKind::Char | StringKind::VarChar) =>
+                {
                     SqlType::String { kind, len, collation }
                 }
                 _ => string_type(len, strings()),
@@ -342,6 +362,15 @@ fn result_type(function: Function, ret: Ret, args: &[Expr], connection: Collatio
                 Function::Lpad | Function::Rpad => const_int(args.get(1)).map(|n| n.max(0) as u64),
                 Function::Repeat => {
                     const_int(args.get(1)).map(|n| (n.max(0) as u64).saturating_mul(char_length_of(&args[0].ty) as u64))
+                }
+                // Each piece of the length of the second argument may become the third.
+                Function::Replace => {
+                    let len = |k: usize| char_length_of(&args[k].ty) as u64;
+                    let piece = if args[1].as_const().is_some() { len(1) } else { 1 };
+                    Some(match len(0).checked_div(piece) {
+                        Some(pieces) => len(0).saturating_add(pieces.saturating_mul(len(2).saturating_sub(piece))),
+                        None => len(0),
+                    })
                 }
                 Function::Space => const_int(args.first()).map(|n| n.max(0) as u64),
                 _ => None,
@@ -412,7 +441,6 @@ fn custom_type(function: Function, args: &[Expr], strings: Collation, connection
             }
             _ => SqlType::Double,
         },
-        Greatest | Least | Coalesce => first,
         Timediff => SqlType::Time { fsp: args.iter().map(fsp_of).max().unwrap_or(0) },
         Addtime | Subtime => {
             let fsp = args.iter().map(fsp_of).max().unwrap_or(0);

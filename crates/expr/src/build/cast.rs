@@ -1,6 +1,7 @@
 //! Conversions.
 
 use super::arith::scalar;
+use super::literal::{for_type, plain};
 use super::{char_length_of, string_type};
 use crate::{Expr, ExprKind, Function};
 use types::{Collation, Result, SqlType, StringKind, Value};
@@ -11,13 +12,14 @@ pub fn cast(e: Expr, ty: SqlType, explicit: bool) -> Result<Expr> {
     if !explicit {
         return Ok(implicit_cast(e, ty));
     }
-    Ok(node(e, ty, true))
+    Ok(node(for_type(e, &ty), ty, true))
 }
 
 /// `CAST(e AS CHAR[(len)])` or BINARY: without a length the result is as long as the value. `collation` is the
 /// connection's where no character set is named.
 pub fn cast_char(e: Expr, len: Option<u32>, collation: Collation) -> Result<Expr> {
     scalar(&e)?;
+    let e = plain(e);
     let ty = match (len, e.ty) {
         // BINARY(n) is padded to n bytes.
         (Some(n), _) if collation == Collation::Binary && n <= u16::MAX as u32 => {
@@ -43,6 +45,7 @@ pub fn cast_char(e: Expr, len: Option<u32>, collation: Collation) -> Result<Expr
 
 /// Conversion as operators and functions do it; none where the type is the same already.
 pub fn implicit_cast(e: Expr, ty: SqlType) -> Expr {
+    let e = for_type(e, &ty);
     if e.ty == ty || is_free(&e.ty, &ty) {
         return e;
     }

@@ -18,6 +18,15 @@ pub fn string_type(len: u32, collation: Collation) -> SqlType {
     }
 }
 
+/// The length of a string of collation `from` under `to`: as bytes every character may take several.
+pub(super) fn len_in(len: u32, from: Collation, to: Collation) -> u32 {
+    if to == Collation::Binary && from != Collation::Binary {
+        len.saturating_mul(from.charset().max_len())
+    } else {
+        len
+    }
+}
+
 /// Decimal digits of an integer type.
 pub(super) fn int_digits(size: IntSize, unsigned: bool) -> u8 {
     match (size, unsigned) {
@@ -100,7 +109,7 @@ fn common_of_two(a: SqlType, b: SqlType, connection: Collation) -> SqlType {
         (Null, t) | (t, Null) => t,
         (String { kind: ka, len: la, collation: ca }, String { kind: kb, len: lb, collation: cb }) => {
             let collation = super::coercibility::merge(ca, cb);
-            let len = la.max(lb);
+            let len = len_in(la, ca, collation).max(len_in(lb, cb, collation));
             if ka == kb {
                 String { kind: ka, len, collation }
             } else {

@@ -14,7 +14,7 @@
 use super::arith::{decimal_shape, numeric};
 use super::cast::convert_exactly;
 use super::common::{decimal_type, scale_of};
-use super::{aggregate_collations, and, implicit_cast, not, or, temporal};
+use super::{aggregate_collations, and, implicit_cast, not, or, plain, temporal};
 use crate::{CmpOp, Expr, ExprKind};
 use types::{Error, Result, SqlType, Value};
 
@@ -74,6 +74,7 @@ fn compare_rows(op: CmpOp, a: Vec<Expr>, b: Vec<Expr>) -> Result<Expr> {
 pub(super) fn unify(l: Expr, r: Expr, operation: &str) -> Result<(Expr, Expr)> {
     use SqlType::*;
     let (a, b) = (l.ty, r.ty);
+    let (l, r) = if a.is_numeric() || b.is_numeric() { (l, r) } else { (plain(l), plain(r)) };
     match (a, b) {
         (Null, Null) => Ok((l, r)),
         (Null, t) => Ok((implicit_cast(l, t), r)),
@@ -84,7 +85,11 @@ pub(super) fn unify(l: Expr, r: Expr, operation: &str) -> Result<(Expr, Expr)> {
         _ if a.is_temporal() => temporal::unify_with_other(l, r),
         _ if b.is_temporal() => temporal::unify_with_other(r, l).map(|(r, l)| (l, r)),
         // A number with a string; hexadecimal literals are integers here.
-        _ => Ok(numbers(numeric(l), numeric(r))),
+        _ => {
+            let l = exact_text(&l, &r).unwrap_or(l);
+            let r = exact_text(&r, &l).unwrap_or(r);
+            Ok(numbers(numeric(l), numeric(r)))
+        }
     }
 }
 
@@ -149,6 +154,27 @@ fn numbers(l: Expr, r: Expr) -> (Expr, Expr) {
     let ((lw, ls), (rw, rs)) = (decimal_shape(&l), decimal_shape(&r));
     let common = decimal_type(lw.max(rw), ls.max(rs));
     (implicit_cast(l, common), implicit_cast(r, common))
+}
+
+/// A string constant that is compared with an integer column, as the exact number that it holds: MySQL converts it to the
+/// column's type, so that integers beyond 2^53 are told apart. `None`: it is no such number, or stands beside something
+/// else, and both are compared as doubles.
+fn exact_text(text: &Expr, column: &Expr) -> Option<Expr> {
+    if !matches!(column.kind, ExprKind::Column(_)) || !column.ty.is_integer() || !text.ty.is_string() {
+        return None;
+    }
+    let Some(Value::Bytes(bytes)) = text.as_const() else { return None };
+    let trimmed = bytes.trim_ascii();
+    let read = types::decimal::parse_decimal(trimmed);
+    if trimmed.is_empty() || read.bad || read.overflow || read.trailing || read.rounded {
+        return None;
+    }
+    let number = read.value;
+    let digits = number.unscaled.abs().to_string().len() as u8;
+    let ty = SqlType::Decimal { precision: digits.max(number.scale).clamp(1, 65), scale: number.scale };
+    let whole = Expr::constant(Value::Decimal(number), ty);
+    let exactly = |ty: SqlType| Some(Expr::constant(convert_exactly(whole.as_const()?, &ty)?, ty));
+    exactly(SqlType::BIGINT).or_else(|| exactly(SqlType::BIGINT_UNSIGNED)).or(Some(whole.clone()))
 }
 
 /// The integer that a double constant is, or that a string constant holds that was to become a double.

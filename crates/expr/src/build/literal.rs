@@ -1,6 +1,6 @@
 //! Literals and their types.
 
-use crate::Expr;
+use crate::{Expr, ExprKind, Function};
 use types::{Collation, Decimal, Error, I256, Result, SqlType, Value};
 
 /// NULL.
@@ -57,14 +57,71 @@ pub fn string(bytes: &[u8], collation: Collation) -> Expr {
     Expr::constant(Value::Bytes(bytes.into()), super::string_type(len as u32, collation))
 }
 
-/// `x'..'`, `0x..`: a binary string; in arithmetic the builder reads it as a big-endian BIGINT UNSIGNED.
+/// `x'..'`, `0x..`: a binary string, and where a number is wanted a big-endian BIGINT UNSIGNED. The mark lasts as long as
+/// the literal itself is looked at: what is made of it (a column, a variable) is a string.
+///
+/// MySQL manual, "Hexadecimal Literals".
 pub fn hex(bytes: &[u8]) -> Expr {
-    string(bytes, Collation::Binary)
+    let text = string(bytes, Collation::Binary);
+    let ty = text.ty;
+    Expr::new(ExprKind::Call { function: Function::HexLiteral, args: vec![text] }, ty, false)
 }
 
 /// `b'..'`, `0b..`.
 pub fn bit(bytes: &[u8]) -> Expr {
-    string(bytes, Collation::Binary)
+    hex(bytes)
+}
+
+/// Whether it is a literal of [`hex`] or [`bit`].
+pub(super) fn is_hex(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Call { function: Function::HexLiteral, .. })
+}
+
+/// A hexadecimal literal as the string that it is; anything else as it is.
+pub fn plain(e: Expr) -> Expr {
+    match e.kind {
+        ExprKind::Call { function: Function::HexLiteral, mut args } => args.pop().expect("one argument"),
+        kind => Expr { kind, ..e },
+    }
+}
+
+/// A hexadecimal literal as the number that its last eight bytes are; anything else as it is.
+pub(super) fn hex_as_number(e: Expr) -> Expr {
+    match hex_bytes(&e) {
+        Some(b) => {
+            let v = b[b.len().saturating_sub(8)..].iter().fold(0u64, |v, &x| v << 8 | x as u64);
+            Expr::constant(Value::UInt(v), SqlType::BIGINT_UNSIGNED)
+        }
+        None => e,
+    }
+}
+
+/// What is stored in a column of type `ty`: a hexadecimal literal is a number there if the column is one, and one of more
+/// than eight bytes is out of range.
+pub fn assigned(e: Expr, ty: &SqlType) -> Expr {
+    match hex_bytes(&e) {
+        Some(b) if ty.is_numeric() && b.len() > 8 => {
+            let unscaled = I256::from(u64::MAX as i128 + 1);
+            Expr::constant(Value::Decimal(Decimal { unscaled, scale: 0 }), SqlType::Decimal { precision: 20, scale: 0 })
+        }
+        Some(_) => for_type(e, ty),
+        None => e,
+    }
+}
+
+/// A hexadecimal literal as what a conversion to `ty` begins with.
+pub(super) fn for_type(e: Expr, ty: &SqlType) -> Expr {
+    if ty.is_numeric() { hex_as_number(e) } else { plain(e) }
+}
+
+fn hex_bytes(e: &Expr) -> Option<&[u8]> {
+    match &e.kind {
+        ExprKind::Call { function: Function::HexLiteral, args } => match args[0].as_const() {
+            Some(Value::Bytes(b)) => Some(b),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// `DATE '..'`, `TIME '..'`, `TIMESTAMP '..'`: 1525 if the text is not such a value. `ty` names the kind; its `fsp` is

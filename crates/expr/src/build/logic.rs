@@ -174,7 +174,9 @@ pub fn if_(condition: Expr, then: Expr, otherwise: Expr, connection: Collation) 
 
 /// `NULLIF(a, b)`: NULL if they are equal, else `a`.
 pub fn nullif(a: Expr, b: Expr) -> Result<Expr> {
+    scalar(&a)?;
     let equal = compare(CmpOp::Eq, a.clone(), b)?;
+    let a = super::plain(a);
     let ty = a.ty;
     let null = Expr::constant(types::Value::Null, ty);
     Ok(Expr::new(ExprKind::Case { branches: vec![(equal, null)], otherwise: Some(a.into()) }, ty, true))

@@ -29,6 +29,6 @@ pub use cast::{cast, cast_char, collate, implicit_cast};
 pub use coercibility::{aggregate_collations, coercibility};
 pub use common::{char_length_of, common_type, string_type, union_type};
 pub use compare::{RowList, between, compare, in_list, row_list};
-pub use literal::{bit, boolean, decimal, double, hex, integer, null, string, temporal};
+pub use literal::{assigned, bit, boolean, decimal, double, hex, integer, null, plain, string, temporal};
 pub use logic::{and, case, if_, is_null, is_truth, like, not, nullif, or, regexp, truth, xor};
-pub use temporal::{date_add, extract, timestamp_diff};
+pub use temporal::{date_add, extract, invalid_date, timestamp_diff};

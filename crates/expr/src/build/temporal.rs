@@ -96,6 +96,11 @@ pub(super) fn unify_with_other(t: Expr, o: Expr) -> Result<(Expr, Expr)> {
     {
         return Ok(datetime_constant(t, d, 0, has_time));
     }
+    // So does a parameter, when it has its value.
+    if matches!(o.kind, ExprKind::Param(_)) && o.ty.is_integer() && !matches!(t.ty, Time { .. }) {
+        let ty = DateTime { fsp: 0 };
+        return Ok((as_datetime(t, ty), implicit_cast(o, ty)));
+    }
     // Numbers: both sides as YYYYMMDD... digits.
     let e = compare(CmpOp::Eq, numeric(t), numeric(o))?;
     match e.kind {
@@ -135,6 +140,24 @@ fn text_constant(t: Expr, o: Expr, text: &str) -> Result<(Expr, Expr)> {
         });
     }
     Ok(datetime_constant(t, p.value, p.fsp, p.has_time))
+}
+
+/// A string constant beside a DATE or DATETIME where sql_mode has ALLOW_INVALID_DATES: one that holds a day that no month
+/// has is that date. Anything else stays as it is.
+pub fn invalid_date(o: Expr, beside: &SqlType) -> Expr {
+    let is_date = *beside == SqlType::Date;
+    if !is_date && !matches!(beside, SqlType::DateTime { .. }) {
+        return o;
+    }
+    let Some(Value::Bytes(text)) = o.as_const() else { return o };
+    let lenient = TemporalMode { allow_invalid_dates: true, ..TemporalMode::RELAXED };
+    match (parse_datetime(text, TemporalMode::RELAXED), parse_datetime(text, lenient)) {
+        (Err(_), Ok(p)) if !p.truncated && p.offset.is_none() => match is_date && !p.has_time {
+            true => Expr::constant(Value::Date(p.value.date()), SqlType::Date),
+            false => Expr::constant(Value::DateTime(p.value), SqlType::DateTime { fsp: p.fsp }),
+        },
+        _ => o,
+    }
 }
 
 /// A DATE, DATETIME or TIMESTAMP operand with a constant.

@@ -252,6 +252,7 @@ impl Node {
                 let v = self.args[0].eval(cx, sel)?;
                 cast::cast(&v, &self.args[0].ty, &self.ty, false, cx, sel)
             }
+            Op::Call { function: Function::HexLiteral, .. } => self.args[0].eval(cx, sel),
             Op::Call { function: Function::Coalesce, .. } => assemble::coalesce(self, cx, sel),
             Op::Call { function, state } => self.call(*function, state, cx, sel),
             Op::UserVar(name) => match cx.ctx.user_vars.get(name) {

@@ -153,7 +153,7 @@ functions! {
     Elt ["ELT"] 2..MANY "is" Custom, SEES_NULL | MAY_NULL;
     MakeSet ["MAKE_SET"] 2..MANY "is" Custom, SEES_NULL | MAY_NULL;
     ExportSet ["EXPORT_SET"] 3..5 "usssi" Long, 0;
-    Format ["FORMAT"] 2..3 "nis" Text(100), MAY_NULL | MAY_WARN;
+    Format ["FORMAT"] 2..3 "nis" Text(100), MAY_NULL | MAY_WARN | SEES_NULL;
     Quote ["QUOTE"] 1..1 "s" Custom, SEES_NULL;
     Strcmp ["STRCMP"] 2..2 "s" Custom, 0;
     Soundex ["SOUNDEX"] 1..1 "s" Custom, 0;
@@ -204,7 +204,7 @@ functions! {
     Least ["LEAST"] 2..MANY "c" Custom, 0;
     Degrees ["DEGREES"] 1..1 "d" Double, 0;
     Radians ["RADIANS"] 1..1 "d" Double, 0;
-    BitCount ["BIT_COUNT"] 1..1 "u" Int, 0;
+    BitCount ["BIT_COUNT"] 1..1 "*" Int, 0;
 
     // Dates and times
     Now ["NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"] 0..1 "i" NowDateTime, SESSION;
@@ -281,6 +281,8 @@ functions! {
     Coalesce ["COALESCE", "IFNULL"] 1..MANY "c" Custom, SEES_NULL;
     // Arithmetic over quotients, rounded to the scale of `Expr::ty`. Made by the builder only.
     RoundToScale ["ROUND TO SCALE"] 1..1 "*" Custom, MAY_WARN;
+    // `0x41`, `x'41'`, `b'..'`: a binary string that is a number where one is wanted. Made by the builder only.
+    HexLiteral ["HEXADECIMAL LITERAL"] 1..1 "*" Custom, 0;
     // `x COLLATE c`; the collation is that of `Expr::ty`.
     Collate ["COLLATE"] 1..1 "s" Custom, 0;
 }

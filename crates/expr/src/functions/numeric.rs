@@ -215,6 +215,10 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
                 }))
             })?
         }
+        // Every bit of a string of bytes.
+        BitCount if call.types[0].is_string() => {
+            r.fixed(|i| Ok(Some(call.bytes(0, i).iter().map(|b| b.count_ones() as i64).sum::<i64>())))?
+        }
         BitCount => {
             let e = Exact::new(&call.args[0], &call.types[0]);
             r.fixed(|i| Ok(Some((e.get(i).lo as u64).count_ones() as i64)))?

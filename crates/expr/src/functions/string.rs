@@ -57,7 +57,7 @@ fn pad(call: &Call, i: usize, left: bool, out: &mut Vec<u8>) -> Result<bool> {
     Ok(true)
 }
 
-fn format_number(call: &Call, i: usize, out: &mut Vec<u8>) {
+fn format_number(call: &Call, i: usize, locale: &types::Locale, out: &mut Vec<u8>) {
     let places = call.int(1, i).clamp(0, 30);
     let text = match &call.args[0].chunk().0.values {
         Values::F64(_) | Values::F32(_) => {
@@ -81,15 +81,22 @@ fn format_number(call: &Call, i: usize, out: &mut Vec<u8>) {
         None => (text, None),
     };
     out.extend_from_slice(sign.as_bytes());
-    for (k, b) in whole.bytes().enumerate() {
-        if k > 0 && (whole.len() - k).is_multiple_of(3) {
-            out.push(b',');
-        }
-        out.push(b);
+    locale.write_number(whole.as_bytes(), fraction.map(str::as_bytes), out);
+}
+
+/// The locale that FORMAT's third argument names; en_US without one, and with a warning where there is none of that name.
+fn locale_of(call: &Call, i: usize) -> Result<&'static types::Locale> {
+    if call.len() < 3 {
+        return Ok(types::locale::english());
     }
-    if let Some(f) = fraction {
-        out.push(b'.');
-        out.extend_from_slice(f.as_bytes());
+    let name = if call.is_null(2, i) { "NULL".into() } else { String::from_utf8_lossy(call.bytes(2, i)) };
+    match types::locale::find(&name) {
+        Some(found) => Ok(found),
+        None => {
+            let w = Error::unknown_locale(name).into_warning(types::WarningLevel::Warning);
+            call.ctx.warnings.push(w);
+            Ok(types::locale::english())
+        }
     }
 }
 
@@ -285,7 +292,10 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             if list.is_empty() {
                 return Ok(Some(0));
             }
-            let at = list.split(|&b| b == b',').position(|item| str_kernels::eq(c, item, s));
+            // Spaces at the end count, whatever the collation pads with.
+            let spaces = |text: &[u8]| text.iter().rev().take_while(|&&b| b == b' ').count();
+            let is_it = |item: &[u8]| str_kernels::eq(c, item, s) && spaces(item) == spaces(s);
+            let at = list.split(|&b| b == b',').position(is_it);
             Ok(Some(at.map_or(0, |k| k as i64 + 1)))
         })?,
         MakeSet => call.all_rows(rows, sel).strings(|i, out| {
@@ -322,8 +332,11 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             }
             Ok(true)
         })?,
-        Format => r.strings(|i, out| {
-            format_number(call, i, out);
+        Format => call.all_rows(rows, sel).strings(|i, out| {
+            if call.is_null(0, i) || call.is_null(1, i) {
+                return Ok(false);
+            }
+            format_number(call, i, locale_of(call, i)?, out);
             Ok(true)
         })?,
         Quote => call.all_rows(rows, sel).strings(|i, out| {

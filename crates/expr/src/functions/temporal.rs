@@ -6,8 +6,8 @@ use super::Function;
 use super::eval::Call;
 use crate::eval::Exact;
 use crate::eval::cast::{local, statement_now, temporal_mode};
-use types::temporal::calendar::{DAY_NAMES, MONTH_NAMES, months_to_period, period_to_months};
-use types::temporal::date_format::{date_format, time_format};
+use types::temporal::calendar::{months_to_period, period_to_months};
+use types::temporal::date_format::{date_format_in, time_format};
 use types::temporal::parse::{parse_datetime, parse_time};
 use types::temporal::str_to_date::str_to_date;
 use types::temporal::{Interval, IntervalUnit, MICROS_PER_DAY, MICROS_PER_SECOND, TimeZone};
@@ -306,13 +306,13 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             if is_incomplete(call, d.date(), d)? {
                 return Ok(false);
             }
-            out.extend_from_slice(DAY_NAMES[d.date().weekday() as usize].as_bytes());
+            out.extend_from_slice(session.locale.days[d.date().weekday() as usize].as_bytes());
             Ok(true)
         })?,
         Monthname => r.strings(|i, out| {
             let m = datetime(call, 0, i).date().month();
             if m > 0 {
-                out.extend_from_slice(MONTH_NAMES[m as usize - 1].as_bytes());
+                out.extend_from_slice(session.locale.months[m as usize - 1].as_bytes());
             }
             Ok(m > 0)
         })?,
@@ -361,8 +361,14 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             }
             Ok(a.diff(b, unit))
         })?,
-        DateFormat => r.strings(|i, out| Ok(date_format(datetime(call, 0, i), call.bytes(1, i), out)))?,
-        TimeFormat => r.strings(|i, out| Ok(time_format(time(call, 0, i), call.bytes(1, i), out)))?,
+        DateFormat => r.strings(|i, out| {
+            let format = call.bytes(1, i);
+            Ok(!format.is_empty() && date_format_in(session.locale, datetime(call, 0, i), format, out))
+        })?,
+        TimeFormat => r.strings(|i, out| {
+            let format = call.bytes(1, i);
+            Ok(!format.is_empty() && time_format(time(call, 0, i), format, out))
+        })?,
         StrToDate => {
             let mode = temporal_mode(session);
             let read = |i: usize| {
@@ -405,7 +411,10 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             };
             match call.ty() {
                 SqlType::DateTime { .. } => r.fixed(|i| Ok(at(i).map(|d| d.0)))?,
-                _ => r.strings(|i, out| Ok(at(i).is_some_and(|d| date_format(d, call.bytes(1, i), out))))?,
+                _ => r.strings(|i, out| {
+                    let format = call.bytes(1, i);
+                    Ok(!format.is_empty() && at(i).is_some_and(|d| date_format_in(session.locale, d, format, out)))
+                })?,
             }
         }
         UnixTimestamp => {

@@ -21,6 +21,11 @@ pub trait SystemVariables {
         None
     }
 
+    /// `@name`, if it is set.
+    fn user_variable(&self, _name: &str) -> Option<(Value, SqlType)> {
+        None
+    }
+
     /// optimizer_switch
     fn switches(&self) -> Switches {
         Switches::default()
@@ -240,7 +245,7 @@ impl Shared<'_> {
             hints.put_into(&mut query);
         }
         if self.reads_variables {
-            super::tidy::fix_variables(&mut query, &self.assigned);
+            super::tidy::fix_variables(&mut query, &self.assigned, self.variables);
         }
         super::unshare::unshare_subqueries(&mut query, self.cte_count);
         super::tidy::fold_constants(&mut query, self.session);

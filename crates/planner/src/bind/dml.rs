@@ -117,6 +117,7 @@ impl<'e> Binder<'e> {
             };
             substitute(&mut value, &assigned);
             let column = b.shared.columns.get(id);
+            value = build::assigned(value, &column.ty);
             let stored = stored(&value, column.ty, column.nullable)?;
             assigned.retain(|(c, _)| *c != id);
             assigned.push((id, stored));

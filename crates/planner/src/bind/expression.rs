@@ -55,6 +55,7 @@ impl<'a> Bind<'a, '_, '_> {
             K::InList(i) => {
                 let x = self.operand(&i.expr)?;
                 let list = i.list.iter().map(|v| self.operand(v)).collect::<Result<Vec<_>>>()?;
+                let list = list.into_iter().map(|v| self.dated(v, &x)).collect();
                 self.in_list(x, list, i.negated)
             }
             K::InSubquery(i) => {
@@ -64,6 +65,7 @@ impl<'a> Bind<'a, '_, '_> {
             }
             K::Between(b) => {
                 let (x, low, high) = (self.expr(&b.expr)?, self.expr(&b.low)?, self.expr(&b.high)?);
+                let (low, high) = (self.dated(low, &x), self.dated(high, &x));
                 build::between(x, low, high, b.negated)
             }
             K::Like(l) => {
@@ -91,7 +93,9 @@ impl<'a> Bind<'a, '_, '_> {
                 let operand = c.operand.as_ref().map(|o| self.expr(o)).transpose()?;
                 let mut whens = vec![];
                 for (when, then) in &c.whens {
-                    whens.push((self.expr(when)?, self.expr(then)?));
+                    let when = self.expr(when)?;
+                    let when = if let Some(o) = &operand { self.dated(when, o) } else { when };
+                    whens.push((when, self.expr(then)?));
                 }
                 let otherwise = c.else_expr.as_ref().map(|o| self.expr(o)).transpose()?;
                 build::case(operand, whens, otherwise, self.shared.session.collation_connection)
@@ -146,10 +150,16 @@ impl<'a> Bind<'a, '_, '_> {
         Ok(left)
     }
 
+    /// An operand that is compared with `other`, where sql_mode takes days that no month has.
+    fn dated(&self, e: Expr, other: &Expr) -> Expr {
+        if self.shared.session.sql_mode.allow_invalid_dates { build::invalid_date(e, &other.ty) } else { e }
+    }
+
     fn binary(&mut self, op: ast::BinaryOp, l: Expr, r: Expr) -> Result<Expr> {
         use ast::BinaryOp as B;
         if let Some(op) = comparison(op) {
-            return build::compare(op, l, r);
+            let r = self.dated(r, &l);
+            return build::compare(op, self.dated(l, &r), r);
         }
         let session = self.shared.session;
         let arith = match op {
@@ -185,7 +195,7 @@ impl<'a> Bind<'a, '_, '_> {
         let Some(e) = e else {
             return Ok(if self.shared.session.sql_mode.no_backslash_escapes { None } else { Some('\\') });
         };
-        let bound = self.expr(e)?;
+        let bound = build::plain(self.expr(e)?);
         let text = match bound.as_const() {
             Some(types::Value::Bytes(b)) => String::from_utf8_lossy(b).into_owned(),
             Some(types::Value::Null) => return Ok(Some('\\')),

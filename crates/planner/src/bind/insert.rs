@@ -18,7 +18,7 @@ use super::names::written;
 use super::query::QueryUse;
 use super::scope::{Block, Clause, Source};
 use catalog::{DefaultValue, TableDef};
-use expr::{ColumnId, Expr, ExprKind};
+use expr::{ColumnId, Expr, ExprKind, build};
 use parser::ast;
 use plan::logical::{Logical, LogicalQuery};
 use std::sync::Arc;
@@ -167,7 +167,8 @@ impl Binder<'_> {
             };
             let Some(mut value) = bound else {
                 // Faults are the statement's, not those of a duplicate.
-                self.bind_duplicate_value(&a.value, names, &vec![Value::Null; names.types.len()])?;
+                let nulls = vec![Value::Null; names.types.len()];
+                self.bind_duplicate_value(&a.value, column_idx, names, &nulls)?;
                 out.push((column_idx, DuplicateValue::EachTime(a.value.clone())));
                 continue;
             };
@@ -179,6 +180,7 @@ impl Binder<'_> {
                     assigned.push((*c as ColumnId, stored(e, column.ty, column.nullable)?));
                 }
             }
+            value = build::assigned(value, &table.columns[column_idx].ty);
             substitute(&mut value, &assigned);
             debug_assert!(max_column(&value).is_none_or(|c| (c as usize) < names.types.len()));
             out.push((column_idx, DuplicateValue::Expr(value)));
@@ -186,16 +188,17 @@ impl Binder<'_> {
         Ok(out)
     }
 
-    /// One assignment for one row, `values`, as a query of one value.
+    /// One assignment (to the column `column_idx`) for one row, `values`, as a query of one value.
     pub fn bind_duplicate_value(
         &self,
         e: &ast::Expr,
+        column_idx: usize,
         names: &DuplicateNames,
         values: &[Value],
     ) -> Result<LogicalQuery> {
         let mut block = names.block()?;
         block.values = Some(values);
-        self.bind_row_query(e, block, &names.table)
+        self.bind_row_query(e, block, &names.table, Some(column_idx))
     }
 
     /// A value of VALUES that names columns of its row, or has subqueries: `values` are those that the row's columns have
@@ -205,15 +208,24 @@ impl Binder<'_> {
         block.add_positional(table, &table.name);
         block.table = Some(table.clone());
         block.values = Some(values);
-        self.bind_row_query(e, block, table)
+        self.bind_row_query(e, block, table, None)
     }
 
-    fn bind_row_query<'a>(&self, e: &'a ast::Expr, block: Block<'a>, table: &TableDef) -> Result<LogicalQuery> {
+    fn bind_row_query<'a>(
+        &self,
+        e: &'a ast::Expr,
+        block: Block<'a>,
+        table: &TableDef,
+        column_idx: Option<usize>,
+    ) -> Result<LogicalQuery> {
         let mut shared = self.shared();
         shared.update_targets = vec![table.id];
         let mut b = Bind::new(&mut shared);
         b.blocks.push(block);
-        let value = b.expr(e)?;
+        let mut value = b.expr(e)?;
+        if let Some(c) = column_idx {
+            value = build::assigned(value, &table.columns[c].ty);
+        }
         let id = b.shared.columns.computed("", value.ty, value.nullable);
         let plan = Logical::Project { input: Box::new(Logical::OneRow), exprs: vec![(id, value)] };
         Ok(shared.finish(plan, vec![(id, "".into())]))

@@ -1,5 +1,6 @@
 //! Last touches: constants are computed, and columns that nothing reads leave their tables.
 
+use super::api::SystemVariables;
 use expr::{ColumnId, EvalContext, Expr, ExprKind, Params, SessionInfo, UserVars, Warnings, build, fold};
 use plan::logical::{Logical, LogicalQuery, SubqueryKind};
 use std::cell::Cell;
@@ -39,12 +40,16 @@ pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo) {
     query.cacheable &= !of_session.get();
 }
 
-/// User variables that the statement does not assign have one value while it runs.
-pub fn fix_variables(query: &mut LogicalQuery, assigned: &HashMap<String, SqlType>) {
+/// User variables that the statement does not assign have one value while it runs. Where they are compared with columns of
+/// another kind they are compared as a constant of their value would be.
+pub fn fix_variables(query: &mut LogicalQuery, assigned: &HashMap<String, SqlType>, variables: &dyn SystemVariables) {
     let fix = |e: &mut Expr| {
         e.rewrite(&mut |e| {
             if let ExprKind::UserVar { name, is_fixed } = &mut e.kind {
                 *is_fixed = !assigned.contains_key(&name.to_lowercase());
+            }
+            if let Some(compared) = compared_by_value(e, variables) {
+                *e = compared;
             }
         });
     };
@@ -56,6 +61,60 @@ pub fn fix_variables(query: &mut LogicalQuery, assigned: &HashMap<String, SqlTyp
             left.iter_mut().for_each(fix);
         }
     }
+}
+
+/// A comparison of an integer column with variables that hold strings, or of a date with some that hold numbers, as one
+/// with constants.
+fn compared_by_value(e: &Expr, variables: &dyn SystemVariables) -> Option<Expr> {
+    match &e.kind {
+        ExprKind::Compare { op, left, right } => {
+            if let (Some(l), Some(r)) = (converted(left), value_of(right, variables)) {
+                return needs_value(l, &r).then(|| build::compare(*op, l.clone(), r).ok())?;
+            }
+            let (l, r) = (value_of(left, variables)?, converted(right)?);
+            needs_value(r, &l).then(|| build::compare(*op, l, r.clone()).ok())?
+        }
+        ExprKind::InList { expr, list, negated } => {
+            let column = converted(expr)?;
+            let item = |item: &Expr| {
+                let value = value_of(item, variables).or_else(|| match &item.kind {
+                    ExprKind::Const(_) => Some(item.clone()),
+                    ExprKind::Cast { expr, explicit: false } if expr.as_const().is_some() => Some((**expr).clone()),
+                    _ => None,
+                });
+                value.filter(|v| needs_value(column, v))
+            };
+            let items = list.iter().map(item).collect::<Option<Vec<_>>>()?;
+            build::in_list(column.clone(), items, *negated).ok()
+        }
+        _ => None,
+    }
+}
+
+/// The column that is converted to be compared.
+fn converted(e: &Expr) -> Option<&Expr> {
+    match &e.kind {
+        ExprKind::Cast { expr, explicit: false } if matches!(expr.kind, ExprKind::Column(_)) => Some(expr),
+        _ => None,
+    }
+}
+
+fn value_of(e: &Expr, variables: &dyn SystemVariables) -> Option<Expr> {
+    match &e.kind {
+        ExprKind::UserVar { name, is_fixed: true } => {
+            let (value, ty) = variables.user_variable(name)?;
+            (!value.is_null()).then(|| Expr::constant(value, ty))
+        }
+        ExprKind::Cast { expr, explicit: false } => match expr.kind {
+            ExprKind::UserVar { .. } => value_of(expr, variables),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn needs_value(column: &Expr, value: &Expr) -> bool {
+    column.ty.is_integer() && value.ty.is_string() || column.ty.is_temporal() && value.ty.is_integer()
 }
 
 fn fold_one(e: &mut Expr, ctx: &EvalContext, of_session: &Cell<bool>) {

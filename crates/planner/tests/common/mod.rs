@@ -34,6 +34,7 @@ pub fn session() -> SessionInfo {
         group_concat_max_len: 1024,
         max_allowed_packet: 1 << 26,
         default_week_format: 0,
+        locale: types::locale::english(),
         collation_connection: Default::default(),
         locks: None,
     }

@@ -1,7 +1,7 @@
-//! DATE_FORMAT and TIME_FORMAT: MySQL's manual, "Date and Time Functions", the table of specifiers. English names.
+//! DATE_FORMAT and TIME_FORMAT: MySQL's manual, "Date and Time Functions", the table of specifiers.
 
-use super::calendar::{DAY_NAMES, MONTH_NAMES};
 use super::{Date, DateTime, Time};
+use crate::locale::{self, Locale};
 
 /// What is being formatted: a whole DATETIME, or a TIME (date parts are 0, hours may exceed 23).
 #[derive(Clone, Copy)]
@@ -10,10 +10,15 @@ struct Subject {
     time: Time,
 }
 
-/// Appends DATE_FORMAT(value, format). False (and nothing sensible appended) where MySQL answers NULL: names of
+/// Appends DATE_FORMAT(value, format), with English names. False (and nothing sensible appended) where MySQL answers NULL: names of
 /// weekdays and months for dates that have none.
 pub fn date_format(value: DateTime, format: &[u8], out: &mut Vec<u8>) -> bool {
-    render(Subject { date: value.date(), time: value.time() }, format, out)
+    date_format_in(locale::english(), value, format, out)
+}
+
+/// [`date_format`] with the names of a locale.
+pub fn date_format_in(locale: &Locale, value: DateTime, format: &[u8], out: &mut Vec<u8>) -> bool {
+    render(Subject { date: value.date(), time: value.time() }, locale, format, out)
 }
 
 /// Appends TIME_FORMAT(value, format). False where MySQL answers NULL: date specifiers.
@@ -21,7 +26,7 @@ pub fn time_format(value: Time, format: &[u8], out: &mut Vec<u8>) -> bool {
     if value.is_negative() {
         out.push(b'-');
     }
-    render(Subject { date: Date::ZERO, time: value }, format, out)
+    render(Subject { date: Date::ZERO, time: value }, locale::english(), format, out)
 }
 
 fn number(v: i64, width: usize, out: &mut Vec<u8>) {
@@ -32,7 +37,7 @@ fn twelve(hour: i64) -> i64 {
     (hour + 11) % 12 + 1
 }
 
-fn render(s: Subject, format: &[u8], out: &mut Vec<u8>) -> bool {
+fn render(s: Subject, locale: &Locale, format: &[u8], out: &mut Vec<u8>) -> bool {
     let (date, time) = (s.date, s.time);
     let mut at = 0;
     while at < format.len() {
@@ -50,15 +55,15 @@ fn render(s: Subject, format: &[u8], out: &mut Vec<u8>) -> bool {
                 if date.month() == 0 {
                     return false;
                 }
-                let name = MONTH_NAMES[date.month() as usize - 1].as_bytes();
-                out.extend_from_slice(if spec == b'M' { name } else { &name[..3] });
+                let names = if spec == b'M' { &locale.months } else { &locale.months_short };
+                out.extend_from_slice(names[date.month() as usize - 1].as_bytes());
             }
             b'W' | b'a' => {
                 if date.is_zero() || date.has_zero_part() {
                     return false;
                 }
-                let name = DAY_NAMES[date.weekday() as usize].as_bytes();
-                out.extend_from_slice(if spec == b'W' { name } else { &name[..3] });
+                let names = if spec == b'W' { &locale.days } else { &locale.days_short };
+                out.extend_from_slice(names[date.weekday() as usize].as_bytes());
             }
             b'D' => {
                 let day = date.day();

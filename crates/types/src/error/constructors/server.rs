@@ -12,6 +12,7 @@ constructors! {
     variable_is_readonly(scope, name, instead) = VARIABLE_IS_READONLY,
         "{scope} variable '{name}' is read-only. Use {instead} to assign the value";
     no_default(name) = NO_DEFAULT, "Variable '{name}' doesn't have a default value";
+    unknown_locale(name) = UNKNOWN_LOCALE, "Unknown locale: '{name}'";
     wrong_value_for_var(name, value) = WRONG_VALUE_FOR_VAR, "Variable '{name}' can't be set to the value of '{value}'";
     wrong_type_for_var(name) = WRONG_TYPE_FOR_VAR, "Incorrect argument type to variable '{name}'";
     var_cant_be_read(name) = VAR_CANT_BE_READ, "Variable '{name}' can only be set, not read";
