@@ -344,6 +344,7 @@ mod tests {
                 Enum(names) => assert!(names.contains(&d.default), "{}", d.name),
                 Set(names) => assert!(d.default.split(',').all(|w| names.contains(&w)), "{}", d.name),
                 Double { .. } => assert!(d.default.parse::<f64>().is_ok(), "{}", d.name),
+                Locale => assert!(types::locale::find(d.default).is_some(), "{}", d.name),
                 Text => {}
             }
         }
