@@ -6,7 +6,7 @@
 //! [`LogicalQuery::subqueries`]: super::LogicalQuery::subqueries
 
 use super::{Logical, LogicalJoinKind, SubqueryDef, SubqueryKind};
-use expr::{AggCall, ColumnId, Expr, ExprKind, FrameBound, WindowCall};
+use expr::{AggCall, ColumnId, Expr, ExprKind, FrameBound, SubqueryId, WindowCall};
 use std::collections::BTreeSet;
 
 impl Logical {
@@ -165,20 +165,20 @@ impl Logical {
     /// Columns that the subtree uses and does not produce, those of its subqueries included.
     pub fn free_columns(&self, subqueries: &[SubqueryDef]) -> BTreeSet<ColumnId> {
         let (mut used, mut produced) = (BTreeSet::new(), BTreeSet::new());
-        self.collect_columns(subqueries, &mut used, &mut produced);
+        self.collect_columns(&|id| subqueries.get(id as usize), &mut used, &mut produced);
         &used - &produced
     }
 
     /// Columns that some node of the subtree produces, those of its subqueries included.
     pub fn produced_columns(&self, subqueries: &[SubqueryDef]) -> BTreeSet<ColumnId> {
         let (mut used, mut produced) = (BTreeSet::new(), BTreeSet::new());
-        self.collect_columns(subqueries, &mut used, &mut produced);
+        self.collect_columns(&|id| subqueries.get(id as usize), &mut used, &mut produced);
         produced
     }
 
-    fn collect_columns(
+    fn collect_columns<'s>(
         &self,
-        subqueries: &[SubqueryDef],
+        subqueries: &Definitions<'_, 's>,
         used: &mut BTreeSet<ColumnId>,
         made: &mut BTreeSet<ColumnId>,
     ) {
@@ -211,13 +211,28 @@ impl Logical {
     }
 }
 
-fn expr_columns(e: &Expr, subqueries: &[SubqueryDef], used: &mut BTreeSet<ColumnId>, made: &mut BTreeSet<ColumnId>) {
+/// Where definitions of subqueries are found.
+type Definitions<'d, 's> = dyn Fn(SubqueryId) -> Option<&'s SubqueryDef> + 'd;
+
+/// Columns that an expression reads, its subqueries included, and that are not theirs.
+pub fn columns_read<'s>(e: &Expr, subqueries: impl Fn(SubqueryId) -> Option<&'s SubqueryDef>) -> BTreeSet<ColumnId> {
+    let (mut used, mut made) = (BTreeSet::new(), BTreeSet::new());
+    expr_columns(e, &subqueries, &mut used, &mut made);
+    &used - &made
+}
+
+fn expr_columns<'s>(
+    e: &Expr,
+    subqueries: &Definitions<'_, 's>,
+    used: &mut BTreeSet<ColumnId>,
+    made: &mut BTreeSet<ColumnId>,
+) {
     e.walk(&mut |e| match &e.kind {
         ExprKind::Column(id) => {
             used.insert(*id);
         }
         ExprKind::Subquery(id) => {
-            let def = &subqueries[*id as usize];
+            let Some(def) = subqueries(*id) else { return };
             def.plan.collect_columns(subqueries, used, made);
             if let SubqueryKind::Quantified { left, .. } = &def.kind {
                 for l in left {

@@ -36,6 +36,7 @@ mod grouping;
 mod hints;
 mod insert;
 mod joins;
+mod late;
 mod locking;
 mod names;
 mod order;

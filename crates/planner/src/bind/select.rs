@@ -11,6 +11,7 @@ use super::api::Bind;
 use super::api::SourceColumns;
 use super::grouping::{Place, Regroup};
 use super::joins::conjuncts;
+use super::late::Late;
 use super::locking::RowIds;
 use super::order::{Key, keeps_order};
 use super::query::{Bound, QueryUse};
@@ -346,10 +347,13 @@ impl<'a> Bind<'a, '_, '_> {
             sort.clear();
             project.truncate(width);
         }
-        let late = match s.modifiers.distinct || sort.is_empty() {
-            true => vec![],
-            false => after_sort(&mut project, &sort, |id| self.shared.columns.expr(id)),
+        let bounds = self.limit(Logical::OneRow, limit)?;
+        let late = match s.modifiers.distinct {
+            true => Late::default(),
+            false => self.late_items(&mut project, &sort, &bounds, &local),
         };
+        // What is joined to the rows that are sent does not keep their order.
+        let again = if late.has_subqueries && usage == QueryUse::Top { sort.clone() } else { vec![] };
         let mut plan = if s.modifiers.distinct && !hidden.is_empty() {
             self.distinct_with_hidden(plan, project, hidden)?
         } else {
@@ -359,9 +363,14 @@ impl<'a> Bind<'a, '_, '_> {
         if !sort.is_empty() {
             plan = Logical::Sort { input: Box::new(plan), keys: sort };
         }
-        plan = self.limit(plan, limit)?;
-        if !late.is_empty() {
-            plan = Logical::Project { input: Box::new(plan), exprs: late };
+        if let Logical::Limit { limit, offset, .. } = bounds {
+            plan = Logical::Limit { input: Box::new(plan), limit, offset };
+        }
+        if !late.all.is_empty() {
+            plan = Logical::Project { input: Box::new(plan), exprs: late.all };
+        }
+        if !again.is_empty() {
+            plan = Logical::Sort { input: Box::new(plan), keys: again };
         }
         Ok(Bound { plan, output })
     }
@@ -504,31 +513,4 @@ fn subset(e: &Expr, outputs: &HashSet<ColumnId>, local: &HashSet<ColumnId>) -> b
 
 fn window_ids(block: &Block) -> HashSet<ColumnId> {
     block.windows.iter().flat_map(|w| w.calls.iter().map(|(id, _)| *id)).collect()
-}
-
-/// Items that assign user variables, or read some that are assigned, are computed for the rows that are sent and in their
-/// order: behind the sort, unless it needs them. Takes them out of `project`, which passes on what they read; answers the
-/// whole list.
-fn after_sort(
-    project: &mut Vec<(ColumnId, Expr)>,
-    sort: &[(Expr, bool)],
-    column: impl Fn(ColumnId) -> Expr,
-) -> Vec<(ColumnId, Expr)> {
-    let late: HashSet<ColumnId> = project.iter().filter(|(_, e)| e.follows_variables()).map(|(id, _)| *id).collect();
-    if late.is_empty() || sort.iter().any(|(key, _)| reads(key, &late)) {
-        return vec![];
-    }
-    let all: Vec<(ColumnId, Expr)> =
-        project.iter().map(|(id, e)| (*id, if late.contains(id) { e.clone() } else { column(*id) })).collect();
-    project.retain(|(id, _)| !late.contains(id));
-    for (_, e) in all.iter().filter(|(id, _)| late.contains(id)) {
-        e.walk(&mut |e| {
-            if let ExprKind::Column(id) = e.kind
-                && !project.iter().any(|(p, _)| *p == id)
-            {
-                project.push((id, column(id)));
-            }
-        });
-    }
-    all
 }
