@@ -31,6 +31,8 @@ pub struct ColumnMeta {
     pub auto_increment: bool,
     pub unsigned: bool,
     pub zerofill: bool,
+    /// Digits behind the point of a FLOAT(M,D) or DOUBLE(M,D).
+    pub decimals: Option<u8>,
     /// Characters that a client should reserve; `None`: the type's own.
     pub display_width: Option<u32>,
 }
@@ -53,6 +55,7 @@ impl ColumnMeta {
             auto_increment: false,
             unsigned: ty.is_unsigned(),
             zerofill: false,
+            decimals: None,
             display_width: None,
         }
     }

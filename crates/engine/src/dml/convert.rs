@@ -4,7 +4,7 @@
 //! says so (MySQL manual, "Server SQL Modes", "The IGNORE Keyword").
 
 use crate::session::Session;
-use catalog::TableDef;
+use catalog::{ColumnDef, TableDef};
 use std::sync::Arc;
 use types::temporal::{TemporalMode, TimeZone};
 use types::value::{ConvertMode, convert_for_column, zero_of};
@@ -41,9 +41,13 @@ impl<'s> Converter<'s> {
         }
         let c = &self.def.columns[idx];
         let value = stored_form(value, ty, &self.zone);
-        let (v, warning) = convert_for_column(&value, &c.ty, &c.name, row, &self.mode())?;
+        let (v, warning) = convert_for_column(&value, &wide_type(c), &c.name, row, &self.mode())?;
         if let Some(w) = warning {
             self.session.warn(w);
+        }
+        let (v, fits) = fixed_digits(v, c);
+        if !fits {
+            self.fault(Error::warn_data_out_of_range(&c.name, row))?;
         }
         if c.unsigned && is_below_zero(&value, &v) {
             self.fault(Error::warn_data_out_of_range(&c.name, row))?;
@@ -66,8 +70,11 @@ impl<'s> Converter<'s> {
             }
             other => other,
         };
-        match convert_for_column(value, &c.ty, &c.name, 1, &ConvertMode { strict: true, ..self.mode() }) {
-            Ok((v, None)) => (!c.unsigned || !is_below_zero(value, &v)).then_some(v),
+        match convert_for_column(value, &wide_type(c), &c.name, 1, &ConvertMode { strict: true, ..self.mode() }) {
+            Ok((v, None)) => {
+                let (v, fits) = fixed_digits(v, c);
+                (fits && !(c.unsigned && is_below_zero(value, &v))).then_some(v)
+            }
             _ => None,
         }
     }
@@ -98,7 +105,8 @@ impl<'s> Converter<'s> {
     pub fn column(&self, idx: usize, values: &Vector, ty: &SqlType, rows: usize, first_row: u64) -> Result<Arc<Chunk>> {
         let c = &self.def.columns[idx];
         let (chunk, _) = values.chunk();
-        let same = *ty == c.ty && matches!(ty, SqlType::Int { .. } | SqlType::Double) && !c.unsigned
+        let exact = c.float_digits.is_none() && !c.unsigned;
+        let same = *ty == c.ty && matches!(ty, SqlType::Int { .. } | SqlType::Double) && exact
             || *ty == c.ty && ty.is_unsigned() && matches!(ty, SqlType::Int { .. });
         if same && (c.nullable || !chunk.has_nulls()) && chunk.values.phys() == ty.phys() {
             return Ok(values.flatten(rows));
@@ -114,6 +122,29 @@ impl<'s> Converter<'s> {
         }
         Ok(Arc::new(out.finish()))
     }
+}
+
+/// The type that a value is converted to first: what goes into a FLOAT(M,D) is rounded while it is a DOUBLE.
+pub(crate) fn wide_type(c: &ColumnDef) -> SqlType {
+    if c.float_digits.is_some() { SqlType::Double } else { c.ty }
+}
+
+/// A FLOAT(M,D) or DOUBLE(M,D) has D digits behind the point, and M - D before it: the value rounded, or the greatest
+/// there is, and whether it fitted. Other columns' values stay.
+pub(crate) fn fixed_digits(value: Value, c: &ColumnDef) -> (Value, bool) {
+    let (Some((m, d)), Value::Double(v)) = (c.float_digits, &value) else { return (value, true) };
+    let scale = 10f64.powi(d.into());
+    let mut max = 10f64.powi(i32::from(m) - i32::from(d)) - 1.0 / scale;
+    if c.ty == SqlType::Float {
+        max = max.min(f64::from(f32::MAX));
+    }
+    let rounded = match v.is_finite() {
+        true => v.floor() + ((v - v.floor()) * scale).round_ties_even() / scale,
+        false => *v,
+    };
+    let stored = rounded.clamp(-max, max);
+    let fits = stored == rounded;
+    (if c.ty == SqlType::Float { Value::Float(stored as f32) } else { Value::Double(stored) }, fits)
 }
 
 /// CURRENT_TIMESTAMP as a value of the column's type.

@@ -26,7 +26,7 @@ pub(crate) mod targets;
 mod update;
 mod writer;
 
-pub(crate) use convert::{Converter, now, stored_form};
+pub(crate) use convert::{Converter, fixed_digits, now, stored_form, wide_type};
 pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_key::referenced_index;
 pub(crate) use key_locks::{KeyLocks, StatementLocks};

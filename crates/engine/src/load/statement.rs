@@ -90,8 +90,8 @@ impl Session {
 
     /// Whether the load has to go row by row.
     fn loads_by_row(&self, l: &LoadData, def: &TableDef) -> Result<bool> {
-        let computed = |c: &ColumnDef| c.generated.is_some() || c.default.reads_row();
-        let has_rules = def.columns.iter().any(computed) || !def.checks.is_empty() || !def.foreign_keys.is_empty();
+        let by_row = |c: &ColumnDef| c.generated.is_some() || c.default.reads_row() || c.float_digits.is_some();
+        let has_rules = def.columns.iter().any(by_row) || !def.checks.is_empty() || !def.foreign_keys.is_empty();
         if has_rules || l.duplicates == LoadDuplicates::Replace {
             return Ok(true);
         }

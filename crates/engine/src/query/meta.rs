@@ -44,6 +44,7 @@ pub(crate) fn columns(query: &LogicalQuery) -> Vec<ColumnMeta> {
             meta.auto_increment = column.auto_increment;
             meta.unsigned |= column.unsigned;
             meta.zerofill = column.zerofill;
+            meta.decimals = column.float_digits.map(|(_, d)| d);
             meta.display_width = column.display_width;
             for index in &table.indexes {
                 let Some(pos) = index.parts.iter().position(|p| p.column_idx == *idx) else { continue };

@@ -36,7 +36,7 @@ pub trait SystemVariables {
 #[derive(Clone, Copy)]
 pub struct Binder<'e> {
     catalog: &'e dyn CatalogReader,
-    session: &'e SessionInfo,
+    pub(super) session: &'e SessionInfo,
     variables: &'e dyn SystemVariables,
     params: ParamInfo<'e>,
 }
@@ -102,7 +102,9 @@ impl<'e> Binder<'e> {
     pub fn bind_table_expr(&self, e: &ast::Expr, table: &TableDef) -> Result<Expr> {
         let mut block = Block::ungrouped(Clause::FieldList);
         block.add_positional(table, &table.name);
-        self.bind_lone(e, block)
+        let mut bound = self.bind_lone(e, block)?;
+        super::shown::show_columns_of(&mut bound, table, self.session);
+        Ok(bound)
     }
 
     pub(super) fn bind_lone(&self, e: &ast::Expr, block: Block<'_>) -> Result<Expr> {
@@ -248,6 +250,7 @@ impl Shared<'_> {
             super::tidy::fix_variables(&mut query, &self.assigned, self.variables);
         }
         super::unshare::unshare_subqueries(&mut query, self.cte_count);
+        super::shown::show_columns(&mut query, self.session);
         super::tidy::fold_constants(&mut query, self.session);
         super::generated::read_generated(&mut query, self.session);
         super::tidy::drop_unused_columns(&mut query);

@@ -180,6 +180,7 @@ impl Binder<'_> {
                     assigned.push((*c as ColumnId, stored(e, column.ty, column.nullable)?));
                 }
             }
+            super::shown::show_columns_of(&mut value, table, self.session);
             value = build::assigned(value, &table.columns[column_idx].ty);
             substitute(&mut value, &assigned);
             debug_assert!(max_column(&value).is_none_or(|c| (c as usize) < names.types.len()));

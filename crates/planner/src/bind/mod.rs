@@ -44,6 +44,7 @@ mod query;
 mod scope;
 mod select;
 mod set_ops;
+mod shown;
 mod subquery;
 mod tidy;
 mod unshare;

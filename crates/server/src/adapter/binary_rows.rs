@@ -30,7 +30,7 @@ impl BinaryRows {
     pub(super) fn new(formats: Vec<Format>) -> BinaryRows {
         let widths = formats.iter().map(|format| int_width(&format.sql_type)).collect();
         // zeros in front are a matter of text
-        let formats = formats.into_iter().map(|format| Format { zerofill: None, ..format }).collect();
+        let formats = formats.into_iter().map(|format| Format { zerofill: None, decimals: None, ..format }).collect();
         BinaryRows { formats, widths }
     }
 
@@ -75,8 +75,8 @@ pub(super) fn write_value(column: &Column<'_>, width: u8, i: usize, row: &mut Bi
         Cells::Decimal64(v, scale) => row.short(|out| write_scaled(i128::from(v[i]), *scale, out)),
         Cells::Decimal128(v, scale) => row.short(|out| write_scaled(v[i], *scale, out)),
         Cells::Decimal256(v, scale) => row.short(|out| Decimal::new(v[i], *scale).write_to(out)),
-        Cells::Float(v) => row.float(v[i]),
-        Cells::Double(v) => row.double(v[i]),
+        Cells::Float(v) | Cells::FixedFloat(v, _) => row.float(v[i]),
+        Cells::Double(v) | Cells::FixedDouble(v, _) => row.double(v[i]),
         Cells::Date(v) => row.date(Date(v[i])),
         Cells::Time(v, _) => row.time(Time(v[i])),
         Cells::DateTime(v, _) => row.datetime(DateTime(v[i])),

@@ -21,6 +21,9 @@ pub(super) fn column<'a>(meta: &'a ColumnMeta, results_collation_id: u16) -> Col
     if let Some(width) = meta.display_width {
         column.length = width;
     }
+    if let Some(decimals) = meta.decimals {
+        column.decimals = decimals;
+    }
     for (on, flag) in [
         (!meta.nullable, ColumnFlags::NOT_NULL),
         (meta.primary_key, ColumnFlags::PRI_KEY),
@@ -43,5 +46,5 @@ pub(super) fn format(meta: &ColumnMeta) -> Format {
         (true, SqlType::Int { .. }) => Some(meta.display_width.map_or(10, |width| width.min(250) as u8)),
         _ => None,
     };
-    Format { sql_type: meta.data_ty, zerofill }
+    Format { sql_type: meta.data_ty, zerofill, decimals: meta.decimals }
 }

@@ -16,6 +16,8 @@ pub struct Format {
     pub sql_type: SqlType,
     /// Integers are padded with zeros to this many digits.
     pub zerofill: Option<u8>,
+    /// Floating-point numbers have so many digits behind the point.
+    pub decimals: Option<u8>,
 }
 
 /// One column of a batch, resolved.
@@ -40,6 +42,8 @@ pub(super) enum Cells<'a> {
     Decimal256(&'a [I256], u8),
     Float(&'a [f32]),
     Double(&'a [f64]),
+    FixedFloat(&'a [f32], usize),
+    FixedDouble(&'a [f64], usize),
     Date(&'a [i32]),
     Time(&'a [i64], u8),
     DateTime(&'a [i64], u8),
@@ -113,8 +117,14 @@ pub(super) fn resolve_chunk<'a>(chunk: &'a Chunk, constant: bool, format: &Forma
         (_, Values::U32(v)) => Cells::U32(v),
         (_, Values::I64(v)) => Cells::I64(v),
         (_, Values::U64(v)) => Cells::U64(v),
-        (_, Values::F32(v)) => Cells::Float(v),
-        (_, Values::F64(v)) => Cells::Double(v),
+        (_, Values::F32(v)) => match format.decimals {
+            Some(d) => Cells::FixedFloat(v, d.into()),
+            None => Cells::Float(v),
+        },
+        (_, Values::F64(v)) => match format.decimals {
+            Some(d) => Cells::FixedDouble(v, d.into()),
+            None => Cells::Double(v),
+        },
         (_, Values::Str(v)) => Cells::Str(v),
         (_, Values::Dict(v)) => Cells::Dict(v),
         (sql_type, Values::I128(_) | Values::I256(_)) => {
@@ -145,6 +155,8 @@ pub(super) fn write_value(column: &Column<'_>, i: usize, row: &mut TextRow<'_>) 
         Cells::Decimal256(v, scale) => row.short(|out| Decimal::new(v[i], *scale).write_to(out)),
         Cells::Float(v) => row.short(|out| fmt_float(v[i], out)),
         Cells::Double(v) => row.short(|out| fmt_double(v[i], out)),
+        Cells::FixedFloat(v, decimals) => fixed(f64::from(v[i]), *decimals, row),
+        Cells::FixedDouble(v, decimals) => fixed(v[i], *decimals, row),
         Cells::Date(v) => row.short(|out| Date(v[i]).write_to(out)),
         Cells::Time(v, fsp) => row.short(|out| Time(v[i]).write_to(*fsp, out)),
         Cells::DateTime(v, fsp) => row.short(|out| DateTime(v[i]).write_to(*fsp, out)),
@@ -177,6 +189,11 @@ pub(super) fn write_value(column: &Column<'_>, i: usize, row: &mut TextRow<'_>) 
     }
 }
 
+/// DOUBLE(255,D) may have more digits than a short value.
+fn fixed(v: f64, decimals: usize, row: &mut TextRow<'_>) {
+    row.bytes(format!("{v:.decimals$}").as_bytes());
+}
+
 fn zero_filled(mut value: u64, width: u8, out: &mut Vec<u8>) {
     let start = out.len();
     while value > 0 || out.len() - start < usize::from(width).max(1) {
@@ -203,7 +220,7 @@ mod tests {
         });
         let mut batch = Batch::new(rows, vectors.collect());
         batch.selection = selection;
-        let formats = columns.iter().map(|(sql_type, _)| Format { sql_type: *sql_type, zerofill: None }).collect();
+        let formats = columns.iter().map(|(sql_type, _)| Format { sql_type: *sql_type, zerofill: None, decimals: None }).collect();
         let writer = TextRows::new(formats);
         let mut out = Vec::new();
         writer
