@@ -100,7 +100,8 @@ fn shape(query: &LogicalQuery) -> Option<ChangeShape<'_>> {
 
 /// Whether rows of the table have nothing but keys and types to keep to.
 pub(super) fn has_plain_rules(table: &TableDef) -> bool {
-    table.columns.iter().all(|c| c.generated.is_none() && c.float_digits.is_none()) && table.checks.iter().all(|c| !c.enforced)
+    table.columns.iter().all(|c| c.generated.is_none() && c.float_digits.is_none())
+        && table.checks.iter().all(|c| !c.enforced)
 }
 
 impl PointDelete {

@@ -59,7 +59,8 @@ impl KnownColumns {
     fn new(columns: &[ColumnMeta]) -> KnownColumns {
         let definitions: Vec<_> = columns.iter().map(|meta| column(meta, DEFAULT_COLLATION_ID)).collect();
         let text: Arc<[Format]> = columns.iter().map(format).collect();
-        let binary = text.iter().map(|f| (Format { zerofill: None, decimals: None, ..*f }, int_width(&f.sql_type))).collect();
+        let binary =
+            text.iter().map(|f| (Format { zerofill: None, decimals: None, ..*f }, int_width(&f.sql_type))).collect();
         KnownColumns { packets: encode_columns(&definitions), text, binary }
     }
 

@@ -220,7 +220,10 @@ mod tests {
         });
         let mut batch = Batch::new(rows, vectors.collect());
         batch.selection = selection;
-        let formats = columns.iter().map(|(sql_type, _)| Format { sql_type: *sql_type, zerofill: None, decimals: None }).collect();
+        let formats = columns
+            .iter()
+            .map(|(sql_type, _)| Format { sql_type: *sql_type, zerofill: None, decimals: None })
+            .collect();
         let writer = TextRows::new(formats);
         let mut out = Vec::new();
         writer
