@@ -70,13 +70,12 @@ pub fn aggregate(
             let refs: Vec<&Expr> = args.iter().collect();
             let collation = aggregate_collations(&refs, "group_concat")?.unwrap_or(connection);
             // Beyond this it is a TEXT or BLOB that holds so many bytes.
-            const VARCHAR_MAX: u64 = 512;
             let max = session.group_concat_max_len.min(u32::MAX as u64);
             let len = max as u32;
             let kind = match max {
-                0..=VARCHAR_MAX => StringKind::VarChar,
-                0..=0xFFFF => StringKind::Text,
-                0..=0xFF_FFFF => StringKind::MediumText,
+                0..=512 => StringKind::VarChar,
+                513..=0xFFFF => StringKind::Text,
+                0x1_0000..=0xFF_FFFF => StringKind::MediumText,
                 _ => StringKind::LongText,
             };
             (args, SqlType::String { kind, len, collation }, true)
