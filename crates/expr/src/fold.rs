@@ -48,7 +48,10 @@ fn fold_in_place(e: &mut Expr, ctx: &EvalContext, depth: usize) -> bool {
         return false;
     }
     // SLEEP and the like are volatile; everything else is computed at once.
-    if let Ok(v) = Compiled::new(e, ctx).and_then(|c| c.eval_const(ctx)) {
+    let warned = ctx.warnings.count();
+    if let Ok(v) = Compiled::new(e, ctx).and_then(|c| c.eval_const(ctx))
+        && ctx.warnings.count() == warned
+    {
         let nullable = v.is_null();
         e.kind = ExprKind::Const(v);
         e.nullable = nullable;
