@@ -12,7 +12,7 @@ use crate::monitor::slow_log::SlowLog;
 use crate::plan_cache::PlanCache;
 use crate::prepared::PreparedSlot;
 use crate::process::{Process, ProcessList};
-use crate::session::Session;
+use crate::session::{ReadOnly, ReadOnlyCell, Session};
 use crate::statistics::keeper::Keeper;
 use crate::status::GlobalStatus;
 use crate::timer::Timer;
@@ -87,6 +87,7 @@ pub struct Database {
     log_tables: LogTables,
     processes: Arc<ProcessList>,
     accounts: Accounts,
+    read_only: ReadOnlyCell,
     plan_cache: PlanCache,
     statistics: Keeper,
     /// What FLUSH OPTIMIZER_COSTS made effective.
@@ -126,9 +127,8 @@ impl Database {
             }
         })?;
         let variables = GlobalVars::default();
-        for (name, text) in &options.variables {
-            crate::variables::set_initial(&variables, name, text)?;
-        }
+        crate::variables::set_initial(&variables, &options.variables, &|line| options.notices.tell(line))?;
+        let spill_dir = variables.if_set("tmpdir").map_or(spill_dir, |dir| PathBuf::from(&*dir));
         let (store, accounts) = match &options.dir {
             None => (Store::new(StorageOptions { leaf_rows: options.leaf_rows }), Accounts::default()),
             Some(dir) => {
@@ -167,6 +167,7 @@ impl Database {
             log_tables: LogTables::default(),
             processes: Arc::new(ProcessList::new()),
             accounts,
+            read_only: ReadOnlyCell::default(),
             plan_cache: PlanCache::default(),
             statistics: Keeper::default(),
             costs: RwLock::default(),
@@ -180,6 +181,7 @@ impl Database {
         };
         db.apply_variable("innodb_deadlock_detect");
         db.apply_variable("general_log");
+        db.apply_variable("read_only");
         db.digests.set_on(db.variables.by_name("performance_schema").as_deref() == Some("ON"));
         let db = Arc::new(db);
         if catalog::CatalogReader::relation(&db.catalog, "mysql", "engine_cost").is_some() {
@@ -229,12 +231,28 @@ impl Database {
         if name == "general_log" {
             return self.general_log.set_on(self.variables.by_name(name).as_deref() == Some("ON"));
         }
+        if matches!(name, "read_only" | "super_read_only") {
+            return self.read_only.set(ReadOnly::of(&self.variables));
+        }
         let Some(durable) = self.store.durable() else { return };
         match name {
             "innodb_flush_log_at_trx_commit" => durable.redo().set_mode(flush_mode(&self.variables)),
             "innodb_redo_log_capacity" => durable.set_log_bytes_max(self.variables.int(name) as u64),
             _ => {}
         }
+    }
+
+    /// Who may change nothing, by read_only and super_read_only.
+    pub(crate) fn read_only(&self) -> ReadOnly {
+        self.read_only.get()
+    }
+
+    /// Runs what belongs to the start of a server, whatever read_only says. No other session may run.
+    pub fn before_serving<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.read_only.set(ReadOnly::Nobody);
+        let result = f();
+        self.apply_variable("read_only");
+        result
     }
 
     /// A session of this process. It shows in SHOW PROCESSLIST until it is dropped.

@@ -47,6 +47,7 @@ pub use sink::{ColumnMeta, EndInfo, OkInfo, ResultShape, ResultSink, RowAt, Stat
 pub use status::GlobalStatus;
 pub use storage::sync::on_wait;
 pub use storage::{Snapshot, TableStream, Unsettled};
+pub use variables::{OptionFault, check_option};
 
 use std::path::Path;
 use types::{Error, ErrorCode};
@@ -61,8 +62,3 @@ pub(crate) fn io_error(what: &str, path: &Path, e: &std::io::Error) -> Error {
 
 /// The version that clients are told.
 pub const VERSION: &str = concat!("8.4.0-nextleaf-", env!("CARGO_PKG_VERSION"));
-
-/// Whether there is a system variable of this name, which an option file could set.
-pub fn is_variable(name: &str) -> bool {
-    variables::find(name).is_some()
-}

@@ -13,8 +13,8 @@
 
 mod list;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::monitor::history::Ring;
@@ -65,6 +65,8 @@ pub struct Process {
     /// What [`Process::killed`] says, as a flag that executing code can look at.
     stop: AtomicBool,
     counters: StatementCounters,
+    /// Version and cipher of an encrypted connection.
+    tls: OnceLock<(String, String)>,
     /// Bytes from and to the client.
     bytes_received: AtomicU64,
     bytes_sent: AtomicU64,
@@ -124,6 +126,7 @@ impl Process {
             running: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             counters: StatementCounters::default(),
+            tls: OnceLock::new(),
             bytes_received: AtomicU64::new(0),
             bytes_sent: AtomicU64::new(0),
             lock_wait_ns: AtomicU64::new(0),
@@ -135,6 +138,15 @@ impl Process {
             has_plan: AtomicBool::new(false),
             history: Mutex::default(),
         }
+    }
+
+    /// The connection is encrypted: version, cipher suite.
+    pub fn set_tls(&self, names: (String, String)) {
+        let _ = self.tls.set(names);
+    }
+
+    pub fn tls(&self) -> Option<&(String, String)> {
+        self.tls.get()
     }
 
     pub fn id(&self) -> u32 {

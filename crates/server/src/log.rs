@@ -1,7 +1,9 @@
-//! The server's log: lines on standard error, in the shape of MySQL's error log.
+//! The server's log: lines on standard error, or in the file that takes its place, in the shape of MySQL's error log.
 
 use std::fmt;
+use std::fs::OpenOptions;
 use std::io::Write;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How much a line matters.
@@ -11,6 +13,13 @@ pub enum Level {
     Note,
     Warning,
     Error,
+}
+
+/// Standard error becomes a file, which grows at its end: what anything else has to say there is in it, too.
+pub fn send_to(path: &Path) -> std::io::Result<()> {
+    let file = OpenOptions::new().create(true).append(true).open(path)?;
+    rustix::stdio::dup2_stderr(&file)?;
+    Ok(())
 }
 
 /// Writes one line, in one piece.

@@ -1,5 +1,6 @@
 //! A server's life: limits, listening, signals, stopping.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -28,11 +29,30 @@ pub fn serve(config: &ServerConfig, backend: Arc<dyn Backend>, processes: Arc<Pr
     if let Some(path) = socket {
         log::system(format_args!("ready for connections on socket {}, version {SERVER_VERSION}", path.display()));
     }
+    let _pid_file =
+        config.pid_file.as_deref().map(|path| PidFile::write(config.datadir_or_absolute(path))).transpose()?;
     if !server.run() {
         log::warning("some connections did not end in time");
     }
     log::system("stopped listening");
     Ok(())
+}
+
+/// A file with the number of this process, as long as it serves.
+struct PidFile(PathBuf);
+
+impl PidFile {
+    fn write(path: PathBuf) -> Result<PidFile, StartError> {
+        std::fs::write(&path, format!("{}\n", std::process::id()))
+            .map_err(|e| StartError::new(format!("cannot write the pid file {}: {e}", path.display())))?;
+        Ok(PidFile(path))
+    }
+}
+
+impl Drop for PidFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 /// Each connection needs a descriptor, and the usual soft limit of 1024 is soon reached.

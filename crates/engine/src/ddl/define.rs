@@ -68,6 +68,12 @@ pub fn options(
     Ok(o)
 }
 
+/// The engine that a table gets where one of this name is asked for, and whether that is another one; 1286.
+pub fn engine_named(name: &str) -> Result<(&'static str, bool)> {
+    let (engine, substituted) = engine(name)?;
+    Ok((if engine == TableEngine::Memory { "MEMORY" } else { "InnoDB" }, substituted.is_some()))
+}
+
 fn engine(name: &str) -> Result<(TableEngine, Option<Box<str>>)> {
     let is = |n: &str| name.eq_ignore_ascii_case(n);
     if is("InnoDB") {
@@ -149,7 +155,7 @@ pub fn table(
         }
     }
     if session.vars().on("sql_require_primary_key") && !indexes.iter().any(|i| i.kind == catalog::IndexKind::Primary) {
-        return Err(Error::requires_primary_key());
+        return Err(Error::table_without_pk());
     }
     let mut def = TableDef {
         id,
@@ -195,7 +201,7 @@ fn add_selected(columns: &mut Vec<ColumnDef>, extra: Vec<ColumnDef>) -> Vec<usiz
     moved
 }
 
-fn column_key(name: &ast::Ident, kind: ast::IndexKind) -> ast::IndexDef {
+pub(super) fn column_key(name: &ast::Ident, kind: ast::IndexKind) -> ast::IndexDef {
     ast::IndexDef {
         kind,
         constraint: None,

@@ -57,7 +57,7 @@ impl Session {
         let returning = self.plan_returning(&i.returning, &i.table, None)?;
         // In strict mode a fault in a value, such as 1/0, is an error in statements that change data.
         self.warnings().set_raise(self.sql_mode().strict && !i.ignore);
-        let (txn, savepoint) = self.begin_change()?;
+        let (txn, savepoint) = self.begin_change_of(def.temporary)?;
         let result = match (&i.source, source) {
             (InsertSource::Values(rows), _) => {
                 self.insert_values(&def, &columns, rows, i.columns.is_some(), &txn, mode)

@@ -205,7 +205,7 @@ impl Session {
             columns.push(idx);
         }
         check_not_generated(def, &columns)?;
-        let (txn, savepoint) = self.begin_change()?;
+        let (txn, savepoint) = self.begin_change_of(def.temporary)?;
         let result = self.write_source(def, &columns, source, &txn, WriteMode::plain());
         let written = self.end_change(savepoint, result)?;
         if !def.temporary {

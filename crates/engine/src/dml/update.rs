@@ -59,7 +59,7 @@ impl Session {
     pub(crate) fn execute_update(&mut self, plan: &UpdatePlan, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         self.status().com_update.add(1);
         self.warnings().set_raise(self.sql_mode().strict && !plan.ignore);
-        let (txn, savepoint) = self.begin_change()?;
+        let (txn, savepoint) = self.begin_change_of(plan.targets.iter().all(|t| t.table.temporary))?;
         let result = self.run_update(plan, plan.ignore, &txn);
         let done = self.end_change(savepoint, result)?;
         self.status().innodb_rows_updated.add(done.changed);

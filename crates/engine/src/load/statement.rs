@@ -45,7 +45,8 @@ impl Session {
             return Err(Error::not_supported(what));
         }
         let format = Format::new(&l.format)?;
-        let charset = file_charset(l.charset.as_ref().map(|c| c.as_str()))?;
+        let charset =
+            file_charset(l.charset.as_ref().map_or(self.vars().text("character_set_database"), |c| c.as_str()))?;
         let def = self.insertable(&l.table)?;
         let local_allowed = self.db().variables().by_name("local_infile").is_some_and(|v| &*v == "ON");
         if l.local && !local_allowed {
@@ -56,7 +57,7 @@ impl Session {
             return self.load_rows(l, &def, &format, charset, more, sink);
         }
         let targets = self.load_targets(l, &def)?;
-        let (txn, savepoint) = self.begin_change()?;
+        let (txn, savepoint) = self.begin_change_of(def.temporary)?;
         let before = self.db().store().expect_table(&def)?.auto_increment();
         let result = if l.local {
             let mut input = sink.local_infile(&l.path)?;
@@ -116,7 +117,7 @@ impl Session {
         let replace = l.duplicates == LoadDuplicates::Replace;
         // LOCAL: misfits are warnings, even with REPLACE.
         let ignore = l.local || l.duplicates == LoadDuplicates::Ignore;
-        let (txn, savepoint) = self.begin_change()?;
+        let (txn, savepoint) = self.begin_change_of(def.temporary)?;
         let process = self.process().clone();
         let run = |session: &Session, input: &mut dyn Read, bytes_total: u64| {
             let progress = |done| process.set_load_progress(done, bytes_total);
@@ -327,10 +328,10 @@ pub(super) fn column_named(def: &TableDef, name: &parser::ast::ColumnRef) -> Res
     found.ok_or_else(|| Error::bad_field(name.name.as_str(), "field list"))
 }
 
-fn file_charset(name: Option<&str>) -> Result<FileCharset> {
-    match name.map(str::to_ascii_lowercase).as_deref() {
-        None | Some("utf8mb4" | "utf8" | "utf8mb3" | "ascii" | "binary") => Ok(FileCharset::Utf8),
-        Some("latin1") => Ok(FileCharset::Latin1),
-        Some(other) => Err(Error::not_supported(format!("CHARACTER SET {other} in LOAD DATA"))),
+fn file_charset(name: &str) -> Result<FileCharset> {
+    match name.to_ascii_lowercase().as_str() {
+        "utf8mb4" | "utf8" | "utf8mb3" | "ascii" | "binary" => Ok(FileCharset::Utf8),
+        "latin1" => Ok(FileCharset::Latin1),
+        other => Err(Error::not_supported(format!("CHARACTER SET {other} in LOAD DATA"))),
     }
 }

@@ -3,7 +3,7 @@
 use super::Session;
 use crate::process::Kill;
 use crate::sink::ResultSink;
-use parser::ast::{HintArgs, QueryBody, ShowWhat, Statement};
+use parser::ast::{HintArgs, QueryBody, SetItem, ShowWhat, Statement};
 use std::time::Duration;
 use types::{Error, ErrorCode, Result};
 
@@ -45,7 +45,9 @@ fn commits_first(s: &Statement) -> bool {
         | Grant(_)
         | Revoke(_)
         | TableMaintenance(_)
+        | Flush(_)
         | LockTables(_) => true,
+        Set(items) => items.iter().any(|item| matches!(item, SetItem::Password { .. })),
         _ => false,
     }
 }
@@ -98,6 +100,9 @@ impl Session {
         if commits_first(statement) {
             if !matches!(statement, LockTables(_)) {
                 self.check_writable()?;
+                self.check_server_takes(statement)?;
+            }
+            if !matches!(statement, LockTables(_) | Flush(_)) {
                 self.db.store().txns().check_writable()?;
             }
             self.commit_all()?;

@@ -22,6 +22,7 @@ mod facts;
 mod hints;
 mod locks;
 mod maintenance;
+mod read_only;
 mod set;
 mod temporary;
 mod trace;
@@ -44,6 +45,7 @@ use storage::Unsettled;
 use types::{Error, Result, SqlType, Value, Warning, WarningLevel};
 
 use locks::SessionLocks;
+pub use read_only::{ReadOnly, ReadOnlyCell};
 pub use txn::Isolation;
 pub(crate) use txn::{NextTransaction, Transaction};
 
@@ -466,6 +468,9 @@ impl Session {
 
     /// COM_INIT_DB and USE.
     pub fn use_database(&mut self, name: &str) -> Result<()> {
+        if name.is_empty() {
+            return Err(Error::wrong_db_name(name));
+        }
         let canonical = self.canonical_schema(name).ok_or_else(|| Error::bad_db(name))?;
         self.process.set_database(Some(&canonical));
         self.database = Some(canonical.into());

@@ -3,7 +3,7 @@
 //! MySQL manual, "SET Syntax for Variable Assignment". All values are evaluated and checked before any is assigned.
 
 use super::Session;
-use crate::variables::{self, NULL_TEXT, Scope, VarDef, defs};
+use crate::variables::{self, NULL_TEXT, Scope, VarDef, defs, meaning};
 use expr::SqlMode;
 use parser::ast::{self, SetItem, SetValue, VarScope};
 use types::{Error, Result, SqlType, Value, WarningLevel};
@@ -60,17 +60,18 @@ impl Session {
                 let charset = charset.as_ref().map_or("utf8mb4", |c| c.as_str());
                 let c =
                     crate::charset::resolve(Some(charset), collation.as_ref().map(|c| c.as_str()), Default::default())?;
-                self.session_text(out, "character_set_client", charset_shown(charset));
-                self.session_text(out, "character_set_connection", charset_shown(charset));
-                let results = if charset.eq_ignore_ascii_case("binary") { NULL_TEXT } else { charset_shown(charset) };
+                self.session_text(out, "character_set_client", meaning::charset_shown(charset));
+                self.session_text(out, "character_set_connection", meaning::charset_shown(charset));
+                let results =
+                    if charset.eq_ignore_ascii_case("binary") { NULL_TEXT } else { meaning::charset_shown(charset) };
                 self.session_text(out, "character_set_results", results);
                 self.session_text(out, "collation_connection", c.name());
             }
             SetItem::Charset(charset) => {
                 let charset = charset.as_ref().map_or("utf8mb4", |c| c.as_str());
                 crate::charset::default_collation(charset)?;
-                self.session_text(out, "character_set_client", charset_shown(charset));
-                self.session_text(out, "character_set_results", charset_shown(charset));
+                self.session_text(out, "character_set_client", meaning::charset_shown(charset));
+                self.session_text(out, "character_set_results", meaning::charset_shown(charset));
                 let (cs, co) = (
                     self.vars.text("character_set_database").to_string(),
                     self.vars.text("collation_database").to_string(),
@@ -135,15 +136,10 @@ impl Session {
             }
         };
         let text = self.check_meaning(def, text, global)?;
-        for twin in twins(def.name) {
-            let twin = variables::find(twin).expect("twins are defined");
-            out.push(if global {
-                Assignment::Global(twin, text.clone())
-            } else {
-                Assignment::Session(twin, text.clone())
-            });
+        let followers = meaning::followers(def.name, &text)?;
+        for (def, text) in followers.into_iter().chain([(def, text)]) {
+            out.push(if global { Assignment::Global(def, text) } else { Assignment::Session(def, text) });
         }
-        out.push(if global { Assignment::Global(def, text) } else { Assignment::Session(def, text) });
         Ok(())
     }
 
@@ -159,39 +155,8 @@ impl Session {
 
     /// Checks that only the variable's own meaning can make; may rewrite the text.
     pub(super) fn check_meaning(&self, def: &VarDef, text: Box<str>, global: bool) -> Result<Box<str>> {
-        let bad = || Error::wrong_value_for_var(def.name, &text);
-        match def.name {
-            "time_zone" => {
-                types::temporal::TimeZone::parse(&text).ok_or_else(|| Error::unknown_time_zone(&text))?;
-                Ok(text)
-            }
-            "character_set_client" | "character_set_connection" | "character_set_server" => {
-                if &*text == NULL_TEXT {
-                    return Err(bad());
-                }
-                crate::charset::default_collation(&text)?;
-                Ok(charset_shown(&text).into())
-            }
-            "character_set_results" if &*text != NULL_TEXT => {
-                crate::charset::default_collation(&text)?;
-                Ok(charset_shown(&text).into())
-            }
-            "collation_connection" | "collation_server" => Ok(crate::charset::collation(&text)?.name().into()),
-            // Whether CHAR values keep their blanks is not a session's choice here.
-            "sql_mode" if text.split(',').any(|m| m == "PAD_CHAR_TO_FULL_LENGTH") => {
-                Err(Error::wrong_value_for_var("sql_mode", "PAD_CHAR_TO_FULL_LENGTH"))
-            }
-            "sql_mode" => Ok(expand_sql_mode(&text).into()),
-            "max_allowed_packet" => Ok((text.parse::<u64>().map_err(|_| bad())? / 1024 * 1024).to_string().into()),
-            "slow_query_log_file" | "general_log_file" if &*text == NULL_TEXT || text.is_empty() => Err(bad()),
-            "optimizer_switch" | "optimizer_trace" | "optimizer_trace_features" => {
-                let now = if global { self.db.variables().get(def) } else { self.vars.text(def.name).into() };
-                set_flags(def, &now, &text)
-            }
-            // DEFAULT is another name.
-            "explain_format" if &*text == "DEFAULT" => Ok("TRADITIONAL".into()),
-            _ => Ok(text),
-        }
+        let now = if global { self.db.variables().get(def) } else { self.vars.get(def).unwrap_or_default().into() };
+        meaning::check(def, text, &now)
     }
 
     fn assign(&mut self, a: Assignment) -> Result<()> {
@@ -240,49 +205,6 @@ impl Session {
     }
 }
 
-/// Other names of the same setting.
-fn twins(name: &str) -> &'static [&'static str] {
-    match name {
-        "transaction_isolation" => &["tx_isolation"],
-        "tx_isolation" => &["transaction_isolation"],
-        "transaction_read_only" => &["tx_read_only"],
-        "tx_read_only" => &["transaction_read_only"],
-        _ => &[],
-    }
-}
-
-/// A character set as variables show it: aliases under the name of what stands in for them.
-fn charset_shown(name: &str) -> &str {
-    if name.eq_ignore_ascii_case("utf8") || name.eq_ignore_ascii_case("utf8mb3") { "utf8mb3" } else { name }
-}
-
-/// ANSI and TRADITIONAL stand for several modes.
-fn expand_sql_mode(text: &str) -> String {
-    let mut on: Vec<&str> = text.split(',').filter(|w| !w.is_empty()).collect();
-    let mut add = |names: &[&'static str]| {
-        for n in names {
-            if !on.contains(n) {
-                on.push(n);
-            }
-        }
-    };
-    if text.split(',').any(|w| w == "ANSI") {
-        add(&["REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY"]);
-    }
-    if text.split(',').any(|w| w == "TRADITIONAL") {
-        add(&[
-            "STRICT_TRANS_TABLES",
-            "STRICT_ALL_TABLES",
-            "NO_ZERO_IN_DATE",
-            "NO_ZERO_DATE",
-            "ERROR_FOR_DIVISION_BY_ZERO",
-            "NO_ENGINE_SUBSTITUTION",
-        ]);
-    }
-    let ordered: Vec<&str> = defs::SQL_MODES.iter().copied().filter(|m| on.contains(m)).collect();
-    ordered.join(",")
-}
-
 /// The flags that binding and evaluation heed.
 pub(super) fn parse_sql_mode(text: &str) -> SqlMode {
     let on = |name: &str| text.split(',').any(|w| w == name);
@@ -304,27 +226,4 @@ pub(super) fn parse_sql_mode(text: &str) -> SqlMode {
         no_auto_value_on_zero: on("NO_AUTO_VALUE_ON_ZERO"),
         time_truncate_fractional: on("TIME_TRUNCATE_FRACTIONAL"),
     }
-}
-
-/// `flag=on,flag=off,flag=default,default` over the present setting; 1231 for an unknown flag.
-fn set_flags(def: &VarDef, current: &str, text: &str) -> Result<Box<str>> {
-    let defaults: Vec<(&str, &str)> = def.default.split(',').filter_map(|f| f.split_once('=')).collect();
-    let mut flags: Vec<(&str, &str)> = current.split(',').filter_map(|f| f.split_once('=')).collect();
-    for word in text.split(',').map(str::trim).filter(|w| !w.is_empty()) {
-        if word.eq_ignore_ascii_case("default") {
-            flags.clone_from(&defaults);
-            continue;
-        }
-        let bad = || Error::wrong_value_for_var(def.name, word);
-        let (name, value) = word.split_once('=').ok_or_else(bad)?;
-        let flag = flags.iter_mut().find(|(n, _)| n.eq_ignore_ascii_case(name.trim())).ok_or_else(bad)?;
-        flag.1 = match value.trim().to_ascii_lowercase().as_str() {
-            "on" => "on",
-            "off" => "off",
-            "default" => defaults.iter().find(|(n, _)| *n == flag.0).map(|d| d.1).ok_or_else(bad)?,
-            _ => return Err(bad()),
-        };
-    }
-    let text: Vec<String> = flags.iter().map(|(n, v)| format!("{n}={v}")).collect();
-    Ok(text.join(",").into())
 }

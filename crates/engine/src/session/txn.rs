@@ -71,6 +71,8 @@ pub(crate) struct Transaction {
     explicit: bool,
     read_only: bool,
     isolation: Isolation,
+    /// A statement of it has set out to change a table that is not temporary.
+    changes_permanent: bool,
     savepoints: Vec<(Box<str>, Savepoint)>,
 }
 
@@ -118,7 +120,15 @@ impl Session {
         let txn = self.db.store().txns().begin_of(self.locks.owner.id);
         txn.set_waiter(OfProcess(self.process.clone()));
         self.locks.owner.begin(&txn, isolation.spaced(), read_only);
-        self.txn = Some(Transaction { txn, snapshot: None, explicit, read_only, isolation, savepoints: Vec::new() });
+        self.txn = Some(Transaction {
+            txn,
+            snapshot: None,
+            explicit,
+            read_only,
+            isolation,
+            changes_permanent: false,
+            savepoints: Vec::new(),
+        });
     }
 
     /// Of the open transaction, or else of the next one.
@@ -164,6 +174,20 @@ impl Session {
         self.locking()
     }
 
+    /// The same for a statement that changes tables, of which all that change may be `temporary`: those may change in
+    /// read-only transactions and on read-only servers.
+    fn changing(&mut self, temporary: bool) -> Result<Arc<Txn>> {
+        if !temporary {
+            self.check_writable()?;
+            self.check_server_writable()?;
+        }
+        let txn = self.locking()?;
+        if let Some(t) = self.txn.as_mut().filter(|_| !temporary) {
+            t.changes_permanent = true;
+        }
+        Ok(txn)
+    }
+
     /// The transaction that the running statement locks rows in; opened if need be.
     pub(crate) fn locking(&mut self) -> Result<Arc<Txn>> {
         self.db.store().txns().check_writable()?;
@@ -200,7 +224,12 @@ impl Session {
 
     /// Starts a changing statement; returns where to go back to if it fails.
     pub(crate) fn begin_change(&mut self) -> Result<(Arc<Txn>, Savepoint)> {
-        let txn = self.writing()?;
+        self.begin_change_of(false)
+    }
+
+    /// The same; `temporary`: only temporary tables will change.
+    pub(crate) fn begin_change_of(&mut self, temporary: bool) -> Result<(Arc<Txn>, Savepoint)> {
+        let txn = self.changing(temporary)?;
         txn.begin_statement();
         let savepoint = txn.savepoint();
         Ok((txn, savepoint))
@@ -246,6 +275,9 @@ impl Session {
     /// log in its place.
     fn commit_or_begin_to(&mut self, later: bool) -> Result<()> {
         if self.txn.as_ref().is_some_and(|t| t.txn.has_changes()) {
+            if self.txn.as_ref().is_some_and(|t| t.changes_permanent) {
+                self.check_server_writable().inspect_err(|_| self.rollback_quietly())?;
+            }
             self.lock_commit()?;
             self.changes_committed += 1;
         }

@@ -155,10 +155,7 @@ impl Session {
     }
 
     pub(super) fn show_index(&self, name: &ObjectName) -> Result<RowSet> {
-        let t = match self.columns_of_relation(name)?.0 {
-            Relation::Table(t) => t,
-            Relation::View(v) => return Err(Error::wrong_object(&v.schema, &v.name, "BASE TABLE")),
-        };
+        let relation = self.columns_of_relation(name)?.0;
         let mut rows = RowSet::new(&[
             ("Table", text(64)),
             ("Non_unique", BIGINT),
@@ -176,7 +173,10 @@ impl Session {
             ("Visible", text(3)),
             ("Expression", long_text()),
         ]);
-        rows.rows = index_rows(self, &t);
+        // a view has none
+        if let Relation::Table(t) = relation {
+            rows.rows = index_rows(self, &t);
+        }
         Ok(rows)
     }
 

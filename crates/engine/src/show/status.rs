@@ -11,6 +11,7 @@ impl Session {
         let counted = counted.into_iter().chain(db.status().own());
         let mut all: Vec<(String, String)> = counted.map(|(n, v)| (n.into(), v.to_string())).collect();
         let mut push = |name: &str, value: u64| all.push((name.into(), value.to_string()));
+        let (version, cipher) = self.process().tls().map_or(("", ""), |(version, cipher)| (version, cipher));
         let (received, sent) = if global { db.processes().bytes() } else { self.process().bytes() };
         push("Bytes_received", received);
         push("Bytes_sent", sent);
@@ -36,6 +37,7 @@ impl Session {
         push("Threads_running", db.processes().infos().iter().filter(|p| p.command == "Query").count() as u64);
         push("Nextleaf_query_memory_used", db.memory().used_bytes() as u64);
         push("Nextleaf_table_memory", db.store().bytes() as u64);
+        all.extend([("Ssl_cipher".into(), cipher.into()), ("Ssl_version".into(), version.into())]);
         all.sort();
         all
     }

@@ -54,8 +54,16 @@ pub fn normalize(def: &VarDef, value: &Value) -> Result<(Box<str>, bool)> {
                 Value::Null => Err(bad("NULL")),
                 _ => {
                     let t = text.ok_or_else(wrong_type)?;
-                    let name = names.iter().find(|n| n.eq_ignore_ascii_case(&t)).ok_or_else(|| bad(&t))?;
-                    Ok(((*name).into(), false))
+                    if let Some(name) = names.iter().find(|n| n.eq_ignore_ascii_case(&t)) {
+                        return Ok(((*name).into(), false));
+                    }
+                    match def.name {
+                        "default_storage_engine" | "default_tmp_storage_engine" | "storage_engine" => {
+                            let (engine, substituted) = crate::ddl::define::engine_named(&t)?;
+                            Ok((engine.into(), substituted))
+                        }
+                        _ => Err(bad(&t)),
+                    }
                 }
             }
         }

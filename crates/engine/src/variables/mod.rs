@@ -7,11 +7,14 @@
 mod check;
 pub mod defs;
 mod hot;
+pub mod meaning;
+mod start;
 
 pub use check::normalize;
 pub use defs::{Kind, Scope, VarDef, find};
 
 pub use hot::HotVars;
+pub use start::{OptionFault, check_option, set_initial};
 
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
@@ -158,20 +161,4 @@ pub const NULL_TEXT: &str = "\0";
 /// Looks a variable up by name, whatever its case; error 1193.
 pub fn require(name: &str) -> Result<&'static VarDef> {
     find(name).ok_or_else(|| Error::unknown_system_variable(name))
-}
-
-/// Sets a global variable from the command line or an option file, before any session exists.
-pub fn set_initial(globals: &GlobalVars, name: &str, text: &str) -> Result<()> {
-    let def = require(&name.replace('-', "_"))?;
-    let value = match def.kind {
-        Kind::Int { .. } => Value::Int(text.parse().map_err(|_| Error::wrong_type_for_var(def.name))?),
-        Kind::Double { .. } => Value::Double(text.parse().map_err(|_| Error::wrong_type_for_var(def.name))?),
-        _ => match text {
-            "1" if def.kind == Kind::Bool => Value::Int(1),
-            "0" if def.kind == Kind::Bool => Value::Int(0),
-            _ => Value::str(text),
-        },
-    };
-    globals.set(def, normalize(def, &value)?.0);
-    Ok(())
 }

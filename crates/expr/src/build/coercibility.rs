@@ -102,6 +102,9 @@ fn stronger(a: Collation, b: Collation) -> Option<Collation> {
         _ => match (is_bin(a), is_bin(b)) {
             (true, false) => Some(a),
             (false, true) => Some(b),
+            // utf8mb4_general_ci stands in for utf8mb3_general_ci, too, and utf8mb4 holds everything that utf8mb3 holds.
+            _ if a == Collation::Utf8mb4GeneralCi => Some(b),
+            _ if b == Collation::Utf8mb4GeneralCi => Some(a),
             _ => None,
         },
     }

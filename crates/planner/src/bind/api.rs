@@ -9,7 +9,8 @@ use expr::{Expr, SessionInfo, SubqueryId};
 use parser::ast;
 use plan::logical::{Columns, Logical, LogicalQuery, SubqueryDef, TableLock};
 use std::collections::HashMap;
-use types::{Result, SqlType, Value};
+use std::sync::Arc;
+use types::{Collation, Result, SqlType, Value};
 
 /// System and user variables, as the session has them when the statement is bound.
 pub trait SystemVariables {
@@ -131,7 +132,7 @@ impl<'e> Binder<'e> {
     pub(super) fn shared(&self) -> Shared<'e> {
         Shared {
             catalog: self.catalog,
-            session: self.session,
+            session: SessionOf::Given(self.session),
             variables: self.variables,
             params: self.params,
             columns: Columns::default(),
@@ -171,10 +172,38 @@ pub(super) enum SourceColumns {
     Lost,
 }
 
+/// The session as the block being bound sees it: within a view, with the collation that its creator's connection had.
+#[derive(Clone, Debug)]
+pub(super) enum SessionOf<'e> {
+    Given(&'e SessionInfo),
+    View(Arc<SessionInfo>),
+}
+
+impl std::ops::Deref for SessionOf<'_> {
+    type Target = SessionInfo;
+
+    fn deref(&self) -> &SessionInfo {
+        match self {
+            SessionOf::Given(session) => session,
+            SessionOf::View(session) => session,
+        }
+    }
+}
+
+impl SessionOf<'_> {
+    /// The same but for `collation_connection`.
+    pub fn with_collation(&self, collation: Collation) -> Self {
+        if self.collation_connection == collation {
+            return self.clone();
+        }
+        SessionOf::View(Arc::new(SessionInfo { collation_connection: collation, ..(**self).clone() }))
+    }
+}
+
 /// What all blocks of a statement share.
 pub(super) struct Shared<'e> {
     pub catalog: &'e dyn CatalogReader,
-    pub session: &'e SessionInfo,
+    pub session: SessionOf<'e>,
     pub variables: &'e dyn SystemVariables,
     pub params: ParamInfo<'e>,
     pub columns: Columns,
@@ -250,9 +279,9 @@ impl Shared<'_> {
             super::tidy::fix_variables(&mut query, &self.assigned, self.variables);
         }
         super::unshare::unshare_subqueries(&mut query, self.cte_count);
-        super::shown::show_columns(&mut query, self.session);
-        super::tidy::fold_constants(&mut query, self.session);
-        super::generated::read_generated(&mut query, self.session);
+        super::shown::show_columns(&mut query, &self.session);
+        super::tidy::fold_constants(&mut query, &self.session);
+        super::generated::read_generated(&mut query, &self.session);
         super::tidy::drop_unused_columns(&mut query);
         query
     }

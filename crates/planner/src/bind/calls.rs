@@ -84,7 +84,7 @@ impl<'a> Bind<'a, '_, '_> {
     /// Everything that looks like a call.
     pub fn call(&mut self, e: &'a ast::Expr) -> Result<Expr> {
         use ast::ExprKind as K;
-        let session = self.shared.session;
+        let session = self.shared.session.clone();
         match &e.kind {
             K::Cast(c) => self.cast(c),
             K::ConvertUsing(c) => {
@@ -122,7 +122,7 @@ impl<'a> Bind<'a, '_, '_> {
             }
             K::CharUsing(c) => {
                 let args = c.0.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
-                let bytes = build::function("char", args, session)?;
+                let bytes = build::function("char", args, &session)?;
                 build::convert_using(bytes, charset_collation(&c.1)?)
             }
             K::WeightString(w) => {
@@ -130,7 +130,7 @@ impl<'a> Bind<'a, '_, '_> {
                     return Err(Error::not_supported("WEIGHT_STRING(.. AS ..)"));
                 }
                 let x = self.expr(&w.expr)?;
-                build::function("weight_string", vec![x], session)
+                build::function("weight_string", vec![x], &session)
             }
             K::Match(_) => Err(Error::not_supported("MATCH .. AGAINST")),
             K::GetFormat(kind, x) => self.get_format(*kind, x),
@@ -152,7 +152,7 @@ impl<'a> Bind<'a, '_, '_> {
             _ => {}
         }
         let args = f.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
-        build::function(&f.name, args, self.shared.session)
+        build::function(&f.name, args, &self.shared.session)
     }
 
     fn cast(&mut self, c: &'a ast::Cast) -> Result<Expr> {

@@ -377,7 +377,7 @@ impl<'a> Bind<'a, '_, '_> {
                     SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => fsp,
                     _ => 0,
                 };
-                build::function("now", vec![build::integer(fsp as u64)], self.shared.session)
+                build::function("now", vec![build::integer(fsp as u64)], &self.shared.session)
             }
             DefaultValue::Expr { .. } => Err(Error::default_as_val_generated()),
         }

@@ -161,7 +161,7 @@ impl<'a> Bind<'a, '_, '_> {
             let r = self.dated(r, &l);
             return build::compare(op, self.dated(l, &r), r);
         }
-        let session = self.shared.session;
+        let session = &*self.shared.session;
         let arith = match op {
             B::Add => ArithOp::Add,
             B::Sub => ArithOp::Sub,

@@ -1,4 +1,5 @@
-//! Views: a view's text is parsed and bound anew at each use, as a derived table that sees nothing of the statement.
+//! Views: a view's text is parsed and bound anew at each use, as a derived table that sees nothing of the statement, and
+//! of the session all but `collation_connection`: that is its creator's.
 //!
 //! Rows can be changed through a view whose rows each stand for one row of every table in its FROM: no DISTINCT, no
 //! groups, no LIMIT, no set operation, not ALGORITHM = TEMPTABLE. Such a view, named in the FROM of a statement that changes
@@ -122,11 +123,14 @@ impl<'a> Bind<'a, '_, '_> {
         self.shared.views.push(name);
         self.shared.derived_depth += 1;
         let outside = self.shared.default_schema.take();
+        let inside = self.shared.session.with_collation(view.collation);
+        let session = std::mem::replace(&mut self.shared.session, inside);
         let simple = matches!(query.body, ast::QueryBody::Select(_)) && &*view.algorithm != "TEMPTABLE";
         let before =
             std::mem::replace(&mut self.shared.view_rows, if changed && simple { Wanted::Yes } else { Wanted::No });
         let bound = Bind::new(self.shared).query(query, QueryUse::Derived);
         let found = std::mem::replace(&mut self.shared.view_rows, before);
+        self.shared.session = session;
         self.shared.default_schema = outside;
         self.shared.derived_depth -= 1;
         self.shared.views.pop();

@@ -97,7 +97,7 @@ impl<'a> Bind<'a, '_, '_> {
         block.in_window -= 1;
         block.clause = clause;
         let (args, partition_by, order_by, frame) = bound?;
-        let call = build::window(func, args, frame, self.shared.session)?;
+        let call = build::window(func, args, frame, &self.shared.session)?;
         let (ty, nullable) = (call.ty, call.nullable);
         let group = block.windows.iter_mut().find(|w| w.partition_by == partition_by && w.order_by == order_by);
         if let Some((id, _)) = group.as_ref().and_then(|g| g.calls.iter().find(|(_, c)| *c == call)) {

@@ -1,6 +1,7 @@
 //! Accounts, and sessions for clients that have logged in.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use engine::{AuthPlugin, Database};
@@ -62,6 +63,14 @@ impl Backend for EngineBackend {
 
     fn connect_timeout(&self) -> Option<Duration> {
         self.db.global_if_set("connect_timeout").and_then(|text| text.parse().ok()).map(Duration::from_secs)
+    }
+
+    fn note_aborted_login(&self) {
+        self.db.status().aborted_connects.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn note_aborted_client(&self) {
+        self.db.status().aborted_clients.fetch_add(1, Ordering::Relaxed);
     }
 
     fn connect(&self, client: Client) -> Result<Box<dyn Session>> {

@@ -32,12 +32,28 @@ impl EngineSession {
 
 fn open_session(db: &Arc<Database>, client: &Client) -> Result<Session> {
     let mut session = db.session_of(client.process.clone(), &client.user, &client.host.name());
+    if let Some((version, suite)) = &client.tls {
+        client.process.set_tls((version.clone(), openssl_name(suite)));
+    }
     session.set_reports_found_rows(client.capabilities.has(Capabilities::FOUND_ROWS));
     set_names(&mut session, client.collation_id);
     if let Some(name) = &client.database {
         session.use_database(name)?;
     }
     Ok(session)
+}
+
+/// A cipher suite as OpenSSL calls it, and so Ssl_cipher: the suites of TLS 1.3 by their registered names, those before
+/// with dashes, `TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384` being `ECDHE-RSA-AES256-GCM-SHA384`.
+fn openssl_name(suite: &str) -> String {
+    let Some((exchange, cipher)) = suite.strip_prefix("TLS_").and_then(|rest| rest.split_once("_WITH_")) else {
+        return suite.to_owned();
+    };
+    let cipher = match cipher.strip_suffix("_POLY1305_SHA256") {
+        Some(stream) => format!("{stream}_POLY1305"),
+        None => cipher.replacen("AES_", "AES", 1),
+    };
+    format!("{exchange}_{cipher}").replace('_', "-")
 }
 
 /// Applies the collation that a client named in its login; one that is not known here means the default, as in MySQL.

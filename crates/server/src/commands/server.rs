@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use engine::Database;
+use engine::{Database, OptionFault};
 use types::{Error, Result};
 
 use crate::adapter::EngineBackend;
@@ -37,9 +37,14 @@ fn start(config: &ServerConfig) -> std::result::Result<(), StartError> {
     let failed = |what: &str, e: &dyn std::fmt::Display| StartError::new(format!("{what}: {e}"));
     std::fs::create_dir_all(&config.datadir)
         .map_err(|e| failed(&format!("cannot make the data directory {}", config.datadir.display()), &e))?;
+    if let Some(path) = &config.log_error {
+        let path = config.datadir_or_absolute(path);
+        log::send_to(&path).map_err(|e| failed(&format!("cannot write the log to {}", path.display()), &e))?;
+    }
     let db = Database::open(engine_options(config)?).map_err(|e| failed("cannot open the database", &e))?;
     if let Some(path) = &config.init_file {
-        run_init_file(&db, path).map_err(|e| failed(&format!("the init file {}", path.display()), &e))?;
+        db.before_serving(|| run_init_file(&db, path))
+            .map_err(|e| failed(&format!("the init file {}", path.display()), &e))?;
     }
     let processes = db.processes().clone();
     let served = serve(config, Arc::new(EngineBackend::new(db.clone())), processes);
@@ -57,12 +62,15 @@ fn engine_options(config: &ServerConfig) -> std::result::Result<engine::Options,
         variables.push((name.to_owned(), value));
     }
     for setting in &config.variables {
-        if engine::is_variable(&setting.name) {
-            variables.push((setting.name.clone(), setting.value.clone()));
-        } else if setting.lenient {
-            log::warning(setting.error("unknown here, ignored"));
-        } else {
-            return Err(StartError::new(setting.error("there is no such option").to_string()));
+        let refused = |what: &dyn std::fmt::Display| Err(StartError::new(setting.error(what).to_string()));
+        match engine::check_option(&setting.name, &setting.value) {
+            Ok(_) => variables.push((setting.name.clone(), setting.value.clone())),
+            Err(OptionFault::Unknown) if setting.lenient => log::warning(setting.error("unknown here, ignored")),
+            Err(OptionFault::Unknown) => return refused(&"there is no such option"),
+            Err(OptionFault::NotHere(e)) if setting.lenient => {
+                log::warning(setting.error(format_args!("ignored: {e}")));
+            }
+            Err(OptionFault::NotHere(e) | OptionFault::Wrong(e)) => return refused(&e),
         }
     }
     let notices = engine::Notices(Some(Arc::new(log::system)));

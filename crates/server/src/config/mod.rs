@@ -108,6 +108,10 @@ pub struct ServerConfig {
     pub ssl_key: Option<PathBuf>,
     /// Statements to execute before anybody can connect.
     pub init_file: Option<PathBuf>,
+    /// Where the log goes instead of standard error.
+    pub log_error: Option<PathBuf>,
+    /// Holds the number of the process while it serves.
+    pub pid_file: Option<PathBuf>,
     /// System variables, for the engine; in the order in which they were set.
     pub variables: Vec<Setting>,
 }
@@ -127,6 +131,8 @@ impl Default for ServerConfig {
             ssl_cert: None,
             ssl_key: None,
             init_file: None,
+            log_error: None,
+            pid_file: None,
             variables: Vec::new(),
         }
     }
@@ -169,6 +175,15 @@ impl ServerConfig {
             "ssl_cert" => self.ssl_cert = Some(path()?),
             "ssl_key" => self.ssl_key = Some(path()?),
             "init_file" => self.init_file = Some(path()?),
+            // without a value it is a file of the data directory, as in MySQL
+            "log_error" => {
+                self.log_error = match value {
+                    "stderr" => None,
+                    "" | "ON" => Some(PathBuf::from("nextleaf.err")),
+                    _ => Some(path()?),
+                }
+            }
+            "pid_file" => self.pid_file = Some(path()?),
             _ => self.variables.push(setting),
         }
         Ok(())
@@ -201,7 +216,7 @@ impl ServerConfig {
     }
 
     /// Relative paths begin at the data directory, as in MySQL.
-    fn datadir_or_absolute(&self, path: &Path) -> PathBuf {
+    pub fn datadir_or_absolute(&self, path: &Path) -> PathBuf {
         self.datadir.join(path)
     }
 
@@ -214,6 +229,8 @@ impl ServerConfig {
             ("bind_address", self.bind_address.clone()),
             ("port", self.port.to_string()),
             ("socket", path(&self.socket)),
+            ("log_error", self.log_error.as_ref().map_or("stderr".to_owned(), |path| path.display().to_string())),
+            ("pid_file", path(&self.pid_file)),
             ("skip_networking", on_off(self.skip_networking)),
             ("max_connections", self.max_connections.to_string()),
             ("connect_timeout", self.connect_timeout.as_secs().to_string()),

@@ -33,6 +33,12 @@ pub trait Backend: Send + Sync + 'static {
         None
     }
 
+    /// A connection ended before anybody had logged in.
+    fn note_aborted_login(&self) {}
+
+    /// A client went, or was sent away, without COM_QUIT.
+    fn note_aborted_client(&self) {}
+
     /// Opens a session for a client that has proved who it is.
     fn connect(&self, client: Client) -> Result<Box<dyn Session>>;
 }

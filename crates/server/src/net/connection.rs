@@ -79,8 +79,12 @@ pub(crate) fn serve(shared: Arc<Shared>, socket: Socket, host: ClientHost, entry
     let mut reader = PacketReader::new(LOGIN_LEN_MAX);
     let logged_in = match login::log_in(&shared, &mut wire, &mut reader, host) {
         Ok(logged_in) => logged_in,
-        Err(LoginError::Silent) => return wire.close(),
+        Err(LoginError::Silent) => {
+            shared.backend.note_aborted_login();
+            return wire.close();
+        }
         Err(LoginError::Tell(error)) => {
+            shared.backend.note_aborted_login();
             let error = process.check_killed().err().unwrap_or(error);
             let _ = wire.send_error(&error);
             return wire.linger();
@@ -100,6 +104,7 @@ pub(crate) fn serve(shared: Arc<Shared>, socket: Socket, host: ClientHost, entry
         changes_committed: 0,
         spin: Spin::default(),
         unsettled: None,
+        said_goodbye: false,
         _entry: entry,
     };
     Box::new(connection).run();
@@ -118,6 +123,8 @@ struct Connection {
     spin: Spin,
     /// What the answer waits for.
     unsettled: Option<Unsettled>,
+    /// COM_QUIT has come.
+    said_goodbye: bool,
     /// Dropped last: while it is there the connection counts.
     _entry: Entry,
 }
@@ -210,6 +217,9 @@ impl Connection {
     }
 
     fn end(mut self: Box<Self>, next: Next) {
+        if !self.said_goodbye && self.wire.process().killed() != Some(Kill::Shutdown) {
+            self.shared.backend.note_aborted_client();
+        }
         match next {
             Next::Linger => self.wire.linger(),
             Next::Command | Next::Close | Next::Settle => self.wire.close(),
@@ -269,6 +279,7 @@ impl Connection {
             Err(malformed) => return self.answer_error(&malformed.into(), Next::Command),
         };
         if command == Command::Quit {
+            self.said_goodbye = true;
             return Next::Close;
         }
         let answered = command.is_answered();

@@ -207,7 +207,21 @@ impl Edit {
 
     fn add_column(&mut self, column: &ast::ColumnDef, position: Option<&ColumnPosition>) -> Result<()> {
         let at = self.position(position, self.body.columns.len())?;
-        self.place(column.clone(), None, at);
+        self.place_with_key(column, None, at)
+    }
+
+    /// Places a column. UNIQUE in its definition is a new key, named after those that there are.
+    fn place_with_key(&mut self, column: &ast::ColumnDef, origin: Option<usize>, at: usize) -> Result<()> {
+        let mut column = column.clone();
+        let name = column.name.clone();
+        let before = column.attrs.len();
+        column.attrs.retain(|a| !matches!(a, ColumnAttr::Unique));
+        let unique = column.attrs.len() < before;
+        self.place(column, origin, at);
+        if unique {
+            let key = crate::ddl::define::column_key(&name, IndexKind::Unique);
+            self.add_constraint(&TableConstraint::Index(key))?;
+        }
         Ok(())
     }
 
@@ -317,11 +331,11 @@ impl Edit {
         let origin = self.origins.remove(at);
         self.body.columns.remove(at);
         let at = self.position(position, at)?;
-        self.place(column.clone(), origin, at);
+        // Keys that there are follow the column before it brings one of its own.
         if !same(old, &column.name) {
             self.column_renamed(old, &column.name);
         }
-        Ok(())
+        self.place_with_key(column, origin, at)
     }
 
     /// Keys and foreign keys follow a column to its new name.

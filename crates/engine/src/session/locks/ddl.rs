@@ -55,7 +55,10 @@ impl Session {
     }
 
     /// Names that stand for temporary tables need no locks.
-    pub(super) fn permanent<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Vec<&'n ObjectName> {
+    pub(in crate::session) fn permanent<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n ObjectName>,
+    ) -> Vec<&'n ObjectName> {
         let is_temporary =
             |n: &ObjectName| self.resolve_name(n).is_ok_and(|(s, n)| self.temporary().get(&s, &n).is_some());
         names.into_iter().filter(|n| !is_temporary(n)).collect()

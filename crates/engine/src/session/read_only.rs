@@ -1,0 +1,78 @@
+//! read_only and super_read_only: a server on which nobody, or nobody but its administrators, changes anything.
+//!
+//! Both are looked at when a statement that changes something begins and again when its transaction commits, which may
+//! be after SET GLOBAL (error 1290). Temporary tables are nobody else's and may change. An administrator, whom MySQL
+//! knows by the privilege CONNECTION_ADMIN, is here an account named root.
+//!
+//! MySQL manual, "Server System Variables", read_only.
+
+use super::Session;
+use crate::variables::GlobalVars;
+use parser::ast::{ObjectName, Statement};
+use std::sync::atomic::{AtomicU8, Ordering};
+use types::{Error, Result};
+
+/// Who may change nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReadOnly {
+    Nobody,
+    /// All but administrators.
+    Users,
+    All,
+}
+
+impl ReadOnly {
+    pub fn of(variables: &GlobalVars) -> ReadOnly {
+        let on = |name: &str| variables.by_name(name).as_deref() == Some("ON");
+        match (on("super_read_only"), on("read_only")) {
+            (true, _) => ReadOnly::All,
+            (_, true) => ReadOnly::Users,
+            _ => ReadOnly::Nobody,
+        }
+    }
+}
+
+/// A [`ReadOnly`] that many read and few set.
+#[derive(Debug, Default)]
+pub struct ReadOnlyCell(AtomicU8);
+
+impl ReadOnlyCell {
+    pub fn set(&self, who: ReadOnly) {
+        self.0.store(who as u8, Ordering::Relaxed);
+    }
+
+    pub fn get(&self) -> ReadOnly {
+        match self.0.load(Ordering::Relaxed) {
+            0 => ReadOnly::Nobody,
+            1 => ReadOnly::Users,
+            _ => ReadOnly::All,
+        }
+    }
+}
+
+impl Session {
+    /// Error 1290 if the server is read-only for this session.
+    pub(crate) fn check_server_writable(&self) -> Result<()> {
+        match self.db.read_only() {
+            ReadOnly::Nobody => Ok(()),
+            ReadOnly::Users if &*self.user == "root" => Ok(()),
+            ReadOnly::Users => Err(Error::option_prevents_statement("--read-only")),
+            ReadOnly::All => Err(Error::option_prevents_statement("--super-read-only")),
+        }
+    }
+
+    /// The same for a statement that commits before it runs: those that look after tables or the server may.
+    pub(super) fn check_server_takes(&self, statement: &Statement) -> Result<()> {
+        use Statement::*;
+        let named: Vec<&ObjectName> = match statement {
+            TableMaintenance(_) | LockTables(_) | Flush(_) => return Ok(()),
+            DropTable(d) => d.tables.iter().collect(),
+            Truncate(name) => vec![name],
+            AlterTable(a) => vec![&a.name],
+            CreateIndex(c) => vec![&c.table],
+            DropIndex(d) => vec![&d.table],
+            _ => return self.check_server_writable(),
+        };
+        if self.permanent(named).is_empty() { Ok(()) } else { self.check_server_writable() }
+    }
+}

@@ -1,0 +1,150 @@
+//! How a server is started: options that it takes, refuses or passes over, its log and pid file.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable;
+
+struct Started {
+    dir: PathBuf,
+    child: Child,
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn start(name: &str, options: &[&str]) -> Started {
+    let dir = std::env::temp_dir().join(format!("nextleaf-start-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).expect("a folder");
+    let child = Command::new(env!("CARGO_BIN_EXE_nextleaf"))
+        .args(["--port=0", "--skip-ssl", "--datadir"])
+        .arg(dir.join("data"))
+        .args(options.iter().map(|o| o.replace("DIR", dir.to_str().expect("plain"))))
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    Started { dir, child }
+}
+
+impl Started {
+    /// What it says until it is ready, or ends.
+    fn said(&mut self) -> String {
+        let mut said = String::new();
+        for line in BufReader::new(self.child.stderr.take().expect("piped")).lines() {
+            let line = line.expect("text");
+            said.push_str(&line);
+            said.push('\n');
+            if line.contains("ready for connections on 127") {
+                break;
+            }
+        }
+        said
+    }
+
+    fn connect(said: &str) -> mysql::Conn {
+        let port = said.split("127.0.0.1:").nth(1).and_then(|s| s.split(',').next()).expect("an address");
+        let opts = mysql::OptsBuilder::new()
+            .ip_or_hostname(Some("127.0.0.1"))
+            .tcp_port(port.parse().expect("a port"))
+            .prefer_socket(false)
+            .user(Some("root"));
+        mysql::Conn::new(opts).expect("connects")
+    }
+}
+
+#[test]
+fn options_mean_what_set_means() {
+    let mut server = start(
+        "options",
+        &[
+            "--max-allowed-packet=16M",
+            "--sql_mode=ANSI",
+            "--optimizer_switch=index_merge=off",
+            "--character-set-server=latin1",
+            "--default-time-zone=+02:00",
+            "--loose-unheard-of=1",
+            "--loose-log-bin=ON",
+            "--default-storage-engine=MyISAM",
+        ],
+    );
+    let said = server.said();
+    assert!(said.contains("unheard_of") && said.contains("log_bin"), "{said}");
+    let mut c = Started::connect(&said);
+    let row: (u64, String, String, String, String) = c
+        .query_first("SELECT @@max_allowed_packet, @@sql_mode, @@optimizer_switch, @@collation_server, @@time_zone")
+        .expect("answered")
+        .expect("a row");
+    assert_eq!((row.0, &*row.3, &*row.4), (16 << 20, "latin1_swedish_ci", "+02:00"));
+    assert!(row.1.contains("PIPES_AS_CONCAT"), "{}", row.1);
+    assert!(row.2.contains("index_merge=off") && row.2.contains("mrr="), "{}", row.2);
+    c.query_drop("CREATE DATABASE d").expect("made");
+    let database: Option<(String, String)> = c.query_first("SHOW CREATE DATABASE d").expect("answered");
+    assert!(database.is_some_and(|d| d.1.contains("latin1")));
+}
+
+#[test]
+fn what_cannot_be_obeyed_is_refused() {
+    for (option, why) in [
+        ("--lower-case-table-names=1", "lower_case_table_names=1"),
+        ("--loose-lower-case-table-names=1", "lower_case_table_names=1"),
+        ("--explicit-defaults-for-timestamp=0", "explicit_defaults_for_timestamp"),
+        ("--collation-server=nonsense", "nonsense"),
+        ("--character-set-server=latin5", "latin5"),
+        ("--sql-mode=NONE_SUCH", "NONE_SUCH"),
+        ("--max-allowed-packet=16Q", "max_allowed_packet"),
+        ("--unheard-of=1", "unheard_of"),
+        ("--log-bin=x", "log_bin"),
+    ] {
+        let mut server = start("refused", &[option]);
+        let said = server.said();
+        assert!(!said.contains("ready") && said.contains(why) && said.contains("command line"), "{option}: {said}");
+        assert!(!server.child.wait().expect("it ends").success(), "{option}");
+    }
+}
+
+#[test]
+fn log_and_pid_file() {
+    let mut server = start("files", &["--log-error=DIR/error.log", "--pid-file=DIR/pid", "--tmpdir=DIR"]);
+    let (log, pid) = (server.dir.join("error.log"), server.dir.join("pid"));
+    let read = |path: &PathBuf| std::fs::read_to_string(path).unwrap_or_default();
+    let since = Instant::now();
+    while !(read(&log).contains("ready") && pid.exists()) && since.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(read(&pid).trim(), server.child.id().to_string());
+    let mut c = Started::connect(&read(&log));
+    let shown: Option<(String, String)> = c.query_first("SELECT @@log_error, @@pid_file").expect("answered");
+    assert_eq!(shown, Some((log.display().to_string(), pid.display().to_string())));
+    let aborted = |c: &mut mysql::Conn| -> u64 {
+        c.query_first::<(String, u64), _>("SHOW GLOBAL STATUS LIKE 'Aborted_connects'")
+            .expect("answered")
+            .expect("a row")
+            .1
+    };
+    assert_eq!(aborted(&mut c), 0);
+    let wrong = mysql::OptsBuilder::new()
+        .ip_or_hostname(Some("127.0.0.1"))
+        .tcp_port(
+            read(&log).split("127.0.0.1:").nth(1).and_then(|s| s.split(',').next()).expect("it").parse().expect("it"),
+        )
+        .prefer_socket(false)
+        .user(Some("nobody"));
+    assert!(mysql::Conn::new(wrong).is_err());
+    assert_eq!(aborted(&mut c), 1);
+    drop(c);
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(server.child.id() as i32).expect("a process"),
+        rustix::process::Signal::TERM,
+    )
+    .expect("it is there");
+    assert!(server.child.wait().expect("it ends").success());
+    assert!(!pid.exists() && read(&log).contains("shutdown complete"));
+}
