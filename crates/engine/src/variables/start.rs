@@ -113,7 +113,9 @@ fn value_of(def: &VarDef, text: &str) -> Result<Value> {
     match def.kind {
         Kind::Int { .. } => sized(text).ok_or_else(|| Error::wrong_type_for_var(def.name)),
         Kind::Double { .. } => text.parse().map(Value::Double).map_err(|_| Error::wrong_type_for_var(def.name)),
-        Kind::Bool | Kind::Enum(_) | Kind::Set(_) => Ok(by_number(text).unwrap_or_else(|| Value::str(text))),
+        Kind::Bool | Kind::Enum(_) | Kind::Set(_) | Kind::Locale => {
+            Ok(by_number(text).unwrap_or_else(|| Value::str(text)))
+        }
         Kind::Text => Ok(Value::str(text)),
     }
 }
