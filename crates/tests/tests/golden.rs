@@ -72,7 +72,10 @@ fn start(theirs: &mut MariaDb) {
     theirs
         .run("SET SESSION sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO'")
         .expect("a mode");
+    // Parents go before their children there.
+    theirs.run("SET foreign_key_checks = 0").expect("a setting");
     theirs.run("CREATE OR REPLACE DATABASE g").expect("a database");
+    theirs.run("SET foreign_key_checks = 1").expect("a setting");
     theirs.run("USE g").expect("the database");
 }
 

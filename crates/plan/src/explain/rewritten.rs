@@ -12,6 +12,7 @@ use crate::logical::{
     BlockRole, Logical, LogicalCte, LogicalJoinKind, LogicalQuery, QueryBlock, SetOpKind, SubqueryDef, SubqueryKind,
 };
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
+use std::collections::HashSet;
 
 /// Levels that are printed.
 const DEPTH_MAX: usize = 60;
@@ -84,10 +85,20 @@ struct Parts<'q> {
 impl<'q> Printer<'q> {
     fn new(query: &'q LogicalQuery, semijoin: bool) -> Printer<'q> {
         let columns = &query.columns;
+        // Columns of derived tables may remember a table's, but are not in its database.
+        let mut derived = HashSet::new();
+        for plan in std::iter::once(&query.root).chain(query.subqueries.iter().map(|d| &d.plan)) {
+            plan.walk(&mut |node| {
+                if let Logical::CteScan { columns, .. } = node {
+                    derived.extend(columns.iter().map(|c| c.0));
+                }
+            });
+        }
         let texts: Vec<String> = (0..columns.len() as ColumnId)
             .map(|id| {
                 let c = columns.get(id);
-                match (&c.origin, c.table_alias.is_empty()) {
+                let origin = c.origin.as_ref().filter(|_| !derived.contains(&id));
+                match (origin, c.table_alias.is_empty()) {
                     (Some((t, _)), _) => format!("`{}`.`{}`.`{}`", t.schema, c.table_alias, c.name),
                     (None, false) => format!("`{}`.`{}`", c.table_alias, c.name),
                     (None, true) => format!("`{}`", c.name),

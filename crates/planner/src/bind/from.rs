@@ -270,8 +270,9 @@ impl<'a> Bind<'a, '_, '_> {
         let (mut columns, mut output) = (vec![], vec![]);
         for (position, (id, name)) in bound.output.iter().enumerate() {
             let info = self.shared.columns.get(*id);
-            let (ty, nullable) = (info.ty, info.nullable);
+            let (ty, nullable, origin) = (info.ty, info.nullable, info.origin.clone());
             let read = self.shared.columns.computed(name, ty, nullable);
+            self.shared.columns.get_mut(read).origin = origin;
             columns.push((read, position));
             output.push((read, name.clone()));
         }
