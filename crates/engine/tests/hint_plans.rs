@@ -85,7 +85,13 @@ fn index_level() {
             case("SELECT {} x FROM t WHERE a = 77", "NO_INDEX(t)", "", "|ALL|", ""),
             case("SELECT {} x FROM t WHERE a = 77", "JOIN_INDEX(t abs)", "", "|abs|4|", ""),
             case("SELECT {} x FROM t WHERE a = 77", "NO_JOIN_INDEX(t a, abs)", "", "|ALL|", ""),
-            case("SELECT {} x FROM t WHERE a BETWEEN 7 AND 9 ORDER BY b", "ORDER_INDEX(t b)", "", "|b|", "Using filesort"),
+            case(
+                "SELECT {} x FROM t WHERE a BETWEEN 7 AND 9 ORDER BY b",
+                "ORDER_INDEX(t b)",
+                "",
+                "|b|",
+                "Using filesort",
+            ),
             case("SELECT {} b FROM t ORDER BY b LIMIT 3", "NO_ORDER_INDEX(t b)", "", "Using filesort", "|b|"),
             case("SELECT {} DISTINCT k FROM u", "GROUP_INDEX(u kv)", "", "|kv|", ""),
             case(
