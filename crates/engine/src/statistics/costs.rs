@@ -39,6 +39,7 @@ const ENGINE_COSTS: &[(&str, f64, &[&str])] = &[
             "index_open",
             "index_descent",
             "index_row",
+            "lonely_row",
             "index_entry",
             "multi_range_row",
             "leaf_visit",

@@ -40,6 +40,8 @@ pub struct CostParams {
     pub index_descent: f64,
     /// Walking over an entry of an index and reading its row, among many neighbours.
     pub index_row: f64,
+    /// What such a row costs more if it has no neighbours and the table is far larger than the caches.
+    pub lonely_row: f64,
     /// Walking over an entry of an index, reading columns back from it or testing it.
     pub index_entry: f64,
     /// Reading a row of a sorted batch of row ids, and the first row of a leaf more than the others.
@@ -90,8 +92,9 @@ impl Default for CostParams {
             index_open: 300.0,
             index_descent: 600.0,
             index_row: 45.0,
+            lonely_row: 150.0,
             index_entry: 20.0,
-            multi_range_row: 25.0,
+            multi_range_row: 40.0,
             leaf_visit: 20.0,
             merge_row_id: 6.0,
             random_row: 150.0,
@@ -125,6 +128,7 @@ impl CostParams {
             index_open,
             index_descent,
             index_row,
+            lonely_row,
             index_entry,
             multi_range_row,
             leaf_visit,
@@ -153,6 +157,7 @@ impl CostParams {
             ("index_open", index_open),
             ("index_descent", index_descent),
             ("index_row", index_row),
+            ("lonely_row", lonely_row),
             ("index_entry", index_entry),
             ("multi_range_row", multi_range_row),
             ("leaf_visit", leaf_visit),

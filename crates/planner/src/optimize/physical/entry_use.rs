@@ -23,6 +23,10 @@ use types::{Result, SqlType};
 const ENTRIES_PER_JUMP: f64 = 32.0;
 /// Fewer rows than a batch has are read leaf by leaf anyway.
 const MULTI_RANGE_MIN: f64 = 1024.0;
+/// Leaves of a table from which on it is far larger than the caches.
+const LEAVES_FAR: f64 = 4096.0;
+/// Rows of a leaf, read together, that need not wait for it one by one.
+const ROWS_TOGETHER: f64 = 32.0;
 
 /// The predicates that entries answer.
 #[derive(Debug, Default)]
@@ -184,6 +188,15 @@ impl Physical<'_, '_> {
         cost.multi_range_row + cost.leaf_visit * (leaves / at_once.max(1.0)).min(1.0)
     }
 
+    /// What a row costs more for having its leaf to itself, if so many rows are read from one end of the table to the
+    /// other: where the table is larger than the caches, it is a walk through memory that nothing foresees.
+    fn lonely_row(&self, site: &Site<'_>, at_once: f64) -> f64 {
+        let leaves = site.whole.rows / 1024.0;
+        let far = (leaves / LEAVES_FAR).min(1.0);
+        let alone = (1.0 - at_once / leaves.max(1.0) / ROWS_TOGETHER).max(0.0);
+        self.cx.settings.cost.lonely_row * far * alone
+    }
+
     /// Rows that a key is taken to have at most, whatever the statistics say.
     pub(super) fn seeks_max(&self) -> f64 {
         self.cx.settings.limits.max_seeks_for_key as f64
@@ -222,8 +235,16 @@ impl Physical<'_, '_> {
         if self.covers(site, path, columns) {
             return (base + rows * n * cost.predicate, false);
         }
-        let fetch = rows * (cost.index_row - cost.index_entry + n * cost.fetch_column);
-        let sorted = rows * (self.multi_range_row(site, rows) + n * cost.fetch_column);
+        // Rows of one key come in the order in which they lie.
+        let index = &site.table.indexes[path.index];
+        let of_key = match path.fixed_parts >= index.parts.len() {
+            true => path.held / (path.ranges.len() as f64).max(1.0),
+            false => site.whole.rows / self.groups(site, index, index.parts.len()),
+        };
+        let lonely = self.lonely_row(site, of_key.min(rows));
+        let fetch = rows * (cost.index_row - cost.index_entry + lonely + n * cost.fetch_column);
+        let lonely = self.lonely_row(site, rows.min(self.buffered_rows() as f64));
+        let sorted = rows * (self.multi_range_row(site, rows) + lonely + n * cost.fetch_column);
         let on = site.tuning.mrr(path.index).unwrap_or(self.cx.settings.switch.mrr);
         let by_cost = self.cx.settings.switch.mrr_cost_based && site.tuning.mrr(path.index) != Some(true);
         if on && !in_order && !columns.is_empty() && (!by_cost || rows > MULTI_RANGE_MIN && sorted < fetch) {
