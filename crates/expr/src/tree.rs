@@ -202,6 +202,13 @@ impl Expr {
         here && self.children().into_iter().all(Expr::is_constant)
     }
 
+    /// Reads what a subquery answers.
+    pub fn has_subquery(&self) -> bool {
+        let mut found = false;
+        self.walk(&mut |e| found |= matches!(e.kind, ExprKind::Subquery(_)));
+        found
+    }
+
     /// Assigns user variables, or reads some that the statement assigns: it depends on which rows were computed before.
     pub fn follows_variables(&self) -> bool {
         let mut found = false;

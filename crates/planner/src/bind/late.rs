@@ -9,8 +9,7 @@
 
 use super::api::Bind;
 use super::select::reads;
-use expr::{ColumnId, Expr, ExprKind};
-use plan::logical::Logical;
+use expr::{ColumnId, Expr};
 use plan::logical::visit::columns_read;
 use std::collections::HashSet;
 
@@ -26,13 +25,13 @@ pub(super) struct Late {
 }
 
 impl Bind<'_, '_, '_> {
-    /// Takes late items out of `project`, which passes on what they read of the `local` columns. `bounds`: a LIMIT, if
-    /// there is one.
+    /// Takes late items out of `project`, which passes on what they read of the `local` columns. `page`: how many rows a
+    /// LIMIT lets through, if there is one.
     pub(super) fn late_items(
         &self,
         project: &mut Vec<(ColumnId, Expr)>,
         sort: &[(Expr, bool)],
-        bounds: &Logical,
+        page: Option<u64>,
         local: &HashSet<ColumnId>,
     ) -> Late {
         let sorted_by = |ids: &HashSet<ColumnId>| sort.iter().any(|(key, _)| reads(key, ids));
@@ -41,8 +40,8 @@ impl Bind<'_, '_, '_> {
         if sort.is_empty() || sorted_by(&late) {
             late.clear();
         }
-        let is_page = matches!(bounds, Logical::Limit { limit: Some(n), .. } if *n <= ROWS_MAX);
-        let costly = |e: &Expr| is_page && has_subquery(e) && !e.follows_variables();
+        let is_page = page.is_some_and(|n| n <= ROWS_MAX);
+        let costly = |e: &Expr| is_page && e.has_subquery() && !e.follows_variables();
         let costly = project.iter().filter(|(id, e)| costly(e) && !sorted_by(&HashSet::from([*id])));
         let costly: Vec<ColumnId> = costly.map(|(id, _)| *id).collect();
         let has_subqueries = !costly.is_empty();
@@ -64,10 +63,4 @@ impl Bind<'_, '_, '_> {
         }
         Late { all, has_subqueries }
     }
-}
-
-fn has_subquery(e: &Expr) -> bool {
-    let mut found = false;
-    e.walk(&mut |e| found |= matches!(e.kind, ExprKind::Subquery(_)));
-    found
 }

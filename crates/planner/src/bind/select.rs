@@ -347,10 +347,16 @@ impl<'a> Bind<'a, '_, '_> {
             sort.clear();
             project.truncate(width);
         }
-        let bounds = self.limit(Logical::OneRow, limit)?;
+        let bounds = match self.limit(Logical::OneRow, limit)? {
+            Logical::Limit { limit, offset, .. } => Some((limit, offset)),
+            _ => None,
+        };
+        // Who counts what LIMIT leaves over makes all rows, and wants LIMIT outermost.
+        let counts = s.modifiers.sql_calc_found_rows;
+        let page = bounds.and_then(|(limit, _)| limit).filter(|_| !counts);
         let late = match s.modifiers.distinct {
             true => Late::default(),
-            false => self.late_items(&mut project, &sort, &bounds, &local),
+            false => self.late_items(&mut project, &sort, page, &local),
         };
         // What is joined to the rows that are sent does not keep their order.
         let again = if late.has_subqueries && usage == QueryUse::Top { sort.clone() } else { vec![] };
@@ -363,12 +369,15 @@ impl<'a> Bind<'a, '_, '_> {
         if !sort.is_empty() {
             plan = Logical::Sort { input: Box::new(plan), keys: sort };
         }
-        if let Logical::Limit { limit, offset, .. } = bounds {
-            plan = Logical::Limit { input: Box::new(plan), limit, offset };
-        }
-        if !late.all.is_empty() {
-            plan = Logical::Project { input: Box::new(plan), exprs: late.all };
-        }
+        let limited = |plan: Logical| match bounds {
+            Some((limit, offset)) => Logical::Limit { input: Box::new(plan), limit, offset },
+            None => plan,
+        };
+        let projected = |plan: Logical| match late.all.is_empty() {
+            true => plan,
+            false => Logical::Project { input: Box::new(plan), exprs: late.all },
+        };
+        plan = if counts { limited(projected(plan)) } else { projected(limited(plan)) };
         if !again.is_empty() {
             plan = Logical::Sort { input: Box::new(plan), keys: again };
         }

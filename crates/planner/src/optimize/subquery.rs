@@ -28,28 +28,22 @@ use plan::InitKind;
 use plan::logical::{Logical, LogicalJoinKind, SetOpKind, SubqueryKind};
 use types::{Error, Result, SqlType, Value};
 
-fn has_subquery(e: &Expr) -> bool {
-    let mut found = false;
-    e.walk(&mut |e| found |= matches!(e.kind, ExprKind::Subquery(_)));
-    found
-}
-
 /// Replaces every subquery of the tree by joins and parameters.
 pub fn subqueries_to_joins(mut node: Logical, cx: &mut Context) -> Result<Logical> {
     map_children(&mut node, &mut |c| subqueries_to_joins(c, cx))?;
-    if !node.exprs().into_iter().any(has_subquery) {
+    if !node.exprs().into_iter().any(Expr::has_subquery) {
         return Ok(node);
     }
     match node {
         Logical::Filter { input, predicates } => filter_with_subqueries(*input, predicates, cx),
         Logical::Join { kind: LogicalJoinKind::Inner, left, right, on, dependent, straight } => {
-            let (with, without): (Vec<_>, Vec<_>) = conjuncts(on).into_iter().partition(has_subquery);
+            let (with, without): (Vec<_>, Vec<_>) = conjuncts(on).into_iter().partition(Expr::has_subquery);
             let joined = Logical::Join { kind: LogicalJoinKind::Inner, left, right, on: without, dependent, straight };
             filter_with_subqueries(joined, with, cx)
         }
         Logical::Join { kind: kind @ LogicalJoinKind::Left, left, right, on, straight, .. } => {
             // The right side is restricted to the rows that match, for each left row: the meaning of ON itself.
-            let (with, without): (Vec<_>, Vec<_>) = conjuncts(on).into_iter().partition(has_subquery);
+            let (with, without): (Vec<_>, Vec<_>) = conjuncts(on).into_iter().partition(Expr::has_subquery);
             let right = filter_with_subqueries(*right, with, cx)?;
             let dependent = super::column_set::ColumnSet::from_iter(outputs(&left)).intersects(&free_columns(&right));
             Ok(Logical::Join { kind, left, right: Box::new(right), on: without, dependent, straight })
@@ -105,7 +99,7 @@ pub fn subqueries_to_joins(mut node: Logical, cx: &mut Context) -> Result<Logica
 }
 
 fn filter_with_subqueries(input: Logical, predicates: Vec<Expr>, cx: &mut Context) -> Result<Logical> {
-    let (with, plain): (Vec<_>, Vec<_>) = conjuncts(predicates).into_iter().partition(has_subquery);
+    let (with, plain): (Vec<_>, Vec<_>) = conjuncts(predicates).into_iter().partition(Expr::has_subquery);
     let mut input = filter(input, plain);
     let mut rest = vec![];
     for p in with {
