@@ -49,8 +49,9 @@ struct Slots<K> {
     hashed: bool,
 }
 
+/// Asks for the cache line at `p`.
 #[inline]
-fn prefetch<T>(p: &T) {
+pub(crate) fn prefetch<T>(p: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: prefetching has no effect on memory, and the address is of a live reference.
     unsafe {

@@ -262,12 +262,15 @@ impl<'s> RowWriter<'s> {
 
     /// Whether the column gets a default that is computed from the row's other columns.
     fn reads_row(&self, i: usize, row: &[Option<(Value, SqlType)>]) -> bool {
+        if !self.row_defaults {
+            return false;
+        }
         let is_default = match self.sources[i] {
             Source::Given(p) => row.get(p).is_none_or(Option::is_none),
             Source::Default => true,
             Source::Generated => false,
         };
-        self.row_defaults && is_default && self.def.columns[i].default.reads_row()
+        is_default && self.def.columns[i].default.reads_row()
     }
 
     /// Such a default, `row` holding the columns that it reads.

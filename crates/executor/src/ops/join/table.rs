@@ -8,6 +8,7 @@
 //! A slot's entries lie between the end of the slot before and its own end. The tag is a bloom filter of two bits a key;
 //! most keys that are absent are turned away by the one load of the directory word.
 
+use crate::group_table::prefetch;
 use crate::keys::{KeyForm, Keys, Words, hash_u64, hash_u128};
 use crate::pipeline::parallel_tasks;
 use crate::run::Run;
@@ -52,19 +53,6 @@ impl TableKey for Hashed {
 #[inline]
 fn tag(h: u64) -> u64 {
     1 << (h & 15) | 1 << (h >> 4 & 15)
-}
-
-#[inline]
-fn prefetch<T>(v: &[T], i: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(p) = v.get(i) {
-        // SAFETY: prefetching has no effect on memory, and the address is of a live reference.
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(p as *const T as *const i8);
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (v, i);
 }
 
 /// Lists of (key, row).
@@ -150,13 +138,15 @@ impl<K: TableKey> Unchained<K> {
         let far = self.bytes() > PREFETCH_BYTES;
         if far {
             for &h in hashes {
-                prefetch(&self.directory, (h >> self.shift) as usize);
+                if let Some(p) = self.directory.get((h >> self.shift) as usize) {
+                    prefetch(p);
+                }
             }
         }
         for (j, &h) in hashes.iter().enumerate() {
             if let Some((start, end)) = self.range(h) {
-                if far {
-                    prefetch(&self.entries, start as usize);
+                if far && let Some(p) = self.entries.get(start as usize) {
+                    prefetch(p);
                 }
                 candidates.push((j as u32, start, end));
             }

@@ -7,6 +7,7 @@ use super::Tree;
 use super::keys::Target;
 use super::node::Node;
 use crate::index::cursor::Candidates;
+use crate::near;
 
 const LANES: usize = 16;
 
@@ -29,15 +30,8 @@ enum State {
 
 /// Asks for a node's memory: its head, and where a binary search looks first.
 #[inline]
-fn prefetch(node: &Node<'_>) {
-    #[cfg(target_arch = "x86_64")]
-    for word in [0, 32, 64, 96] {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch reads nothing that the program sees; the address is that of a word of the node.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>((&raw const node.words[word]).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = node;
+fn ask_for_node(node: &Node<'_>) {
+    [0, 32, 64, 96].into_iter().for_each(|word| near::prefetch(&raw const node.words[word]));
 }
 
 impl Tree {
@@ -115,7 +109,7 @@ impl Tree {
         let child = lane.node.child(shape, i);
         match self.node(child).filter(|_| lane.node.check(lane.version)) {
             Some(child) => {
-                prefetch(&child);
+                ask_for_node(&child);
                 lane.above = Some((lane.node, lane.version));
                 lane.node = child;
             }
