@@ -32,6 +32,11 @@ pub trait TableReader: Send + Sync {
         with_row_id: bool,
         wanted: &dyn Fn(&ZoneMaps<'_>) -> bool,
     ) -> Result<Option<Batch>>;
+    /// What the non-NULL values of a column lie within, of all rows of a leaf that this reader may see, however late it
+    /// reads them: none if `min` is above `max`. `None`: that is not known.
+    fn zone(&self, _leaf: usize, _column: usize) -> Option<Bounds> {
+        None
+    }
     /// How many rows of a leaf are visible.
     fn count(&self, leaf: usize) -> Result<usize> {
         Ok(self.read(leaf, &[], false, &|_| true)?.map_or(0, |rows| rows.count()))

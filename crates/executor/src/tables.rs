@@ -9,7 +9,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use storage::{Fetched, KeyRange, Snapshot, Store, Table, TableIo};
 use types::{Error, Result, Value};
-use vector::{BATCH_ROWS_MAX, Batch, Chunk, ChunkBuilder, Selection, Values, Vector};
+use vector::{BATCH_ROWS_MAX, Batch, Bounds, Chunk, ChunkBuilder, Selection, Values, Vector};
 
 /// Opens tables of a store under one snapshot.
 pub struct StoreTables<'a> {
@@ -206,6 +206,14 @@ impl TableReader for StoreReader<'_> {
             }
             Batch { rows: v.rows, columns, selection: v.selection }
         }))
+    }
+
+    fn zone(&self, leaf: usize, column: usize) -> Option<Bounds> {
+        if self.snapshot.is_dirty() {
+            return None;
+        }
+        let nothing = Bounds { min: i64::MAX, max: i64::MIN };
+        self.table.zone(leaf as u64, column).map_or(Some(nothing), |zone| zone.bounds)
     }
 
     fn count(&self, leaf: usize) -> Result<usize> {

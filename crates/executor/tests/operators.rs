@@ -251,24 +251,36 @@ fn aggregations() {
     let group_sets: [&[usize]; 8] = [&[], &[A], &[S], &[A, B], &[A, S], &[D], &[U], &[X, B]];
     for seed in 0..ROUNDS {
         let mut rng = Rng::new(seed);
-        let world = World::new(&mut rng, 1);
-        for set in group_sets {
-            let input = scan(&world, 0);
-            let groups: Vec<Expr> = set.iter().map(|&c| col(&input, c)).collect();
-            let aggregates = aggregates(&input, &mut rng);
-            let rollup = !set.is_empty() && rng.below(3) == 0;
-            let ordered = !set.is_empty() && !rollup && rng.below(2) == 0;
-            let output = groups.iter().map(|g| (g.ty, true)).chain(aggregates.iter().map(|a| (a.ty, true))).collect();
-            let few = groups.iter().map(|_| rng.below(2) == 0).collect();
-            let input = Box::new(if ordered { sorted_by(input, &groups) } else { input });
-            let op = PlanOp::Aggregate { input, groups, few, aggregates, rollup, ordered };
-            let what = format!("seed {seed} group by {set:?} rollup {rollup} ordered {ordered}");
-            check(&world, &node(op, output), &what);
-        }
-        let input = scan(&world, 0);
-        let output = types_of(&input);
-        check(&world, &node(PlanOp::Distinct { input: Box::new(input) }, output), &format!("seed {seed} distinct"));
+        check_groups(&World::new(&mut rng, 1), &group_sets, seed, &mut rng, true);
     }
+}
+
+#[test]
+fn aggregations_of_rows_that_lie_together() {
+    for seed in 0..ROUNDS {
+        let mut rng = Rng::new(seed);
+        check_groups(&World::rising(&mut rng), &[&[B], &[S, B], &[B, A]], seed, &mut rng, false);
+    }
+}
+
+fn check_groups(world: &World, sets: &[&[usize]], seed: u64, rng: &mut Rng, distinct: bool) {
+    for set in sets {
+        let input = scan(world, 0);
+        let groups: Vec<Expr> = set.iter().map(|&c| col(&input, c)).collect();
+        let mut aggregates = aggregates(&input, rng);
+        aggregates.retain(|a| distinct || !a.distinct);
+        let rollup = distinct && !set.is_empty() && rng.below(3) == 0;
+        let ordered = distinct && !set.is_empty() && !rollup && rng.below(2) == 0;
+        let output = groups.iter().map(|g| (g.ty, true)).chain(aggregates.iter().map(|a| (a.ty, true))).collect();
+        let few = groups.iter().map(|_| rng.below(2) == 0).collect();
+        let input = Box::new(if ordered { sorted_by(input, &groups) } else { input });
+        let op = PlanOp::Aggregate { input, groups, few, aggregates, rollup, ordered };
+        let what = format!("seed {seed} group by {set:?} rollup {rollup} ordered {ordered}");
+        check(world, &node(op, output), &what);
+    }
+    let input = scan(world, 0);
+    let output = types_of(&input);
+    check(world, &node(PlanOp::Distinct { input: Box::new(input) }, output), &format!("seed {seed} distinct"));
 }
 
 #[test]

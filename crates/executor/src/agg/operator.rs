@@ -13,6 +13,7 @@
 
 use super::builder::{Builder, Built, PARTITIONS, Shop, partition_of};
 use super::groups::{Groups, Share};
+use super::leaves::{LeafGroups, LeafKeys};
 use super::spec::Spec;
 use crate::group_table::GroupList;
 use crate::memory::MemoryAccountant;
@@ -69,6 +70,16 @@ impl<'a> AggregateSink<'a> {
         Shop { spec: self.spec, run: self.run, file: &self.file, is_table: self.is_table, memory: &self.memory }
     }
 
+    /// What one thread makes.
+    pub(super) fn builder(&self) -> Result<Builder<'_>> {
+        Builder::new(self.shop(), 0)
+    }
+
+    /// One thread's part is made.
+    pub(super) fn add(&self, part: Built) {
+        self.parts.lock().expect("no panic while held").push(part);
+    }
+
     /// After the last row: pushes the groups down, as the output of plan node `from`.
     pub fn drain(&self, from: u32, down: &Down<'_>) -> Result<()> {
         let parts = std::mem::take(&mut *self.parts.lock().expect("no panic while held"));
@@ -81,7 +92,7 @@ impl<'a> AggregateSink<'a> {
 
 impl Sink for AggregateSink<'_> {
     fn local<'b>(&'b self) -> Result<Box<dyn Push + 'b>> {
-        Ok(Box::new(AggregateLocal { sink: self, builder: Some(Builder::new(self.shop(), 0)?) }))
+        Ok(Box::new(AggregateLocal { sink: self, builder: Some(self.builder()?) }))
     }
 }
 
@@ -93,8 +104,7 @@ impl Push for AggregateLocal<'_> {
 
     fn finish(&mut self) -> Result<()> {
         if let Some(b) = self.builder.take() {
-            let part = b.finish()?;
-            self.sink.parts.lock().expect("no panic while held").push(part);
+            self.sink.add(b.finish()?);
         }
         Ok(())
     }
@@ -134,7 +144,7 @@ pub fn run_aggregate<'a>(
     if spec.needs_order() {
         inner.dop = 1;
     }
-    run_grouped(run, node.id, &spec, down, &mut |sink| run_node(&inner, input, sink))
+    run_grouped(run, node.id, &spec, down, (&inner, input))
 }
 
 /// DISTINCT is grouping by all columns.
@@ -146,19 +156,26 @@ pub fn run_distinct<'a>(run: &Run<'a>, node: &'a PlanNode, input: &'a PlanNode, 
         return crate::ops::simple::run_limit(run, node, input, Some(1), 0, down);
     }
     let spec = Spec::new(&groups, &[], &[], run, node.id)?;
-    run_grouped(run, node.id, &spec, down, &mut |sink| run_node(run, input, sink))
+    run_grouped(run, node.id, &spec, down, (run, input))
 }
 
-/// Runs `inputs` into a sink that groups by `spec`, then its groups down.
-fn run_grouped(
-    run: &Run<'_>,
+/// Runs the input into a sink that groups by `spec`, then its groups down. Groups that lie in one leaf each go down at
+/// once.
+fn run_grouped<'a>(
+    run: &Run<'a>,
     node: u32,
     spec: &Spec,
     down: &Down<'_>,
-    inputs: &mut dyn FnMut(&Down<'_>) -> Result<()>,
+    (inner, input): (&Run<'a>, &'a PlanNode),
 ) -> Result<()> {
     let sink = AggregateSink::new(run, node, spec);
-    inputs(&Down::sink(node, &sink))?;
+    match LeafKeys::of(run, input, spec)? {
+        None => run_node(inner, input, &Down::sink(node, &sink))?,
+        Some(keys) => {
+            let stage = LeafGroups { keys, spec, run: *inner, node, rest: &sink };
+            run_node(inner, input, &Down::stage(node, &stage, down))?;
+        }
+    }
     sink.drain(node, down)
 }
 

@@ -133,7 +133,7 @@ impl Push for OrderedLocal<'_> {
 
 /// The group of each row, into `numbers`, from 0 on: the open one if there is one. Answers which rows are the first of a
 /// new group.
-fn number(keys: &Keys, open: Option<&Keys>, numbers: &mut Vec<u32>) -> Vec<u32> {
+pub(super) fn number(keys: &Keys, open: Option<&Keys>, numbers: &mut Vec<u32>) -> Vec<u32> {
     let n = keys.hashes.len();
     let open_words = open.map(|k| &k.words);
     match (&keys.words, open_words) {

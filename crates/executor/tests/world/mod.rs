@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use types::{Collation, Decimal, Error, Result, SqlType, Value};
-use vector::{Batch, ChunkBuilder, Selection, Vector};
+use vector::{Batch, Bounds, Chunk, ChunkBuilder, Selection, Vector};
 
 pub const TEXT: SqlType = SqlType::varchar(40, Collation::Utf8mb4_0900AiCi);
 pub const DEC: SqlType = SqlType::Decimal { precision: 10, scale: 2 };
@@ -42,6 +42,12 @@ pub struct MemTable {
 
 impl MemTable {
     fn random(rng: &mut Rng, id: u64, rows: usize) -> MemTable {
+        let leaf_rows = [1, 8, 64, 1024][rng.below(4)];
+        MemTable::laid_out(rng, id, rows, leaf_rows, false)
+    }
+
+    /// `rising`: the rows of each B lie together, but for a few.
+    fn laid_out(rng: &mut Rng, id: u64, rows: usize, leaf_rows: usize, rising: bool) -> MemTable {
         let columns = TYPES.iter().enumerate().map(|(i, ty)| ColumnDef::plain(&format!("c{i}"), *ty, true)).collect();
         let def = Arc::new(TableDef {
             id: TableId(id),
@@ -58,7 +64,6 @@ impl MemTable {
             created_at: 0,
             temporary: false,
         });
-        let leaf_rows = [1, 8, 64, 1024][rng.below(4)];
         let domain = [3, 10, 200][rng.below(3)];
         let nulls = [0, 10, 3][rng.below(3)];
         let mut next = 0i64;
@@ -77,6 +82,7 @@ impl MemTable {
                     let k = rng.below(domain) as i64;
                     b.push(&match c {
                         A => Value::Int(k - 2),
+                        B if rising && rng.below(200) > 0 => Value::Int(next / 3 * 1000),
                         B => Value::Int(k * 1000),
                         S => {
                             let word = if k % 2 == 0 { format!("Ab{k}") } else { format!("aB and a longer tail {k}") };
@@ -123,6 +129,12 @@ impl TableReader for &MemTable {
         Ok(Some(Batch { rows: b.rows, columns, selection: b.selection.clone() }))
     }
 
+    fn zone(&self, leaf: usize, column: usize) -> Option<Bounds> {
+        let mut chunk = Chunk::clone(self.leaves[leaf].columns[column].chunk().0);
+        chunk.compute_bounds();
+        chunk.bounds
+    }
+
     fn lookup(&self, _: usize, _: &[Vec<Value>]) -> Result<Vec<Option<u64>>> {
         Err(Error::internal("no keys here"))
     }
@@ -151,6 +163,13 @@ impl World {
     pub fn new(rng: &mut Rng, tables: usize) -> World {
         let sizes: Vec<usize> = (0..tables).map(|_| [0, 1, 7, 60, 150, 400][rng.below(6)]).collect();
         World::sized(rng, &sizes)
+    }
+
+    /// One table of many leaves, in which the rows of each B lie together but for a few.
+    pub fn rising(rng: &mut Rng) -> World {
+        let leaf_rows = [5, 16, 40][rng.below(3)];
+        let table = MemTable::laid_out(rng, 0, 500, leaf_rows, true);
+        World { tables: vec![table], ..World::sized(rng, &[]) }
     }
 
     pub fn sized(rng: &mut Rng, sizes: &[usize]) -> World {

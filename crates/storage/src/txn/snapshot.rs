@@ -44,6 +44,11 @@ impl Snapshot {
             || self.dirty && txn.id != self.own
     }
 
+    /// Whether rows that others change come and go while it is in use: READ UNCOMMITTED.
+    pub fn is_dirty(&self) -> bool {
+        self.dirty
+    }
+
     /// The same point in time, without the rows that others hold against such a lock.
     pub fn skipping_locked(&self, mode: RowLockMode) -> Snapshot {
         Snapshot { skip: Some(mode), ..self.clone() }
