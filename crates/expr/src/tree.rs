@@ -209,6 +209,39 @@ impl Expr {
         found
     }
 
+    /// Neither warns nor fails, whatever the rows hold: nobody can tell for which of them it is evaluated, or when.
+    pub fn is_harmless(&self) -> bool {
+        let mut harmless = true;
+        self.walk(&mut |e| {
+            harmless &= match &e.kind {
+                ExprKind::Column(_)
+                | ExprKind::Const(_)
+                | ExprKind::Param(_)
+                | ExprKind::UserVar { is_fixed: true, .. }
+                | ExprKind::And(_)
+                | ExprKind::Or(_)
+                | ExprKind::Xor(..)
+                | ExprKind::Not(_)
+                | ExprKind::Compare { .. }
+                | ExprKind::IsNull { .. }
+                | ExprKind::IsTruth { .. }
+                | ExprKind::InList { .. }
+                | ExprKind::Like { .. }
+                | ExprKind::Case { .. } => true,
+                ExprKind::Cast { expr, explicit } => !explicit && converts_all(&expr.ty, &e.ty),
+                ExprKind::Call { function, .. } => function.is_harmless(),
+                ExprKind::UserVar { .. }
+                | ExprKind::SetUserVar { .. }
+                | ExprKind::Arith { .. }
+                | ExprKind::Neg(_)
+                | ExprKind::BitNot(_)
+                | ExprKind::Row(_)
+                | ExprKind::Subquery(_) => false,
+            };
+        });
+        harmless
+    }
+
     /// Assigns user variables, or reads some that the statement assigns: it depends on which rows were computed before.
     pub fn follows_variables(&self) -> bool {
         let mut found = false;
@@ -286,5 +319,15 @@ impl Expr {
             c.rewrite(f);
         }
         f(self);
+    }
+}
+
+/// Whether every value of `from` is one of `to` or near to one.
+fn converts_all(from: &SqlType, to: &SqlType) -> bool {
+    match to {
+        SqlType::Float | SqlType::Double | SqlType::Decimal { .. } => from.is_numeric(),
+        SqlType::String { .. } => true,
+        SqlType::DateTime { .. } => matches!(from, SqlType::Date | SqlType::DateTime { .. }),
+        _ => from == to,
     }
 }

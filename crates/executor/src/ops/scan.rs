@@ -3,8 +3,8 @@
 //! ```text
 //!   morsel (16 leaves or so) ─ per leaf: zone maps ─▶ Arcs of the columns ─▶ filters ─▶ sideways filters ─▶ batch
 //! ```
-//! Threads draw morsels from one counter. A leaf whose zone maps exclude every row is not read. Conjuncts that cannot
-//! fail are reordered as they prove themselves: by share of rows dropped for time spent.
+//! Threads draw morsels from one counter. A leaf whose zone maps exclude every row is not read. Conjuncts that are
+//! harmless are reordered as they prove themselves: by share of rows dropped for time spent.
 
 use crate::context::TableReader;
 use crate::eval::Filter;
@@ -41,7 +41,8 @@ struct ScanSource<'a> {
     canonical: Vec<Vec<usize>>,
     /// The types' arrays, by position in `columns`.
     phys: Vec<PhysType>,
-    reorder: bool,
+    /// So many of the first filters, the harmless ones, may change places.
+    reorder: usize,
     zones: Vec<ZoneTest>,
     /// (position in `columns`, filter)
     sideways: Vec<(usize, Arc<SidewaysFilter>)>,
@@ -105,6 +106,7 @@ pub fn scan_leaves<'a>(
     let ctx = run.eval();
     // Comparisons of numbers with constants go together: one pass over bitmaps costs less than choosing between them.
     let (cheap, mut units): (Vec<&Expr>, Vec<&Expr>) = conjuncts.iter().partition(|e| is_cheap(e));
+    let harmful = units.iter().position(|e| !e.is_harmless()).map_or(0, |at| units.len() - at);
     let mut compiled = Vec::with_capacity(units.len() + 1);
     let mut canonical = Vec::with_capacity(units.len() + 1);
     if cheap.len() > 1 {
@@ -122,7 +124,7 @@ pub fn scan_leaves<'a>(
         reader,
         columns,
         project,
-        reorder: compiled.len() > 1 && conjuncts.iter().all(|e| cannot_fail(e)),
+        reorder: compiled.len() - harmful,
         zones: conjuncts.iter().flat_map(|e| zone_tests(e, columns, run)).collect(),
         filters: compiled,
         canonical,
@@ -164,29 +166,6 @@ fn conjuncts(e: &Expr) -> Vec<&Expr> {
         ExprKind::And(terms) => terms.iter().flat_map(conjuncts).collect(),
         _ => vec![e],
     }
-}
-
-/// Neither error nor warning can come of it, so nobody can tell in which order it is evaluated.
-fn cannot_fail(e: &Expr) -> bool {
-    let mut safe = true;
-    e.walk(&mut |x| {
-        safe &= matches!(
-            x.kind,
-            ExprKind::Column(_)
-                | ExprKind::Const(_)
-                | ExprKind::Param(_)
-                | ExprKind::UserVar { .. }
-                | ExprKind::And(_)
-                | ExprKind::Or(_)
-                | ExprKind::Not(_)
-                | ExprKind::Compare { .. }
-                | ExprKind::IsNull { .. }
-                | ExprKind::IsTruth { .. }
-                | ExprKind::InList { .. }
-                | ExprKind::Like { .. }
-        )
-    });
-    safe
 }
 
 /// The integer that stands for a value in zone maps; `None` for other kinds.
@@ -335,12 +314,12 @@ impl ScanPull<'_> {
     fn filter(&mut self, batch: &mut Batch) -> Result<()> {
         let s = self.source;
         let ctx = s.run.eval();
-        let timed = s.reorder && self.batches.is_multiple_of(TIME_EVERY);
+        let timed = s.reorder > 1 && self.batches.is_multiple_of(TIME_EVERY);
         for &f in &self.order {
             for &c in &s.canonical[f] {
                 s.widen(&mut batch.columns[c], c);
             }
-            if timed {
+            if timed && f < s.reorder {
                 let since = Instant::now();
                 let rows_in = batch.count() as u64;
                 s.filters[f].apply(batch, &ctx)?;
@@ -356,9 +335,9 @@ impl ScanPull<'_> {
             }
         }
         self.batches += 1;
-        if s.reorder && self.batches.is_multiple_of(REORDER_EVERY) {
+        if s.reorder > 1 && self.batches.is_multiple_of(REORDER_EVERY) {
             let costs = &self.costs;
-            self.order.sort_by(|&a, &b| costs[b].rank().total_cmp(&costs[a].rank()));
+            self.order[..s.reorder].sort_by(|&a, &b| costs[b].rank().total_cmp(&costs[a].rank()));
             // Old evidence counts half.
             for c in &mut self.costs {
                 *c = Cost { rows_in: c.rows_in / 2, rows_out: c.rows_out / 2, ns: c.ns / 2 };

@@ -179,7 +179,7 @@ impl Node {
     pub fn is_harmless(&self) -> bool {
         let here = match &self.op {
             Op::Arith(_) | Op::Neg | Op::Cast { .. } | Op::SetUserVar { .. } => false,
-            Op::Call { function, .. } => function.flags() & (functions::MAY_WARN | VOLATILE) == 0,
+            Op::Call { function, .. } => function.is_harmless(),
             _ => true,
         };
         here && self.args.iter().all(Node::is_harmless)

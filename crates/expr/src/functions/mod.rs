@@ -410,6 +410,11 @@ impl Function {
         self.flags() & VOLATILE != 0
     }
 
+    /// Neither warns nor fails, and is the same at every call.
+    pub(crate) fn is_harmless(self) -> bool {
+        self.flags() & (MAY_WARN | VOLATILE) == 0
+    }
+
     /// Depends on the session or on the time of the statement.
     pub fn is_session(self) -> bool {
         self.flags() & SESSION != 0

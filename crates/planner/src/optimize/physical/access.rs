@@ -10,6 +10,7 @@ use catalog::{IndexDef, TableDef};
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use plan::PlanOp;
 use plan::logical::{IndexHintScope, Logical};
+use std::cmp::Ordering;
 use types::{Error, Result, SqlType};
 
 /// Key tuples that one lookup may have.
@@ -148,17 +149,18 @@ impl Physical<'_, '_> {
             let node = filter(get.clone(), predicates.to_vec());
             self.est.node(&node, std::slice::from_ref(&whole))
         };
-        // Cheap and selective conjuncts first; the scan reorders them by what it measures.
-        let mut ranked: Vec<(f64, &Expr)> = predicates
+        // Cheap and selective conjuncts first; the scan reorders them by what it measures. What may warn or fail comes
+        // last and as written: it may be guarded by what stands before it.
+        let mut ranked: Vec<(bool, f64, &Expr)> = predicates
             .iter()
             .map(|p| {
                 let s = crate::optimize::cardinality::one(p, &whole);
-                ((s - 1.0) / weight(p), p)
+                (!p.is_harmless(), (s - 1.0) / weight(p), p)
             })
             .collect();
-        ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+        ranked.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| if a.0 { Ordering::Equal } else { a.1.total_cmp(&b.1) }));
         let filters =
-            ranked.into_iter().map(|(_, p)| self.resolve(p, &r.layout, &r.facts)).collect::<Result<Vec<_>>>()?;
+            ranked.into_iter().map(|(_, _, p)| self.resolve(p, &r.layout, &r.facts)).collect::<Result<Vec<_>>>()?;
         self.rows_read += whole.rows;
         let op = PlanOp::Scan {
             table: table.clone(),
