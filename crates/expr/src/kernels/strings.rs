@@ -11,14 +11,27 @@ use std::cmp::Ordering;
 use types::Collation;
 use vector::{Bitmap, DictValues, Selection, StrValues, StrView, Values, Vector};
 
-/// What a dictionary's entries answer, spread over the codes.
+/// What a dictionary's entries answer, spread over the codes; only entries of selected rows are asked where those are few.
 fn by_code(d: &DictValues, sel: &Selection, out: &mut Bitmap, mut f: impl FnMut(&[u8]) -> bool) {
     let entries = d.dict.strings.views.len();
+    if let Selection::Some(at) = sel
+        && at.len() < entries
+    {
+        let mut answers = [None; 256];
+        for &i in at {
+            let code = d.codes[i as usize] as usize;
+            // A NULL's code may be anything.
+            if code < entries {
+                let answer = *answers[code].get_or_insert_with(|| f(d.dict.strings.bytes(code)));
+                out.set(i as usize, answer);
+            }
+        }
+        return;
+    }
     let mut table = [false; 256];
     for (c, t) in table.iter_mut().enumerate().take(entries) {
         *t = f(d.dict.strings.bytes(c));
     }
-    let _ = sel;
     for (w, codes) in out.words_mut().iter_mut().zip(d.codes.chunks(64)) {
         let mut bits = 0u64;
         for (k, &c) in codes.iter().enumerate() {
