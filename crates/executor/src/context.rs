@@ -37,6 +37,8 @@ pub trait TableReader: Send + Sync {
     fn zone(&self, _leaf: usize, _column: usize) -> Option<Bounds> {
         None
     }
+    /// Leaves in a row that are about to be read may be brought near before.
+    fn bring_near(&self, _leaves: std::ops::Range<usize>, _columns: &[usize]) {}
     /// How many rows of a leaf are visible.
     fn count(&self, leaf: usize) -> Result<usize> {
         Ok(self.read(leaf, &[], false, &|_| true)?.map_or(0, |rows| rows.count()))

@@ -216,6 +216,10 @@ impl TableReader for StoreReader<'_> {
         self.table.zone(leaf as u64, column).map_or(Some(nothing), |zone| zone.bounds)
     }
 
+    fn bring_near(&self, leaves: std::ops::Range<usize>, columns: &[usize]) {
+        self.table.bring_leaves_near(leaves.start as u64..leaves.end as u64, columns);
+    }
+
     fn count(&self, leaf: usize) -> Result<usize> {
         if self.reads.is_some() {
             // Rows that are noted have to be looked at.

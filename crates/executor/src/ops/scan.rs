@@ -22,6 +22,9 @@ use vector::{Batch, Selection, Vector, is_narrower};
 
 const MORSEL_LEAVES_MAX: usize = 32;
 
+/// Leaves that are brought near at once.
+const NEAR_LEAVES: usize = 8;
+
 /// No row of a leaf passes if the column's bounds miss `min..=max`.
 struct ZoneTest {
     /// Position in the definition.
@@ -431,6 +434,9 @@ impl Pull for ScanPull<'_> {
                 self.end = (self.leaf + s.morsel_leaves).min(s.leaf_count);
             }
             s.run.ctx.check_killed()?;
+            if s.leaves.is_none() && (self.end - self.leaf).is_multiple_of(NEAR_LEAVES) {
+                s.reader.bring_near(self.leaf..self.end.min(self.leaf + NEAR_LEAVES), s.columns);
+            }
             let leaf = match &s.leaves {
                 None => self.leaf,
                 Some(l) => l[if s.order == Some(true) { l.len() - 1 - self.leaf } else { self.leaf }],

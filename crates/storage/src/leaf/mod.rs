@@ -93,6 +93,11 @@ impl Leaf {
         &self.columns[column]
     }
 
+    /// Where the column's chunk is found, for who wants that brought near.
+    pub(crate) fn place_of(&self, column: usize) -> *const Arc<Chunk> {
+        &raw const self.columns[column]
+    }
+
     pub fn has_versions(&self) -> bool {
         self.versions.is_some() || self.creator.is_some()
     }
