@@ -15,21 +15,25 @@ pub struct Options {
     pub engine: TableEngine,
     /// The engine named, where another one takes its place (warning 1266).
     pub substituted: Option<Box<str>>,
+    /// The engine named, where there is none of the name: the default one takes its place (warnings 1286, 1266).
+    pub unknown_engine: Option<Box<str>>,
     pub collation: Collation,
     pub comment: Box<str>,
     pub auto_increment: Option<u64>,
     pub shown: Vec<(Box<str>, Box<str>)>,
 }
 
-/// Reads table options; unknown engines are error 1286, or InnoDB with a warning without NO_ENGINE_SUBSTITUTION.
+/// Reads table options; unknown engines are error 1286, or another one without NO_ENGINE_SUBSTITUTION (`substitutes`).
 pub fn options(
     list: &[ast::TableOption],
     default_collation: Collation,
     default_engine: TableEngine,
+    substitutes: bool,
 ) -> Result<Options> {
     let mut o = Options {
         engine: default_engine,
         substituted: None,
+        unknown_engine: None,
         collation: default_collation,
         comment: "".into(),
         auto_increment: None,
@@ -39,7 +43,11 @@ pub fn options(
     for option in list {
         use ast::TableOption::*;
         match option {
-            Engine(name) => (o.engine, o.substituted) = engine(name)?,
+            Engine(name) => match engine(name) {
+                Ok(named) => (o.engine, o.substituted) = named,
+                Err(_) if substitutes => o.unknown_engine = Some(name.as_str().into()),
+                Err(e) => return Err(e),
+            },
             AutoIncrement(n) => o.auto_increment = Some(*n),
             Charset(name) => charset = Some(name.as_str()),
             Collate(name) => collate = Some(name.as_str()),
@@ -120,7 +128,7 @@ pub fn table(
         checks.extend(d.checks.into_iter().map(|c| (Some(columns.len()), c)));
         columns.push(d.column);
     }
-    let moved = add_selected(&mut columns, extra);
+    let moved = add_selected(&mut columns, extra)?;
     defaults.iter_mut().for_each(|(idx, _)| *idx = moved[*idx]);
     generated.iter_mut().for_each(|(idx, ..)| *idx = moved[*idx]);
     checks.iter_mut().for_each(|(idx, _)| *idx = idx.map(|i: usize| moved[i]));
@@ -182,9 +190,12 @@ pub fn table(
 }
 
 /// CREATE TABLE ... SELECT: first the columns that only the parentheses have, then those of the SELECT, in its order. The
-/// answer is where each of the columns went.
-fn add_selected(columns: &mut Vec<ColumnDef>, extra: Vec<ColumnDef>) -> Vec<usize> {
+/// answer is where each of the columns went. 1060 where the SELECT has two columns of one name.
+fn add_selected(columns: &mut Vec<ColumnDef>, extra: Vec<ColumnDef>) -> Result<Vec<usize>> {
     let selected: Vec<String> = extra.iter().map(|c| c.name.to_lowercase()).collect();
+    if let Some(i) = (1..selected.len()).find(|&i| selected[..i].contains(&selected[i])) {
+        return Err(Error::dup_fieldname(&extra[i].name));
+    }
     let place = |c: &ColumnDef| selected.iter().position(|s| *s == c.name.to_lowercase()).map_or(0, |p| p + 1);
     let mut order: Vec<usize> = (0..columns.len()).collect();
     let defined = columns.len();
@@ -198,7 +209,7 @@ fn add_selected(columns: &mut Vec<ColumnDef>, extra: Vec<ColumnDef>) -> Vec<usiz
     let mut moved = vec![0; order.len()];
     order.iter().enumerate().for_each(|(to, from)| moved[*from] = to);
     *columns = order.into_iter().map(|i| columns[i].clone()).collect();
-    moved
+    Ok(moved)
 }
 
 pub(super) fn column_key(name: &ast::Ident, kind: ast::IndexKind) -> ast::IndexDef {

@@ -90,6 +90,11 @@ impl Session {
         }
     }
 
+    /// Whether sql_mode lets another engine stand in for one that there is not.
+    pub(super) fn substitutes_engines(&self) -> bool {
+        !self.sql_mode().no_engine_substitution
+    }
+
     fn define_table(
         &mut self,
         id: catalog::TableId,
@@ -102,7 +107,12 @@ impl Session {
             "MEMORY" => TableEngine::Memory,
             _ => TableEngine::InnoDb,
         };
-        let options = define::options(&body.options, self.schema_collation(schema), default_engine)?;
+        let options =
+            define::options(&body.options, self.schema_collation(schema), default_engine, self.substitutes_engines())?;
+        if let Some(engine) = &options.unknown_engine {
+            self.warn(Error::unknown_storage_engine(engine).into_warning(WarningLevel::Warning));
+            self.warn(Error::warn_using_other_handler("InnoDB", name).into_warning(WarningLevel::Warning));
+        }
         if options.substituted.is_some() {
             self.warn(Error::warn_using_other_handler("InnoDB", name).into_warning(WarningLevel::Warning));
         }

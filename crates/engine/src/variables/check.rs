@@ -44,6 +44,9 @@ pub fn normalize(def: &VarDef, value: &Value) -> Result<(Box<str>, bool)> {
                 _ => return Err(wrong_type()),
             };
             let clamped = v.clamp(*min, *max);
+            if clamped != v && def.name == "timestamp" {
+                return Err(bad(&v.to_string()));
+            }
             Ok((format!("{clamped:.6}").into(), clamped != v))
         }
         Kind::Enum(names) => {

@@ -283,7 +283,7 @@ pub static DEFS: &[VarDef] = &[
     var("slow_query_log_file", Global, Text, "nextleaf-slow.log", Real),
     var("socket", Global, Text, "", ReadOnly),
     var("sort_buffer_size", Both, Int { min: 32768, max: U64 }, "262144", Real),
-    var("sql_auto_is_null", Both, Bool, "OFF", ReadOnly),
+    var("sql_auto_is_null", Both, Bool, "OFF", Real),
     var("sql_big_selects", Both, Bool, "ON", Accepted),
     var("sql_buffer_result", Both, Bool, "OFF", Accepted),
     var("sql_generate_invisible_primary_key", Both, Bool, "OFF", ReadOnly),

@@ -33,6 +33,8 @@ pub fn check(def: &VarDef, text: Box<str>, now: &str) -> Result<Box<str>> {
             Err(Error::wrong_value_for_var("sql_mode", "PAD_CHAR_TO_FULL_LENGTH"))
         }
         "sql_mode" => Ok(expand_sql_mode(&text).into()),
+        // Clients turn it off when they connect; what it does when it is on is not there.
+        "sql_auto_is_null" if &*text == "ON" => Err(Error::not_supported("sql_auto_is_null = 1")),
         "max_allowed_packet" => Ok((text.parse::<u64>().map_err(|_| bad())? / 1024 * 1024).to_string().into()),
         "slow_query_log_file" | "general_log_file" if &*text == NULL_TEXT || text.is_empty() => Err(bad()),
         "optimizer_switch" | "optimizer_trace" | "optimizer_trace_features" => set_flags(def, now, &text),

@@ -130,7 +130,10 @@ impl Session {
 
     /// The definition that the edited tree describes, under the old id, and what AUTO_INCREMENT = says.
     fn define_altered(&mut self, old: &TableDef, edit: &Edit) -> Result<(TableDef, Option<u64>)> {
-        let options = define::options(&edit.body.options, old.collation, old.engine)?;
+        let options = define::options(&edit.body.options, old.collation, old.engine, self.substitutes_engines())?;
+        if let Some(engine) = &options.unknown_engine {
+            self.warn(Error::unknown_storage_engine(engine).into_warning(WarningLevel::Warning));
+        }
         if let Some(engine) = &options.substituted {
             debug_assert!(!engine.is_empty());
             let warning = Error::warn_using_other_handler("InnoDB", &old.name);
