@@ -176,7 +176,7 @@ pub(super) fn is_bytes(e: &Expr) -> bool {
 }
 
 /// BIGINT UNSIGNED; a negative integer keeps its 64 bits.
-fn bits_operand(e: Expr) -> Expr {
+pub(super) fn bits_operand(e: Expr) -> Expr {
     let e = numeric(e);
     if e.ty.is_integer() { e } else { implicit_cast(e, SqlType::BIGINT) }
 }

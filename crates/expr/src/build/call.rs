@@ -179,11 +179,11 @@ fn special_arguments(function: Function, args: &mut [Expr], connection: Collatio
     };
     match function {
         Function::BitCount if !is_bytes(&args[0]) => {
-            replace(&mut args[0], |e| implicit_cast(e, SqlType::BIGINT_UNSIGNED));
+            replace(&mut args[0], super::arith::bits_operand);
         }
         Function::Hex => replace(&mut args[0], |e| if e.ty.is_numeric() { e } else { to_string(e, connection) }),
         Function::Field => {
-            let strings = args.iter().all(|a| a.ty.is_string() || a.ty == SqlType::Null);
+            let strings = args.iter().all(|a| a.ty.is_string() || a.ty.is_temporal() || a.ty == SqlType::Null);
             let exact = |t: &SqlType| t.is_integer() || matches!(t, SqlType::Decimal { .. });
             if strings {
                 args.iter_mut().for_each(|a| replace(a, |e| to_string(e, connection)));
@@ -272,7 +272,8 @@ pub(super) fn to_string(e: Expr, connection: Collation) -> Expr {
 fn convert(e: Expr, letter: u8, common: Option<SqlType>, connection: Collation) -> Expr {
     match letter {
         b's' => to_string(e, connection),
-        b'i' => match e.ty {
+        b'p' if e.ty == SqlType::BIGINT_UNSIGNED => e,
+        b'i' | b'p' => match e.ty {
             SqlType::Int { unsigned: false, .. } | SqlType::Bool | SqlType::Year => e,
             SqlType::Int { unsigned: true, size } if size < IntSize::I64 => e,
             _ => implicit_cast(e, SqlType::BIGINT),
@@ -521,7 +522,15 @@ pub fn trim(e: Expr, side: TrimSide, what: Option<Expr>, connection: Collation) 
 pub fn convert_using(e: Expr, collation: Collation) -> Result<Expr> {
     scalar(&e)?;
     let e = to_string(e, collation);
-    let SqlType::String { kind, len, .. } = e.ty else { return Err(Error::internal("to_string yields strings")) };
+    let SqlType::String { kind, len, collation: from } = e.ty else {
+        return Err(Error::internal("to_string yields strings"));
+    };
+    // As bytes a character is longer; those of every character set are held as UTF-8.
+    let len = match e.as_const() {
+        _ if collation != Collation::Binary || from == Collation::Binary => len,
+        Some(Value::Bytes(bytes)) => bytes.len() as u32,
+        _ => len.saturating_mul(4),
+    };
     let nullable = true;
     let ty = match kind {
         StringKind::Char | StringKind::VarChar => string_type(len, collation),

@@ -16,6 +16,7 @@ use super::cast::convert_exactly;
 use super::common::{decimal_type, scale_of};
 use super::{aggregate_collations, and, implicit_cast, not, or, plain, temporal};
 use crate::{CmpOp, Expr, ExprKind};
+use types::temporal::parse::year_from_number;
 use types::{Error, Result, SqlType, Value};
 
 /// `l op r`, rows included.
@@ -73,6 +74,8 @@ fn compare_rows(op: CmpOp, a: Vec<Expr>, b: Vec<Expr>) -> Result<Expr> {
 /// Both operands in one comparison class.
 pub(super) fn unify(l: Expr, r: Expr, operation: &str) -> Result<(Expr, Expr)> {
     use SqlType::*;
+    let (years, constants) = (year_beside(&r, &l), year_beside(&l, &r));
+    let (l, r) = (years.unwrap_or(l), constants.unwrap_or(r));
     let (a, b) = (l.ty, r.ty);
     let (l, r) = if a.is_numeric() || b.is_numeric() { (l, r) } else { (plain(l), plain(r)) };
     match (a, b) {
@@ -175,6 +178,26 @@ fn exact_text(text: &Expr, column: &Expr) -> Option<Expr> {
     let whole = Expr::constant(Value::Decimal(number), ty);
     let exactly = |ty: SqlType| Some(Expr::constant(convert_exactly(whole.as_const()?, &ty)?, ty));
     exactly(SqlType::BIGINT).or_else(|| exactly(SqlType::BIGINT_UNSIGNED)).or(Some(whole.clone()))
+}
+
+/// A constant beside a YEAR column as the column would hold it, so that 24 and '24' are 2024: `None` for what it cannot
+/// hold, which is compared as the number that it is.
+fn year_beside(column: &Expr, constant: &Expr) -> Option<Expr> {
+    if column.ty != SqlType::Year || !matches!(column.kind, ExprKind::Column(_)) {
+        return None;
+    }
+    let year = match constant.as_const()? {
+        Value::Bytes(text) => {
+            let text = std::str::from_utf8(text).ok()?.trim();
+            // Four zeros are the year 0000, fewer are 2000.
+            year_from_number(text.parse().ok()?, text.len() != 4)?
+        }
+        v => match convert_exactly(v, &SqlType::BIGINT)? {
+            Value::Int(v) => year_from_number(v, false)?,
+            _ => return None,
+        },
+    };
+    Some(Expr::constant(Value::Int(year.into()), SqlType::BIGINT))
 }
 
 /// The integer that a double constant is, or that a string constant holds that was to become a double.

@@ -80,6 +80,12 @@ impl Job<'_> {
             SqlType::Float => {
                 let c = self.to_double()?;
                 let Values::F64(v) = &c.values else { return Err(Error::internal("doubles are F64")) };
+                if self.explicit {
+                    self.each().try_each(|i| match v[i].is_finite() && !(v[i] as f32).is_finite() {
+                        true => Err(Error::data_out_of_range("float", format_args!("cast({} as float)", self.text(i)))),
+                        false => Ok(()),
+                    })?;
+                }
                 let v = v.iter().map(|&x| x as f32).collect();
                 Ok(Vector::flat(Chunk::new(Values::F32(v), c.validity.clone())))
             }

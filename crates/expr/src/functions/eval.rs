@@ -11,7 +11,7 @@ use vector::{Chunk, Selection, Values, Vector};
 /// What a call keeps between batches: compiled patterns, the state of RAND(n).
 #[derive(Debug, Default)]
 pub(crate) struct CallState {
-    pub regex: Mutex<Option<(Box<[u8]>, regex::Regex)>>,
+    pub regex: Mutex<Option<(Box<[u8]>, super::regexp::Pattern)>>,
     pub rand: Mutex<Option<(u32, u32)>>,
 }
 
@@ -111,6 +111,9 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Chunk> {
         return Ok(c);
     }
     if let Some(c) = super::other::eval(call, rows, sel)? {
+        return Ok(c);
+    }
+    if let Some(c) = super::network::eval(call, rows, sel)? {
         return Ok(c);
     }
     if matches!(

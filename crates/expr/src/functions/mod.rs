@@ -6,6 +6,7 @@
 //! ```text
 //! s  a string (numbers and temporal values are printed)      e  DATE or DATETIME (TIMESTAMP in the session's time zone)
 //! i  BIGINT                                                  T  TIME
+//! p  BIGINT, UNSIGNED beyond it as its greatest value
 //! u  BIGINT UNSIGNED                                         *  as it is
 //! d  DOUBLE                                                  c  the common type of all `c` arguments
 //! n  a number (strings become DOUBLE)
@@ -15,6 +16,7 @@
 
 mod eval;
 mod locks;
+mod network;
 mod numeric;
 mod other;
 mod regexp;
@@ -125,19 +127,19 @@ functions! {
     CharLength ["CHAR_LENGTH", "CHARACTER_LENGTH"] 1..1 "s" Int, 0;
     Lower ["LOWER", "LCASE"] 1..1 "s" First, 0;
     Upper ["UPPER", "UCASE"] 1..1 "s" First, 0;
-    Substring ["SUBSTRING", "SUBSTR", "MID"] 2..3 "sii" First, 0;
-    Left ["LEFT"] 2..2 "si" First, 0;
-    Right ["RIGHT"] 2..2 "si" First, 0;
+    Substring ["SUBSTRING", "SUBSTR", "MID"] 2..3 "spp" First, 0;
+    Left ["LEFT"] 2..2 "sp" First, 0;
+    Right ["RIGHT"] 2..2 "sp" First, 0;
     Ltrim ["LTRIM"] 1..1 "s" First, 0;
     Rtrim ["RTRIM"] 1..1 "s" First, 0;
-    Lpad ["LPAD"] 3..3 "sis" Long, MAY_NULL | MAY_WARN;
-    Rpad ["RPAD"] 3..3 "sis" Long, MAY_NULL | MAY_WARN;
-    Repeat ["REPEAT"] 2..2 "si" Long, MAY_NULL | MAY_WARN;
+    Lpad ["LPAD"] 3..3 "sps" Long, MAY_NULL | MAY_WARN;
+    Rpad ["RPAD"] 3..3 "sps" Long, MAY_NULL | MAY_WARN;
+    Repeat ["REPEAT"] 2..2 "sp" Long, MAY_NULL | MAY_WARN;
     Replace ["REPLACE"] 3..3 "s" Long, MAY_WARN | MAY_NULL;
     Reverse ["REVERSE"] 1..1 "s" First, 0;
-    Space ["SPACE"] 1..1 "i" Long, MAY_NULL | MAY_WARN;
-    Insert ["INSERT"] 4..4 "siis" Joined, 0;
-    Locate ["LOCATE"] 2..3 "ssi" Int, 0;
+    Space ["SPACE"] 1..1 "p" Long, MAY_NULL | MAY_WARN;
+    Insert ["INSERT"] 4..4 "spps" Joined, 0;
+    Locate ["LOCATE"] 2..3 "ssp" Int, 0;
     Instr ["INSTR"] 2..2 "s" Int, 0;
     SubstringIndex ["SUBSTRING_INDEX"] 3..3 "ssi" First, 0;
     Ascii ["ASCII"] 1..1 "s" Int, 0;
@@ -145,8 +147,8 @@ functions! {
     Char ["CHAR"] 1..MANY "i" Custom, SEES_NULL;
     Hex ["HEX"] 1..1 "*" Custom, 0;
     Unhex ["UNHEX"] 1..1 "s" Custom, MAY_NULL | MAY_WARN;
-    Bin ["BIN"] 1..1 "i" Text(64), 0;
-    Oct ["OCT"] 1..1 "i" Text(64), 0;
+    Bin ["BIN"] 1..1 "s" Text(64), MAY_NULL;
+    Oct ["OCT"] 1..1 "s" Text(64), MAY_NULL;
     Conv ["CONV"] 3..3 "sii" Text(65), MAY_NULL | MAY_WARN;
     Field ["FIELD"] 2..MANY "*" Custom, SEES_NULL;
     FindInSet ["FIND_IN_SET"] 2..2 "s" Int, 0;
@@ -181,8 +183,8 @@ functions! {
     Abs ["ABS"] 1..1 "n" Custom, MAY_WARN;
     Ceil ["CEIL", "CEILING"] 1..1 "n" Custom, MAY_WARN;
     Floor ["FLOOR"] 1..1 "n" Custom, MAY_WARN;
-    Round ["ROUND"] 1..2 "ni" Custom, MAY_WARN;
-    Truncate ["TRUNCATE"] 2..2 "ni" Custom, MAY_WARN;
+    Round ["ROUND"] 1..2 "np" Custom, MAY_WARN;
+    Truncate ["TRUNCATE"] 2..2 "np" Custom, MAY_WARN;
     Pow ["POW", "POWER"] 2..2 "d" Double, MAY_WARN;
     Sqrt ["SQRT"] 1..1 "d" Double, MAY_NULL;
     Exp ["EXP"] 1..1 "d" Double, MAY_WARN;
@@ -257,6 +259,7 @@ functions! {
     Database ["DATABASE", "SCHEMA"] 0..0 "" Text(64), MAY_NULL | SESSION;
     User ["USER", "SESSION_USER", "SYSTEM_USER"] 0..0 "" Text(288), SESSION;
     CurrentUser ["CURRENT_USER"] 0..0 "" Text(288), SESSION;
+    CurrentRole ["CURRENT_ROLE"] 0..0 "" Text(4), SESSION;
     Version ["VERSION"] 0..0 "" Text(60), SESSION;
     ConnectionId ["CONNECTION_ID"] 0..0 "" UInt, SESSION;
     LastInsertId ["LAST_INSERT_ID"] 0..0 "" UInt, SESSION;
@@ -264,7 +267,7 @@ functions! {
     FoundRows ["FOUND_ROWS"] 0..0 "" Int, SESSION;
 
     // Others
-    Sleep ["SLEEP"] 1..1 "d" Int, VOLATILE | MAY_WARN;
+    Sleep ["SLEEP"] 1..1 "d" Int, VOLATILE | MAY_WARN | SEES_NULL;
     GetLock ["GET_LOCK"] 2..2 "si" Int, MAY_NULL | VOLATILE | SEES_NULL;
     ReleaseLock ["RELEASE_LOCK"] 1..1 "s" Int, MAY_NULL | VOLATILE | SEES_NULL;
     ReleaseAllLocks ["RELEASE_ALL_LOCKS"] 0..0 "" UInt, VOLATILE;
@@ -277,6 +280,10 @@ functions! {
     Inet6Ntoa ["INET6_NTOA"] 1..1 "s" Text(39), MAY_NULL;
     IsIpv4 ["IS_IPV4"] 1..1 "s" Bool, 0;
     IsIpv6 ["IS_IPV6"] 1..1 "s" Bool, 0;
+    IsIpv4Compat ["IS_IPV4_COMPAT"] 1..1 "s" Bool, 0;
+    IsIpv4Mapped ["IS_IPV4_MAPPED"] 1..1 "s" Bool, 0;
+    FormatBytes ["FORMAT_BYTES"] 1..1 "d" Text(17), 0;
+    FormatPicoTime ["FORMAT_PICO_TIME"] 1..1 "d" Text(17), 0;
     Interval ["INTERVAL"] 2..MANY "n" Custom, SEES_NULL;
     Coalesce ["COALESCE", "IFNULL"] 1..MANY "c" Custom, SEES_NULL;
     // Arithmetic over quotients, rounded to the scale of `Expr::ty`. Made by the builder only.
@@ -302,10 +309,7 @@ pub(crate) static NOT_YET: &[&str] = &[
     "CAN_ACCESS_USER",
     "CAN_ACCESS_VIEW",
     "COMPRESS",
-    "CURRENT_ROLE",
     "EXTRACTVALUE",
-    "FORMAT_BYTES",
-    "FORMAT_PICO_TIME",
     "FREE_LOCK",
     "GEOMCOLLECTION",
     "GEOMETRYCOLLECTION",
@@ -315,8 +319,6 @@ pub(crate) static NOT_YET: &[&str] = &[
     "GTID_SUBSET",
     "GTID_SUBTRACT",
     "ICU_VERSION",
-    "IS_IPV4_COMPAT",
-    "IS_IPV4_MAPPED",
     "JSON_ARRAY",
     "JSON_ARRAY_APPEND",
     "JSON_ARRAY_INSERT",

@@ -1,10 +1,9 @@
-//! Session facts, digests, UUIDs, network addresses, and what else there is.
+//! Session facts, digests, UUIDs, and what else there is.
 
 use super::Function;
 use super::eval::Call;
 use crate::eval::assemble::assemble;
 use crate::kernels;
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::{Duration, Instant};
 use types::{Error, Result};
 use vector::{Chunk, Selection, Vector};
@@ -69,17 +68,36 @@ fn swap_out(b: [u8; 16]) -> [u8; 16] {
     o
 }
 
-/// INET_ATON: one to four parts, the last of which fills what remains.
-fn inet_aton(s: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(s).ok()?;
-    let parts: Vec<u64> = text.split('.').map(|p| p.parse().ok().filter(|&v: &u64| v < 256)).collect::<Option<_>>()?;
-    match *parts.as_slice() {
-        [a] => Some(a),
-        [a, b] => Some(a << 24 | b),
-        [a, b, c] => Some(a << 24 | b << 16 | c),
-        [a, b, c, d] => Some(a << 24 | b << 16 | c << 8 | d),
-        _ => None,
-    }
+/// Units with what one is worth, from the greatest on; all above the smallest.
+type Units = [(f64, &'static str)];
+
+const BYTES: [(f64, &str); 7] = [
+    ((1u64 << 60) as f64, "EiB"),
+    ((1u64 << 50) as f64, "PiB"),
+    ((1u64 << 40) as f64, "TiB"),
+    ((1u64 << 30) as f64, "GiB"),
+    ((1u64 << 20) as f64, "MiB"),
+    (1024.0, "KiB"),
+    (1.0, "bytes"),
+];
+
+const PICOSECONDS: [(f64, &str); 8] =
+    [(86400e12, "d"), (3600e12, "h"), (60e12, "min"), (1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns"), (1.0, "ps")];
+
+/// A number in the greatest unit of which there is a whole one; as many of the smallest are padded to `width`.
+fn with_unit(v: f64, units: &Units, width: usize, out: &mut Vec<u8>) {
+    let Some(&(worth, unit)) = units.iter().find(|u| v.abs() >= u.0).or(units.last()) else { return };
+    let n = v / worth;
+    let text = if worth == 1.0 {
+        format!("{:width$} {unit}", n as i64)
+    } else if n.abs() >= 100_000.0 {
+        // C's %e: a sign and two digits.
+        let (digits, exponent) = (format!("{n:.2e}"), n.abs().log10().floor() as i32);
+        format!("{}e+{exponent:02} {unit}", digits.split('e').next().unwrap_or(""))
+    } else {
+        format!("{n:.2} {unit}")
+    };
+    out.extend_from_slice(text.as_bytes());
 }
 
 /// Sleeps in short steps, so that KILL is noticed.
@@ -218,67 +236,33 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         LastInsertId => r.fixed(|_| Ok(Some(session.last_insert_id)))?,
         RowCount => r.fixed(|_| Ok(Some(session.row_count)))?,
         FoundRows => r.fixed(|_| Ok(Some(session.found_rows as i64)))?,
-        Sleep => {
-            let nulls = (0..rows).any(|i| call.is_null(0, i));
-            if nulls {
+        // 1210 in strict mode, else a warning and no sleep.
+        Sleep => call.all_rows(rows, sel).fixed(|i| {
+            let seconds = if call.is_null(0, i) { -1.0 } else { call.double(0, i) };
+            if (0.0..).contains(&seconds) {
+                sleep(call, seconds)?;
+            } else if session.sql_mode.strict {
                 return Err(Error::wrong_arguments("sleep."));
+            } else {
+                call.ctx.warnings.push(Error::wrong_arguments("sleep.").into_warning(types::WarningLevel::Warning));
             }
-            r.fixed(|i| {
-                let s = call.double(0, i);
-                if !(0.0..).contains(&s) {
-                    return Err(Error::wrong_arguments("sleep."));
-                }
-                sleep(call, s)?;
-                Ok(Some(0i64))
-            })?
-        }
+            Ok(Some(0i64))
+        })?,
         GetLock | ReleaseLock | IsFreeLock | IsUsedLock | ReleaseAllLocks => {
             super::locks::eval(call, call.all_rows(rows, sel))?
         }
         Benchmark => {
             call.all_rows(rows, sel).fixed(|i| Ok((!call.is_null(0, i) && call.int(0, i) >= 0).then_some(0i64)))?
         }
-        InetAton => r.fixed(|i| {
-            let s = call.bytes(0, i);
-            let v = inet_aton(s);
-            if v.is_none() {
-                let shown = String::from_utf8_lossy(s).into_owned();
-                call.fault(Error::wrong_value_for_type("string", format_args!("'{shown}'"), "inet_aton"))?;
-            }
-            Ok(v)
-        })?,
-        InetNtoa => r.strings(|i, out| match u32::try_from(call.int(0, i)) {
-            Ok(v) => text(&Ipv4Addr::from(v).to_string(), out),
-            Err(_) => Ok(false),
-        })?,
-        Inet6Aton => r.strings(|i, out| {
-            let s = String::from_utf8_lossy(call.bytes(0, i));
-            if let Ok(v4) = s.parse::<Ipv4Addr>() {
-                out.extend_from_slice(&v4.octets());
-            } else if let Ok(v6) = s.parse::<Ipv6Addr>() {
-                out.extend_from_slice(&v6.octets());
-            } else {
-                call.fault(Error::wrong_value_for_type("string", format_args!("'{s}'"), "inet6_aton"))?;
-                return Ok(false);
-            }
+        FormatBytes => r.strings(|i, out| {
+            with_unit(call.double(0, i), &BYTES, 4, out);
             Ok(true)
         })?,
-        Inet6Ntoa => r.strings(|i, out| {
-            let b = call.bytes(0, i);
-            if let Ok(v4) = <[u8; 4]>::try_from(b) {
-                text(&Ipv4Addr::from(v4).to_string(), out)
-            } else if let Ok(v6) = <[u8; 16]>::try_from(b) {
-                text(&Ipv6Addr::from(v6).to_string(), out)
-            } else {
-                Ok(false)
-            }
+        FormatPicoTime => r.strings(|i, out| {
+            with_unit(call.double(0, i), &PICOSECONDS, 3, out);
+            Ok(true)
         })?,
-        IsIpv4 => r.fixed(|i| Ok(Some(parses::<Ipv4Addr>(call.bytes(0, i)))))?,
-        IsIpv6 => r.fixed(|i| Ok(Some(parses::<Ipv6Addr>(call.bytes(0, i)))))?,
+        CurrentRole => r.strings(|_, out| text("NONE", out))?,
         _ => return Ok(None),
     }))
-}
-
-fn parses<T: std::str::FromStr>(s: &[u8]) -> i8 {
-    std::str::from_utf8(s).is_ok_and(|s| s.parse::<T>().is_ok()) as i8
 }

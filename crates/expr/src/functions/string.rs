@@ -162,7 +162,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         Ltrim => slices(call, rows, sel, |_, s| trim_range(s, b" ", TrimSide::Leading))?,
         Rtrim => slices(call, rows, sel, |_, s| trim_range(s, b" ", TrimSide::Trailing))?,
         Trim(side) => slices(call, rows, sel, |i, s| trim_range(s, call.bytes(1, i), side))?,
-        SubstringIndex => slices(call, rows, sel, |i, s| substring_index(s, call.bytes(1, i), call.int(2, i)))?,
+        SubstringIndex => slices(call, rows, sel, |i, s| substring_index(c, s, call.bytes(1, i), call.int(2, i)))?,
         Lpad => r.strings(|i, out| pad(call, i, true, out))?,
         Rpad => r.strings(|i, out| pad(call, i, false, out))?,
         Repeat => r.strings(|i, out| {
@@ -192,7 +192,13 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
                 return Ok(true);
             }
             let mut at = 0;
-            for k in memmem::find_iter(s, from) {
+            for (n, k) in memmem::find_iter(s, from).enumerate() {
+                if n % 65536 == 65535 {
+                    call.ctx.check_killed()?;
+                    if !fits_packet(call, out.len() - start)? {
+                        return Ok(false);
+                    }
+                }
                 out.extend_from_slice(&s[at..k]);
                 out.extend_from_slice(to);
                 at = k + from.len();
@@ -278,14 +284,9 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             }
             Ok(true)
         })?,
-        Bin => r.strings(|i, out| {
-            radix(call.int(0, i) as u64, 2, out);
-            Ok(true)
-        })?,
-        Oct => r.strings(|i, out| {
-            radix(call.int(0, i) as u64, 8, out);
-            Ok(true)
-        })?,
+        // CONV(n, 10, 2) and CONV(n, 10, 8): of the digits at the start of the number's text.
+        Bin => r.strings(|i, out| Ok(conv(call.bytes(0, i), 10, 2, out)))?,
+        Oct => r.strings(|i, out| Ok(conv(call.bytes(0, i), 10, 8, out)))?,
         Conv => r.strings(|i, out| Ok(conv(call.bytes(0, i), call.int(1, i), call.int(2, i), out)))?,
         FindInSet => r.fixed(|i| {
             let (s, list) = (call.bytes(0, i), call.bytes(1, i));

@@ -243,6 +243,14 @@ fn micros_of_number(call: &Call, k: usize, i: usize) -> i128 {
     }
 }
 
+/// Whether the seconds of MAKETIME are 60 and more.
+fn whole_minute(call: &Call, i: usize) -> bool {
+    match &call.args[2].chunk().0.values {
+        Values::F64(_) | Values::F32(_) => call.double(2, i) >= 60.0,
+        _ => Exact::new(&call.args[2], &call.types[2]).decimal(i).cmp_value(&types::Decimal::from_i128(60, 0)).is_ge(),
+    }
+}
+
 /// Seconds since 1970 up to which FROM_UNIXTIME has values.
 const UNIXTIME_MAX: i128 = 32_536_771_199;
 
@@ -440,7 +448,8 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         Makedate => r.fixed(|i| Ok(types::Date::from_year_day(call.int(0, i), call.int(1, i)).map(|d| d.0)))?,
         Maketime => r.fixed(|i| {
             let (h, m, s) = (call.int(0, i), call.int(1, i), micros_of_number(call, 2, i));
-            if !(0..60).contains(&m) || !(0..60_000_000).contains(&s) {
+            // What rounds up to the minute was less than it.
+            if !(0..60).contains(&m) || !(0..=60_000_000).contains(&s) || s == 60_000_000 && whole_minute(call, i) {
                 return Ok(None);
             }
             let size = h.unsigned_abs().min(1000) as i64 * 3600 * MICROS_PER_SECOND;

@@ -193,7 +193,13 @@ impl<'a> Bind<'a, '_, '_> {
         use ast::TemporalKind as T;
         let region = self.expr(x)?;
         let Some(types::Value::Bytes(b)) = region.as_const() else {
-            return Err(Error::not_supported("GET_FORMAT of an expression"));
+            let kind = match kind {
+                T::Date => "DATE",
+                T::Time => "TIME",
+                T::DateTime => "DATETIME",
+            };
+            let kind = build::string(kind.as_bytes(), Collation::default());
+            return build::function("get_format", vec![kind, region], &self.shared.session);
         };
         let region = String::from_utf8_lossy(b).to_ascii_uppercase();
         let format = match (kind, region.as_str()) {

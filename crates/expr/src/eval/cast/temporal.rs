@@ -22,7 +22,12 @@ impl Job<'_> {
         mut f: impl FnMut(DateTime) -> Option<T>,
         conv: &mut LocalConverter,
     ) -> Result<Chunk> {
-        let mode = temporal_mode(self.ctx.session);
+        let mut mode = temporal_mode(self.ctx.session);
+        if !self.explicit {
+            // Operators and functions take incomplete dates, and whoever needs a whole one says so; of numbers, 0 too.
+            mode.no_zero_in_date = false;
+            mode.no_zero_date &= self.from.is_string();
+        }
         let kind = if *self.to == SqlType::Date { "date" } else { "datetime" };
         match self.from {
             SqlType::String { .. } => {

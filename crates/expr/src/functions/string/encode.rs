@@ -1,5 +1,7 @@
 //! Other spellings of strings and numbers: HEX, CONV, SOUNDEX, QUOTE, base64.
 
+use types::collation::utf8;
+
 pub(super) fn hex(bytes: &[u8], out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     for b in bytes {
@@ -24,7 +26,7 @@ pub(super) fn radix(mut v: u64, base: u64, out: &mut Vec<u8>) {
 
 /// CONV(n, from, to); None is NULL.
 pub(super) fn conv(n: &[u8], from: i64, to: i64, out: &mut Vec<u8>) -> bool {
-    if !(2..=36).contains(&from.unsigned_abs()) || !(2..=36).contains(&to.unsigned_abs()) {
+    if n.is_empty() || !(2..=36).contains(&from.unsigned_abs()) || !(2..=36).contains(&to.unsigned_abs()) {
         return false;
     }
     let n = n.trim_ascii();
@@ -53,28 +55,28 @@ pub(super) fn conv(n: &[u8], from: i64, to: i64, out: &mut Vec<u8>) -> bool {
     true
 }
 
+/// Letters beyond ASCII count as vowels; what is no letter is left out. For MySQL every character from U+00C0 on is one.
 pub(super) fn soundex(s: &[u8], out: &mut Vec<u8>) {
     const CODES: &[u8; 26] = b"01230120022455012623010202";
-    let code = |b: u8| CODES[(b.to_ascii_uppercase() - b'A') as usize];
-    let start = out.len();
-    let mut last = 0;
-    for &b in s.iter().filter(|b| b.is_ascii_alphabetic()) {
-        if out.len() == start {
-            out.push(b.to_ascii_uppercase());
-            last = code(b);
-            continue;
-        }
-        let k = code(b);
+    let code = |c: u32| match u8::try_from(c) {
+        Ok(b) if b.is_ascii_alphabetic() => CODES[(b.to_ascii_uppercase() - b'A') as usize],
+        _ => b'0',
+    };
+    let is_letter = |c: &u32| *c >= 0xC0 || u8::try_from(*c).is_ok_and(|b| b.is_ascii_alphabetic());
+    let mut letters = utf8::chars(s).filter(is_letter);
+    let Some(first) = letters.next() else { return };
+    match u8::try_from(first) {
+        Ok(b) if b.is_ascii() => out.push(b.to_ascii_uppercase()),
+        _ => utf8::encode(first, out),
+    }
+    let (mut last, mut written) = (code(first), 1);
+    for k in letters.map(code) {
         if k != b'0' && k != last {
             out.push(k);
-            last = k;
+            (last, written) = (k, written + 1);
         }
     }
-    if out.len() > start {
-        while out.len() < start + 4 {
-            out.push(b'0');
-        }
-    }
+    (written..4).for_each(|_| out.push(b'0'));
 }
 
 pub(super) fn quote(s: &[u8], out: &mut Vec<u8>) {

@@ -169,8 +169,9 @@ pub(crate) fn locate(c: Collation, needle: &[u8], hay: &[u8], from: i64) -> i64 
     }
 }
 
-/// SUBSTRING_INDEX: what lies before the `count`-th delimiter (from the end, if negative: what lies behind it).
-pub(super) fn substring_index(s: &[u8], delimiter: &[u8], count: i64) -> (usize, usize) {
+/// SUBSTRING_INDEX: what lies before the `count`-th delimiter (from the end, if negative: what lies behind it). Delimiters
+/// that overlap are told apart from the left, in binary strings from the right where they are counted so.
+pub(super) fn substring_index(c: Collation, s: &[u8], delimiter: &[u8], count: i64) -> (usize, usize) {
     if delimiter.is_empty() || count == 0 {
         return (0, 0);
     }
@@ -182,6 +183,12 @@ pub(super) fn substring_index(s: &[u8], delimiter: &[u8], count: i64) -> (usize,
                 Some(i) => at += i + delimiter.len(),
                 None => break,
             }
+        }
+    } else if c != Collation::Binary {
+        let total = memmem::find_iter(s, delimiter).count();
+        let before = usize::try_from(count.unsigned_abs()).ok().and_then(|back| total.checked_sub(back));
+        if let Some(i) = before.and_then(|n| memmem::find_iter(s, delimiter).nth(n)) {
+            return (i + delimiter.len(), s.len());
         }
     } else {
         let mut end = s.len();

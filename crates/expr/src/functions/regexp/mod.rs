@@ -1,18 +1,23 @@
 //! REGEXP and the REGEXP_ functions.
 //!
 //! MySQL uses ICU's expressions. Ours are those of the `regex` crate: the same for what reports write, linear in time,
-//! without look-around and back-references (1235). Case matters as the collation says, unless `c` or `i` is asked for.
-//! `.` does not match a line end unless `n` is given; `m` lets `^` and `$` match at line ends.
+//! without look-around and back-references (1235); [`pattern`] sees to what is spelt otherwise. Case matters as the
+//! collation says, unless `c` or `i` is asked for. `.` does not match a line end unless `n` is given; `m` lets `^` and `$`
+//! match at line ends, of which `u` leaves LF alone.
+//! As in ICU an empty match may follow another match at once: `REGEXP_REPLACE('aaa', 'a*', 'x')` is `xx`.
+
+mod pattern;
 
 use super::Function;
 use super::eval::Call;
-use regex::{Regex, RegexBuilder};
+pub(crate) use pattern::Pattern;
+use pattern::{Flags, Found, next_start};
 use types::collation::utf8;
 use types::{Collation, Error, Result};
 use vector::{Chunk, Selection, Vector};
 
 /// The compiled pattern of a row; a constant pattern is compiled once.
-fn compile(call: &Call, i: usize, flags: Option<usize>) -> Result<Regex> {
+fn compile(call: &Call, i: usize, flags: Option<usize>) -> Result<Pattern> {
     let pattern = call.bytes(1, i);
     let flags: &[u8] = match flags {
         Some(k) if call.len() > k => call.bytes(k, i),
@@ -28,50 +33,24 @@ fn compile(call: &Call, i: usize, flags: Option<usize>) -> Result<Regex> {
         return Ok(r.clone());
     }
     let c = call.collation(0);
-    let mut insensitive = !(c.is_bin() || c == Collation::Binary);
-    let (mut multi_line, mut dot_all) = (false, false);
+    let insensitive = !(c.is_bin() || c == Collation::Binary);
+    let mut wanted = Flags { insensitive, multi_line: false, dot_all: false, unix_lines: false };
     for f in flags {
         match f {
-            b'c' => insensitive = false,
-            b'i' => insensitive = true,
-            b'm' => multi_line = true,
-            b'n' => dot_all = true,
-            b'u' => {}
+            b'c' => wanted.insensitive = false,
+            b'i' => wanted.insensitive = true,
+            b'm' => wanted.multi_line = true,
+            b'n' => wanted.dot_all = true,
+            b'u' => wanted.unix_lines = true,
             _ => return Err(Error::wrong_arguments(call.function.name().to_ascii_lowercase())),
         }
     }
     if pattern.is_empty() {
         return Err(Error::regexp_illegal_argument());
     }
-    let text = String::from_utf8_lossy(pattern);
-    let built = RegexBuilder::new(&text)
-        .case_insensitive(insensitive)
-        .multi_line(multi_line)
-        .dot_matches_new_line(dot_all)
-        .size_limit(16 << 20)
-        .build()
-        .map_err(|e| syntax_error(&e))?;
+    let built = Pattern::new(&String::from_utf8_lossy(pattern), wanted)?;
     *cached = Some((key.into(), built.clone()));
     Ok(built)
-}
-
-fn syntax_error(e: &regex::Error) -> Error {
-    let text = e.to_string();
-    if text.contains("look-around") || text.contains("backreferences") {
-        Error::not_supported("look-around and back-references in regular expressions")
-    } else if text.contains("unclosed group") || text.contains("unopened group") {
-        Error::regexp_mismatched_paren()
-    } else if text.contains("unclosed character class") {
-        Error::regexp_missing_close_bracket()
-    } else if text.contains("invalid character class range") {
-        Error::regexp_invalid_range()
-    } else if text.contains("repetition quantifier") || text.contains("invalid repetition count range") {
-        Error::regexp_bad_interval()
-    } else if text.contains("unrecognized escape") {
-        Error::regexp_bad_escape_sequence()
-    } else {
-        Error::regexp_rule_syntax(1, 1)
-    }
 }
 
 /// Byte offset of the 1-based character position; None if it is out of bounds.
@@ -112,9 +91,9 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             let text = String::from_utf8_lossy(s);
             let start = start_at(call, text.as_bytes(), arg(2, i, 1))?;
             let occurrence = arg(3, i, 1).max(1) as usize;
-            let found = re.find_iter(&text[start..]).nth(occurrence - 1);
+            let found = re.nth(&text[start..], occurrence);
             Ok(Some(found.map_or(0, |m| {
-                let at = start + if arg(4, i, 0) == 0 { m.start() } else { m.end() };
+                let at = start + if arg(4, i, 0) == 0 { m.start } else { m.end };
                 utf8::char_count(&text.as_bytes()[..at]) as i64 + 1
             })))
         })?,
@@ -123,9 +102,9 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             let text = String::from_utf8_lossy(call.bytes(0, i));
             let start = start_at(call, text.as_bytes(), arg(2, i, 1))?;
             let occurrence = arg(3, i, 1).max(1) as usize;
-            match re.find_iter(&text[start..]).nth(occurrence - 1) {
+            match re.nth(&text[start..], occurrence) {
                 Some(m) => {
-                    out.extend_from_slice(m.as_str().as_bytes());
+                    out.extend_from_slice(&text.as_bytes()[start + m.start..start + m.end]);
                     Ok(true)
                 }
                 None => Ok(false),
@@ -139,15 +118,19 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             let occurrence = arg(4, i, 0).max(0) as usize;
             out.extend_from_slice(&text.as_bytes()[..start]);
             let rest = &text[start..];
-            let mut at = 0;
-            for (k, m) in re.captures_iter(rest).enumerate() {
-                if occurrence != 0 && k + 1 != occurrence {
+            let (mut at, mut from, mut k) = (0, Some(0), 0);
+            while let Some(m) = from.and_then(|from| re.captures_at(rest, from)) {
+                let whole = Found { start: m.get_match().start(), end: m.get_match().end() };
+                (from, k) = (next_start(rest, whole), k + 1);
+                if occurrence != 0 && k != occurrence {
                     continue;
                 }
-                let whole = m.get(0).ok_or_else(|| Error::internal("a match has a range"))?;
-                out.extend_from_slice(&rest.as_bytes()[at..whole.start()]);
+                out.extend_from_slice(&rest.as_bytes()[at..whole.start]);
                 expand(&with, &m, out);
-                at = whole.end();
+                at = whole.end;
+                if k == occurrence {
+                    break;
+                }
             }
             out.extend_from_slice(&rest.as_bytes()[at..]);
             Ok(true)
