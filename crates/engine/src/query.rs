@@ -255,6 +255,7 @@ impl Session {
             user_vars: self.user_vars(),
             warnings: self.warnings(),
             killed: self.process().stop_flag(),
+            bound: None,
         }
     }
 }

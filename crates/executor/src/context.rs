@@ -282,6 +282,7 @@ impl ExecContext<'_> {
             user_vars: self.user_vars,
             warnings: self.warnings,
             killed: self.killed,
+            bound: None,
         }
     }
 }

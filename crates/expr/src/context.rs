@@ -197,6 +197,24 @@ impl Warnings {
         self.count.load(Ordering::Relaxed)
     }
 
+    /// None yet, under the same rules.
+    pub(crate) fn empty_like(&self) -> Warnings {
+        let empty = Warnings::new(self.max_kept);
+        empty.set_raise(self.raise.load(Ordering::Relaxed));
+        empty
+    }
+
+    /// Adds those of `other`.
+    pub(crate) fn absorb(&self, other: Warnings) {
+        let uncounted = other.count();
+        if uncounted == 0 {
+            return;
+        }
+        let kept = other.take();
+        self.count.fetch_add(uncounted.saturating_sub(kept.len() as u64), Ordering::Relaxed);
+        kept.into_iter().for_each(|w| self.push(w));
+    }
+
     pub fn take(&self) -> Vec<Warning> {
         self.count.store(0, Ordering::Relaxed);
         std::mem::take(&mut self.kept.lock().expect("no panic while held"))
@@ -212,6 +230,8 @@ pub struct EvalContext<'a> {
     pub warnings: &'a Warnings,
     /// Set by KILL and by timeouts; long functions (SLEEP, BENCHMARK) look at it.
     pub killed: &'a AtomicBool,
+    /// What nodes may make of several rows at a time; see [`crate::eval::Bound`].
+    pub bound: Option<&'a crate::eval::Bound>,
 }
 
 impl EvalContext<'_> {

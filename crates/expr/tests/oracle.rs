@@ -512,7 +512,14 @@ fn selection(rng: &mut Rng, rows: usize) -> Selection {
 fn with_context(f: impl FnOnce(&EvalContext)) {
     let (session, params, user_vars, warnings, killed) =
         (SessionInfo::default(), Params::default(), UserVars::default(), Warnings::new(8), AtomicBool::new(false));
-    f(&EvalContext { session: &session, params: &params, user_vars: &user_vars, warnings: &warnings, killed: &killed });
+    f(&EvalContext {
+        session: &session,
+        params: &params,
+        user_vars: &user_vars,
+        warnings: &warnings,
+        killed: &killed,
+        bound: None,
+    });
 }
 
 fn check(seed: u64, rows: usize, predicate: bool) {

@@ -15,7 +15,7 @@ use super::accumulator::Rows;
 use super::front::Front;
 use super::groups::Groups;
 use super::spec::Spec;
-use crate::eval::eval_all;
+use crate::eval::{eval_all_within, parts_of};
 use crate::group_table::NO_GROUP;
 use crate::keys::{KeyEncoder, Keys};
 use crate::memory::{MemoryAccountant, Reservation};
@@ -129,8 +129,12 @@ impl<'a> Builder<'a> {
 
     pub fn push_batch(&mut self, batch: &Batch) -> Result<()> {
         let ctx = self.shop.run.eval();
-        let keys = eval_all(&self.shop.spec.group_programs, batch, &ctx)?;
-        let args = eval_all(&self.shop.spec.arg_programs, batch, &ctx)?;
+        let spec = self.shop.spec;
+        let keys = eval_all_within(&spec.group_programs, batch, &ctx)?;
+        let args = eval_all_within(&spec.arg_programs, batch, &ctx)?;
+        let (Some(keys), Some(args)) = (keys, args) else {
+            return parts_of(batch).try_for_each(|part| self.push_batch(&part));
+        };
         self.push_vectors(&keys, &args, &batch.selection, batch.rows)
     }
 

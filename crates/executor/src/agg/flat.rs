@@ -13,7 +13,7 @@
 use super::operator::{AggregateSink, Grouping};
 use super::spec::{ArgList, Spec, prepare_args};
 use crate::columns::null_vector;
-use crate::eval::{Program, eval_all};
+use crate::eval::{Program, eval_all_within, parts_of};
 use crate::ops::sort::SortSink;
 use crate::pipeline::{Down, Flow, INTERNAL, Push, Sink, Stage, run_pipeline};
 use crate::run::{Run, run_node};
@@ -281,8 +281,14 @@ impl Push for FlattenLocal<'_> {
     fn push(&mut self, batch: Batch) -> Result<Flow> {
         let sink = self.sink;
         let ctx = sink.run.eval();
-        let mut keys = eval_all(&sink.groups, &batch, &ctx)?;
-        let args = eval_all(&sink.args, &batch, &ctx)?;
+        let keys = eval_all_within(&sink.groups, &batch, &ctx)?;
+        let args = eval_all_within(&sink.args, &batch, &ctx)?;
+        let (Some(mut keys), Some(args)) = (keys, args) else {
+            for part in parts_of(&batch) {
+                self.push(part)?;
+            }
+            return Ok(Flow::More);
+        };
         let Some(levels) = &sink.levels else {
             self.hand_out(&keys, &args, &batch)?;
             return Ok(Flow::More);

@@ -1,7 +1,7 @@
 //! The small operators: sources of a few rows, Filter, Project, Limit, SingleRow.
 
 use crate::columns::{null_vector, row_of};
-use crate::eval::{Filter, Program, eval_all};
+use crate::eval::{Filter, Program, eval_all_within, parts_of};
 use crate::ops::collect::BatchSource;
 use crate::pipeline::{Down, Flow, Push, Stage, run_pipeline};
 use crate::run::{Run, run_node};
@@ -148,7 +148,14 @@ impl Push for ProjectLocal<'_> {
         if self.stage.row_by_row && batch.rows > 1 {
             return push_rows(self, &batch);
         }
-        let columns = eval_all(&self.stage.exprs, &batch, &self.stage.run.eval())?;
+        let Some(columns) = eval_all_within(&self.stage.exprs, &batch, &self.stage.run.eval())? else {
+            for part in parts_of(&batch) {
+                if self.push(part)? == Flow::Done {
+                    return Ok(Flow::Done);
+                }
+            }
+            return Ok(Flow::More);
+        };
         self.next.push(Batch { rows: batch.rows, columns, selection: batch.selection })
     }
 

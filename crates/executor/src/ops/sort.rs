@@ -13,7 +13,7 @@
 mod merge;
 
 use crate::columns::{ColumnAppender, batch_bytes, gather32};
-use crate::eval::{Program, eval_all};
+use crate::eval::{Program, are_heavy, eval_all_within, parts_of};
 use crate::memory::{MemoryAccountant, Reservation};
 use crate::pipeline::{Down, Flow, Pull, Push, Sink, Source, run_pipeline};
 use crate::run::{Run, run_node};
@@ -283,7 +283,15 @@ impl Push for SortLocal<'_> {
     fn push(&mut self, batch: Batch) -> Result<Flow> {
         let sink = self.sink;
         let spec = &sink.spec;
-        let keys = eval_all(&spec.keys, &batch, &spec.run.eval())?;
+        let keys = match eval_all_within(&spec.keys, &batch, &spec.run.eval())? {
+            Some(keys) if !are_heavy(&batch.columns, &batch) => keys,
+            _ => {
+                for part in parts_of(&batch) {
+                    self.push(part)?;
+                }
+                return Ok(Flow::More);
+            }
+        };
         let growth = batch_bytes(&batch) + batch.count() * 48;
         if !self.is_granted(growth) {
             self.spill()?;

@@ -60,6 +60,7 @@ impl<'a> Naive<'a> {
             user_vars: &self.world.user_vars,
             warnings: &warnings,
             killed: &self.world.killed,
+            bound: None,
         };
         expr::eval::eval_row(e, row, types, &ctx)
     }

@@ -112,7 +112,7 @@ impl Job<'_> {
     }
 
     fn each(&self) -> Rows<'_> {
-        Rows::new(self.rows, self.sel, &[self.v])
+        Rows::new(self.rows, self.sel, &[self.v], self.ctx)
     }
 
     fn validity(&self) -> Option<vector::Bitmap> {

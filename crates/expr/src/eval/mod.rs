@@ -15,6 +15,7 @@
 
 mod arith;
 pub(crate) mod assemble;
+mod bounded;
 pub(crate) mod cast;
 mod compare;
 mod exact;
@@ -23,6 +24,7 @@ mod node;
 pub(crate) mod rows;
 mod tri;
 
+pub use bounded::{Bound, parts};
 pub(crate) use exact::{Exact, Lane, type_bounds};
 pub(crate) use node::{Cx, Node, Pred};
 pub(crate) use tri::Tri;
@@ -35,22 +37,53 @@ use vector::{Batch, Selection, Vector};
 #[derive(Debug)]
 pub struct Compiled {
     root: Node,
+    /// See [`bounded`].
+    bounded: bool,
 }
 
 impl Compiled {
     pub fn new(expr: &Expr, _ctx: &EvalContext) -> Result<Compiled> {
-        Ok(Compiled { root: Node::compile(expr, 0)? })
+        Ok(Compiled::of(Node::compile(expr, 0)?))
     }
 
     /// The conjunction of several predicates.
     pub fn conjunction(exprs: &[Expr], _ctx: &EvalContext) -> Result<Compiled> {
         let terms = exprs.iter().map(|e| Node::compile(e, 0)).collect::<Result<Vec<_>>>()?;
-        Ok(Compiled { root: Node::conjunction(terms) })
+        Ok(Compiled::of(Node::conjunction(terms)))
+    }
+
+    fn of(root: Node) -> Compiled {
+        let bounded = bounded::is_bounded(&root);
+        Compiled { root, bounded }
     }
 
     /// The values at every selected position.
     pub fn eval(&self, batch: &Batch, ctx: &EvalContext) -> Result<Vector> {
-        self.root.eval(&Cx { columns: &batch.columns, rows: batch.rows, ctx }, &batch.selection)
+        let cx = Cx { columns: &batch.columns, rows: batch.rows, ctx };
+        match self.eval_within(batch, ctx)? {
+            Some(v) => Ok(v),
+            None => bounded::eval_parts(&self.root, &cx, &batch.selection),
+        }
+    }
+
+    /// [`Self::eval`], if the strings that it makes of the rows are not too long together; whoever can do with some rows
+    /// at a time then tries [`parts`] of them. One row is never too much.
+    pub fn eval_within(&self, batch: &Batch, ctx: &EvalContext) -> Result<Option<Vector>> {
+        let cx = Cx { columns: &batch.columns, rows: batch.rows, ctx };
+        if !self.bounded {
+            return self.root.eval(&cx, &batch.selection).map(Some);
+        }
+        bounded::attempt(ctx, |ctx| self.root.eval(&Cx { ctx, ..cx }, &batch.selection))
+    }
+
+    fn filter_rows(&self, cx: &Cx, selection: Selection) -> Result<Selection> {
+        if !self.bounded {
+            return self.root.filter(cx, selection);
+        }
+        match bounded::attempt(cx.ctx, |ctx| self.root.filter(&Cx { ctx, ..*cx }, selection.clone()))? {
+            Some(kept) => Ok(kept),
+            None => bounded::filter_parts(&self.root, cx, &selection),
+        }
     }
 
     /// Keeps the selected positions at which the predicate is TRUE.
@@ -60,7 +93,7 @@ impl Compiled {
             batch.selection = selection;
             return Ok(());
         }
-        batch.selection = self.root.filter(&Cx { columns: &batch.columns, rows: batch.rows, ctx }, selection)?;
+        batch.selection = self.filter_rows(&Cx { columns: &batch.columns, rows: batch.rows, ctx }, selection)?;
         Ok(())
     }
 
@@ -75,7 +108,7 @@ impl Compiled {
         if selection.is_empty(rows) {
             return Ok(selection);
         }
-        self.root.filter(&Cx { columns, rows, ctx }, selection)
+        self.filter_rows(&Cx { columns, rows, ctx }, selection)
     }
 
     /// The value of an expression without columns.

@@ -287,6 +287,7 @@ impl Node {
     }
 
     fn call(&self, function: Function, state: &CallState, cx: &Cx, sel: &Selection) -> Result<Vector> {
+        cx.ctx.check_killed()?;
         let mut args = Vec::with_capacity(self.args.len());
         for a in &self.args {
             args.push(a.eval(cx, sel)?);

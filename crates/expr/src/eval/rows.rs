@@ -1,5 +1,6 @@
 //! Row-at-a-time results: a closure a row, an array of the right kind out.
 
+use crate::EvalContext;
 use types::Result;
 use vector::{Bitmap, Chunk, Native, Selection, StrHeap, StrValues, StrView, Values, Vector};
 
@@ -8,13 +9,17 @@ pub(crate) struct Rows<'a> {
     pub rows: usize,
     pub sel: &'a Selection,
     pub valid: Option<Bitmap>,
+    pub ctx: &'a EvalContext<'a>,
 }
+
+/// Bytes after which KILL and the evaluation's bound are looked at.
+const CHECKED_BYTES: usize = 1 << 20;
 
 /// A string this long lies in the view itself.
 const INLINE: usize = 12;
 
 impl Rows<'_> {
-    pub fn new<'a>(rows: usize, sel: &'a Selection, args: &[&Vector]) -> Rows<'a> {
+    pub fn new<'a>(rows: usize, sel: &'a Selection, args: &[&Vector], ctx: &'a EvalContext<'a>) -> Rows<'a> {
         let mut valid: Option<Bitmap> = None;
         for v in args {
             match v {
@@ -23,7 +28,7 @@ impl Rows<'_> {
                 Vector::Const(_) => {}
             }
         }
-        Rows { rows, sel, valid }
+        Rows { rows, sel, valid, ctx }
     }
 
     /// Calls `f` at each row.
@@ -65,14 +70,22 @@ impl Rows<'_> {
         let mut nulls: Vec<usize> = Vec::new();
         let mut heap = StrHeap::default();
         let mut block: Vec<u8> = Vec::new();
+        let (mut made, mut checked, mut row_count) = (0, 0, 0);
         self.try_each(|i| {
             let start = block.len();
+            row_count += 1;
+            if made - checked > CHECKED_BYTES {
+                checked = made;
+                self.ctx.check_killed()?;
+                self.ctx.bound.map_or(Ok(()), |b| b.check(made, row_count))?;
+            }
             if !f(i, &mut block)? {
                 block.truncate(start);
                 nulls.push(i);
                 return Ok(());
             }
             let len = block.len() - start;
+            made += len;
             if len <= INLINE {
                 views[i] = StrView::inline(&block[start..]);
                 block.truncate(start);

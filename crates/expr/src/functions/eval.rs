@@ -28,12 +28,12 @@ pub(crate) struct Call<'a> {
 impl<'a> Call<'a> {
     pub fn rows(&self, rows: usize, sel: &'a Selection) -> Rows<'a> {
         let args: Vec<&Vector> = self.args.iter().collect();
-        Rows::new(rows, sel, &args)
+        Rows::new(rows, sel, &args, self.ctx)
     }
 
     /// All rows of the selection, NULL arguments or not.
     pub fn all_rows(&self, rows: usize, sel: &'a Selection) -> Rows<'a> {
-        Rows { rows, sel, valid: None }
+        Rows { rows, sel, valid: None, ctx: self.ctx }
     }
 
     pub fn ty(&self) -> SqlType {

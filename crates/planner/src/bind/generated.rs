@@ -93,7 +93,17 @@ fn size(e: &Expr) -> usize {
 fn folded(e: Expr, session: &SessionInfo) -> Expr {
     let (params, user_vars, warnings) = (Params::default(), UserVars::default(), Warnings::new(0));
     let killed = AtomicBool::new(false);
-    fold(e, &EvalContext { session, params: &params, user_vars: &user_vars, warnings: &warnings, killed: &killed })
+    fold(
+        e,
+        &EvalContext {
+            session,
+            params: &params,
+            user_vars: &user_vars,
+            warnings: &warnings,
+            killed: &killed,
+            bound: None,
+        },
+    )
 }
 
 /// Rewrites the tree; answers with what may stand for expressions over its output.

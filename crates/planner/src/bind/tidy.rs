@@ -12,7 +12,14 @@ use types::SqlType;
 pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo) {
     let (params, user_vars, warnings) = (Params::default(), UserVars::default(), Warnings::new(0));
     let killed = AtomicBool::new(false);
-    let ctx = EvalContext { session, params: &params, user_vars: &user_vars, warnings: &warnings, killed: &killed };
+    let ctx = EvalContext {
+        session,
+        params: &params,
+        user_vars: &user_vars,
+        warnings: &warnings,
+        killed: &killed,
+        bound: None,
+    };
     let of_session = Cell::new(false);
     let each = |node: &mut Logical| {
         loop {
