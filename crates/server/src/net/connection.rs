@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use protocol::auth::DigestCache;
 use protocol::{Capabilities, Command, OkPacket, PacketReader};
 use types::{Error, ErrorCode, Result};
@@ -175,9 +176,21 @@ impl Served for Connection {
     }
 
     fn take_thread(self: Box<Self>) {
-        let threads = self.shared.threads.clone();
-        if let Err(e) = threads.run(Box::new(move || self.run())) {
-            crate::log::error(format_args!("cannot start a thread for a connection: {e}"));
+        let shared = self.shared.clone();
+        let left = Arc::new(Mutex::new(Some(self)));
+        let taken = left.clone();
+        let given = shared.threads.run(Box::new(move || {
+            if let Some(connection) = { taken.lock().take() } {
+                connection.run();
+            }
+        }));
+        let Err(e) = given else { return };
+        if shared.crowd.lacks_threads() {
+            crate::log::error(format_args!("cannot start a thread for a connection, which workers keep: {e}"));
+        }
+        if let Some(connection) = { left.lock().take() } {
+            let patience = connection.wire.limits.idle;
+            connection.leave_thread(patience, false);
         }
     }
 }

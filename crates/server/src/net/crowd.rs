@@ -12,6 +12,7 @@
 //!               fewer than half of both, in CALM_WINDOWS windows in turn
 //! ```
 //! `thread_handling` may say otherwise: `one-thread-per-connection` or `pool-of-threads` in any case.
+//! Where the system gives no thread to a connection that is to have one, workers go on serving it.
 //! Connections move by themselves, each behind its next command; so nobody waits for anybody.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -93,6 +94,12 @@ impl Crowd {
         self.has_room.load(Ordering::Relaxed)
     }
 
+    /// The system gives no more threads: workers serve for a while, however few are busy. True if they did not before.
+    pub(crate) fn lacks_threads(&self) -> bool {
+        self.calm_windows.store(0, Ordering::Relaxed);
+        !self.is_crowded.swap(true, Ordering::Relaxed)
+    }
+
     /// A window ends. To be called by one thread. `workers`: whether they serve in any case, or never.
     pub(crate) fn next_window(&self, workers: Option<bool>) {
         let next = self.window.load(Ordering::Relaxed).wrapping_add(1).max(1);
@@ -141,6 +148,16 @@ mod tests {
         crowd.next_window(Some(true));
         assert!(crowd.is_there());
         crowd.next_window(Some(false));
+        assert!(!crowd.is_there());
+    }
+
+    #[test]
+    fn without_threads_workers_serve_for_a_while() {
+        let crowd = crowd();
+        assert!(crowd.lacks_threads() && !crowd.lacks_threads());
+        (0..CALM_WINDOWS).for_each(|_| crowd.next_window(None));
+        assert!(crowd.is_there());
+        crowd.next_window(None);
         assert!(!crowd.is_there());
     }
 
