@@ -292,6 +292,13 @@ impl Accumulator {
         Ok(())
     }
 
+    /// Whether states that are merged are those of their rows taken one by one: sums of floating-point numbers are not,
+    /// and joined strings are better made as their rows come.
+    pub fn merges_exactly(&self) -> bool {
+        use Accumulator::*;
+        matches!(self, Count { .. } | Sum { .. } | SumWide { .. } | Extreme { .. } | Bits { .. })
+    }
+
     /// Takes the states `src[k]` of `other`, an accumulator of the same call, into the states `dst[k]`.
     pub fn merge(&mut self, other: &Accumulator, src: &[u32], dst: &[u32]) -> Result<()> {
         let pairs = || src.iter().zip(dst).map(|(&s, &d)| (s as usize, d as usize));

@@ -5,6 +5,7 @@ use crate::run::Run;
 use expr::eval::Compiled;
 use expr::{Expr, FrameBound, FrameUnits};
 use plan::physical::SortKey;
+use std::ops::Range;
 use types::{Error, Result, SqlType, Value};
 use vector::{Chunk, Values};
 
@@ -108,7 +109,16 @@ pub struct Rowset {
     pub peers: Peers,
     /// The first ORDER BY expression's values, with type and direction.
     pub order: Option<(Chunk, SqlType, bool)>,
+    /// The rows whose order value is not NULL: NULLs lie at one end.
+    pub filled: Range<usize>,
     pub args: Vec<Chunk>,
+}
+
+/// See [`Rowset::filled`].
+pub fn filled(order: &Chunk, n: usize) -> Range<usize> {
+    let first = (0..n).find(|&i| order.is_valid(i)).unwrap_or(n);
+    let last = (first..n).rev().find(|&i| order.is_valid(i)).map_or(first, |i| i + 1);
+    first..last
 }
 
 /// The rows `start..end` of row `i`'s frame (empty if `start >= end`).
@@ -156,12 +166,8 @@ fn range_edge(part: &Rowset, i: usize, d: Distance, sign: i32, start: bool) -> u
     if !chunk.is_valid(i) {
         return if start { part.peers.start[i] as usize } else { part.peers.end[i] as usize };
     }
-    // NULLs lie at one end.
-    let first = (0..part.n).find(|&j| chunk.is_valid(j)).unwrap_or(0);
-    let nulls_last = chunk.validity.is_some() && !chunk.is_valid(part.n - 1);
-    let last = if nulls_last { (0..part.n).rev().find(|&j| chunk.is_valid(j)).map_or(0, |j| j + 1) } else { part.n };
     let turn = if *descending { -1.0 } else { 1.0 };
-    let (mut lo, mut hi) = (first, last);
+    let (mut lo, mut hi) = (part.filled.start, part.filled.end);
     let before = |j: usize| match d {
         Distance::Double(d) => {
             let target = turn * double_at(chunk, i) + sign as f64 * d;

@@ -2,7 +2,7 @@
 
 use super::Spec;
 use super::compute::compute;
-use super::frame::{Peers, Rowset};
+use super::frame::{Peers, Rowset, filled};
 use crate::columns::{ColumnAppender, batch_bytes, packed, slice};
 use crate::eval::eval_all;
 use crate::memory::Reservation;
@@ -200,7 +200,8 @@ impl WindowPull<'_> {
         let n = p.rows;
         let args: Vec<Chunk> = p.args.into_iter().zip(&spec.arg_types).map(|(a, t)| a.finish(t)).collect();
         let order = spec.order_types.first().map(|(ty, descending)| (p.order.finish(ty), *ty, *descending));
-        let part = Rowset { n, peers: Peers::new(&p.peer_starts, n), order, args };
+        let filled = order.as_ref().map_or(0..n, |(values, ..)| filled(values, n));
+        let part = Rowset { n, peers: Peers::new(&p.peer_starts, n), order, filled, args };
         for (c, results) in spec.calls.iter().zip(&mut self.results.columns) {
             spec.run.ctx.check_killed()?;
             results.append_chunk(&compute(c, &part, &spec.run)?, None);
