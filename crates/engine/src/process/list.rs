@@ -15,6 +15,11 @@ pub struct ProcessList {
     /// Of connections that have ended.
     bytes_received: AtomicU64,
     bytes_sent: AtomicU64,
+    /// Most connections at a time, and the second of 1970 at which there were.
+    most: AtomicU64,
+    most_at_s: AtomicU64,
+    /// Connections that found no place.
+    refused: AtomicU64,
 }
 
 impl ProcessList {
@@ -26,6 +31,7 @@ impl ProcessList {
     pub fn add(self: &Arc<Self>, host: String, count_max: usize) -> Result<Entry> {
         let mut processes = self.processes.lock();
         if processes.len() >= count_max {
+            self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(Error::con_count());
         }
         // ids wrap around after 2^32 connections; skip those still in use, and 0
@@ -37,6 +43,11 @@ impl ProcessList {
         };
         let process = Arc::new(Process::new(id, host));
         processes.insert(id, process.clone());
+        if processes.len() as u64 > self.most.load(Ordering::Relaxed) {
+            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            self.most.store(processes.len() as u64, Ordering::Relaxed);
+            self.most_at_s.store(since.map_or(0, |d| d.as_secs()), Ordering::Relaxed);
+        }
         Ok(Entry { list: self.clone(), process })
     }
 
@@ -58,6 +69,17 @@ impl ProcessList {
 
     pub fn len(&self) -> usize {
         self.processes.lock().len()
+    }
+
+    /// Most connections at a time, and the second of 1970 at which there were.
+    pub fn most(&self) -> (u64, u64) {
+        let _consistent = self.processes.lock();
+        (self.most.load(Ordering::Relaxed), self.most_at_s.load(Ordering::Relaxed))
+    }
+
+    /// Connections that found as many as there may be.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -116,5 +138,22 @@ impl std::fmt::Debug for ProcessList {
 impl std::fmt::Debug for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Entry of {:?}", self.process)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_at_a_time_and_refused() {
+        let list = Arc::new(ProcessList::new());
+        let one = list.add("here".into(), 2).expect("a place");
+        let two = list.add("here".into(), 2).expect("a place");
+        assert!(list.add("here".into(), 2).is_err());
+        drop((one, two));
+        let _again = list.add("here".into(), 2).expect("a place");
+        assert_eq!((list.len(), list.most().0, list.refused()), (1, 2, 1));
+        assert!(list.most().1 > 0);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::session::Session;
 use std::sync::atomic::Ordering;
+use types::Timestamp;
 
 impl Session {
     /// (name, value), sorted. Figures of the server as a whole are the same for both scopes.
@@ -35,8 +36,18 @@ impl Session {
         push("Prepared_stmt_count", db.prepared_count());
         push("Threads_connected", db.processes().len() as u64);
         push("Threads_running", db.processes().infos().iter().filter(|p| p.command == "Query").count() as u64);
+        // No thread waits for the next connection.
+        push("Threads_cached", 0);
+        let (most, most_at_s) = db.processes().most();
+        push("Max_used_connections", most);
+        push("Connection_errors_max_connections", db.processes().refused());
+        for fault in ["accept", "internal", "peer_address", "select", "tcpwrap"] {
+            push(&format!("Connection_errors_{fault}"), 0);
+        }
         push("Nextleaf_query_memory_used", db.memory().used_bytes() as u64);
         push("Nextleaf_table_memory", db.store().bytes() as u64);
+        let most_at = self.info().time_zone.converter().to_datetime(Timestamp(most_at_s as i64 * 1_000_000));
+        all.push(("Max_used_connections_time".into(), most_at.to_string()));
         all.extend([("Ssl_cipher".into(), cipher.into()), ("Ssl_version".into(), version.into())]);
         all.sort();
         all
