@@ -6,6 +6,7 @@
 //! - Items that assign user variables, or read some that are assigned, in the order of those rows.
 //! - Under a LIMIT, items with subqueries: who shows a page of rows does not want one run for every row of the table.
 //!   What they become may not keep the order of its input, so the few rows are sorted again.
+//! - Under a LIMIT, items that may warn or fail: what they say of other rows is nobody's concern.
 
 use super::api::Bind;
 use super::select::reads;
@@ -46,6 +47,9 @@ impl Bind<'_, '_, '_> {
         let costly: Vec<ColumnId> = costly.map(|(id, _)| *id).collect();
         let has_subqueries = !costly.is_empty();
         late.extend(costly);
+        let harmful = |e: &Expr| page.is_some() && !e.is_harmless() && !e.has_subquery() && !e.follows_variables();
+        let harmful = project.iter().filter(|(id, e)| harmful(e) && !sorted_by(&HashSet::from([*id])));
+        late.extend(harmful.map(|(id, _)| *id));
         if late.is_empty() {
             return Late::default();
         }
