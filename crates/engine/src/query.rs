@@ -6,6 +6,7 @@ mod into;
 mod locking;
 pub(crate) use locking::{LockingPlan, has_locking};
 pub(crate) mod meta;
+mod select_limit;
 pub(crate) mod timestamps;
 
 use crate::session::Session;
@@ -30,6 +31,8 @@ impl Session {
     /// Answers a query of the client.
     pub(crate) fn query(&mut self, query: &ast::Query, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         self.status().com_select.add(1);
+        let limited = select_limit::limited(query, self.vars().hot().sql_select_limit);
+        let query = limited.as_ref().unwrap_or(query);
         if let Some(into) = &query.into {
             return self.query_into(query, into, more, sink);
         }
@@ -58,18 +61,10 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         let mut local = timestamps::ToLocal::new(&shape.columns, self);
-        let limit = self.vars().hot().sql_select_limit;
         let mut sent = 0u64;
         sink.shared_columns(shape)?;
         self.run(plan, None, &mut |batch| {
             let batch = &*local.convert(batch);
-            let left = limit - sent;
-            if batch.count() as u64 > left {
-                let cut = first_rows(batch, left as usize);
-                sent += left;
-                sink.batch(&cut)?;
-                return Ok(ControlFlow::Break(()));
-            }
             sent += batch.count() as u64;
             sink.batch(batch)?;
             Ok(ControlFlow::Continue(()))
@@ -299,11 +294,4 @@ impl Runner {
     ) -> Result<()> {
         session.run_at(self, plan, stats, out)
     }
-}
-
-/// The first `n` selected rows.
-pub(crate) fn first_rows(batch: &Batch, n: usize) -> Batch {
-    let mut positions = batch.selection.to_positions(batch.rows);
-    positions.truncate(n);
-    Batch { selection: vector::Selection::Some(positions), ..batch.clone() }
 }

@@ -124,7 +124,8 @@ impl Session {
         let of = |verb, targets: &[planner::bind::DmlTarget]| Some(change_of(verb, targets));
         Ok(match statement {
             Statement::Query(query) => {
-                let mut logical = self.bind_query(query)?;
+                let limited = super::select_limit::limited(query, self.vars().hot().sql_select_limit);
+                let mut logical = self.bind_query(limited.as_ref().unwrap_or(query))?;
                 if !analyze {
                     logical.locks.clear();
                 }

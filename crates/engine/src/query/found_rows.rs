@@ -44,8 +44,7 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
-        let mut window = take_limit(&mut logical);
-        window.end = window.end.min(window.start.saturating_add(self.vars().hot().sql_select_limit));
+        let window = take_limit(&mut logical);
         let plan = self.optimize(logical)?;
         let mut local = timestamps::ToLocal::new(&shape.columns, self);
         let mut found = 0u64;

@@ -9,7 +9,7 @@
 //! after WHERE, ORDER BY and LIMIT, and what was looked for by a unique key; gaps between rows never are. With SKIP LOCKED the search itself passes over rows that
 //! others hold, so that LIMIT counts free rows only.
 
-use super::{Runner, first_rows, meta, timestamps};
+use super::{Runner, meta, timestamps};
 use crate::dml::targets::row_ids;
 use crate::dml::{KeyLocks, StatementLocks};
 use crate::session::Session;
@@ -87,13 +87,10 @@ impl Session {
     ) -> Result<()> {
         let mut local = timestamps::ToLocal::new(&shape.columns, self);
         let batches = self.locked_rows(plan)?;
-        let limit = self.vars().hot().sql_select_limit;
         let mut sent = 0u64;
         sink.shared_columns(shape)?;
         for batch in &batches {
-            let left = limit - sent;
-            let cut = (batch.count() as u64 > left).then(|| first_rows(batch, left as usize));
-            let batch = &*local.convert(cut.as_ref().unwrap_or(batch));
+            let batch = &*local.convert(batch);
             sent += batch.count() as u64;
             sink.batch(batch)?;
         }
