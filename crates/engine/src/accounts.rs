@@ -17,6 +17,8 @@ pub struct Account {
     /// What the plugin compares: empty for no password; SHA1(SHA1(password)) or SHA256(SHA256(password)).
     pub secret: Box<[u8]>,
     pub locked: bool,
+    /// May GRANT and REVOKE.
+    pub grant_option: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,7 @@ impl Default for Accounts {
             plugin: AuthPlugin::CachingSha2Password,
             secret: Box::default(),
             locked: false,
+            grant_option: true,
         }])
     }
 }
@@ -118,6 +121,18 @@ impl Accounts {
         })
     }
 
+    pub fn is_there(&self, user: &str, host: &str) -> bool {
+        self.accounts.read().iter().any(|a| *a.user == *user && *a.host == *host)
+    }
+
+    /// Gives the grant option to these (user, host), or takes it.
+    pub fn set_grant_option(&self, whose: &[(Box<str>, Box<str>)], grant_option: bool) -> Result<()> {
+        self.change(|accounts| {
+            let meant = |a: &Account| whose.iter().any(|(user, host)| a.user == *user && a.host == *host);
+            accounts.iter_mut().filter(|a| meant(a)).for_each(|a| a.grant_option = grant_option);
+        })
+    }
+
     pub fn drop(&self, user: &str, host: &str) -> Result<bool> {
         self.change(|accounts| {
             let before = accounts.len();
@@ -173,6 +188,7 @@ mod tests {
             plugin: AuthPlugin::CachingSha2Password,
             secret: Box::new([1]),
             locked: false,
+            grant_option: false,
         };
         accounts.create(account("%")).unwrap();
         accounts.create(account("10.0.%")).unwrap();

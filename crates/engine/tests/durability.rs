@@ -57,7 +57,9 @@ const SETUP: &str = "
     CREATE TABLE volatile_rows (a INT) ENGINE = MEMORY; INSERT INTO volatile_rows VALUES (1);
     CREATE TABLE gone.t (a INT); DROP DATABASE gone;
     CREATE VIEW cheap AS SELECT name FROM item WHERE price < 2;
-    CREATE USER app@'10.%' IDENTIFIED BY 'secret'";
+    CREATE USER app@'10.%' IDENTIFIED BY 'secret', boss;
+    GRANT ALL ON *.* TO boss WITH GRANT OPTION;
+    CREATE USER was; GRANT ALL ON *.* TO was WITH GRANT OPTION; REVOKE GRANT OPTION ON *.* FROM was";
 
 const LOOK: &[&str] = &[
     "SELECT SCHEMA_NAME, DEFAULT_COLLATION_NAME FROM information_schema.SCHEMATA ORDER BY 1",

@@ -97,6 +97,11 @@ pub fn words() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|(_, word)| *word)
 }
 
+/// Those that may not stand as bare identifiers, upper case.
+pub fn reserved_words() -> impl Iterator<Item = &'static str> {
+    ALL[..RESERVED_COUNT].iter().map(|(_, word)| *word)
+}
+
 /// The keyword that `word` spells, in any case.
 pub fn lookup(word: &[u8]) -> Option<Kw> {
     if word.len() < LEN_MIN || word.len() > LEN_MAX {

@@ -24,7 +24,7 @@ mod error;
 mod grammar;
 mod keywords;
 
-pub use keywords::words as keywords;
+pub use keywords::{reserved_words, words as keywords};
 mod lexer;
 pub mod normalize;
 mod options;

@@ -275,7 +275,9 @@ pub fn table(t: &TableDef, auto_increment: Option<u64>) -> String {
     }));
     let temporary = if t.temporary { "TEMPORARY " } else { "" };
     let mut s = format!("CREATE {temporary}TABLE {} (\n{}\n)", quote(&t.name), lines.join(",\n"));
-    let _ = write!(s, " ENGINE={}", engine_name(t.engine));
+    if t.engine != TableEngine::Virtual {
+        let _ = write!(s, " ENGINE={}", engine_name(t.engine));
+    }
     if let Some(n) = auto_increment.filter(|n| *n > 1) {
         let _ = write!(s, " AUTO_INCREMENT={n}");
     }

@@ -133,13 +133,19 @@ pub fn view(schema: &str, name: &str, bytes: &[u8]) -> Result<ViewDef> {
 }
 
 pub fn of_account(a: &Account) -> Box<[u8]> {
-    put(&[a.plugin.name().as_bytes(), &a.secret, if a.locked { b"locked" } else { b"" }])
+    let flag = |set: bool, word: &'static str| if set { word.as_bytes() } else { b"" };
+    put(&[a.plugin.name().as_bytes(), &a.secret, flag(a.locked, "locked"), flag(a.grant_option, "grant")])
 }
 
 pub fn account(user: &str, host: &str, bytes: &[u8]) -> Result<Account> {
     let read = || -> Option<Account> {
         let fields = get(bytes)?;
-        let [plugin, secret, locked] = fields[..] else { return None };
+        // Once every account had the grant option.
+        let (plugin, secret, locked, grant) = match fields[..] {
+            [plugin, secret, locked] => (plugin, secret, locked, &b"grant"[..]),
+            [plugin, secret, locked, grant] => (plugin, secret, locked, grant),
+            _ => return None,
+        };
         let plugins = [AuthPlugin::MysqlNativePassword, AuthPlugin::CachingSha2Password];
         let plugin = plugins.into_iter().find(|p| p.name().as_bytes() == plugin)?;
         Some(Account {
@@ -148,6 +154,7 @@ pub fn account(user: &str, host: &str, bytes: &[u8]) -> Result<Account> {
             plugin,
             secret: secret.into(),
             locked: !locked.is_empty(),
+            grant_option: !grant.is_empty(),
         })
     };
     read().ok_or_else(|| unreadable("account", user, host, "its text is damaged"))

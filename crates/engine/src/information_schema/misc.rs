@@ -1,8 +1,7 @@
-//! Character sets, collations, engines, sessions, and the tables that are empty because their objects do not exist.
+//! Character sets, collations, engines, sessions and privileges.
 
 use super::VirtualTable;
-use super::reading::Reading;
-use crate::rows::{BIGINT, RowSet, UBIGINT, int, long_text, opt, s, text, uint};
+use crate::rows::{BIGINT, UBIGINT, int, long_text, opt, s, text, uint};
 use crate::session::Session;
 use types::{Collation, SqlType, Value};
 
@@ -148,60 +147,6 @@ pub const PROCESSLIST: VirtualTable = VirtualTable {
     rows: |session, out| out.rows = process_rows(session, true),
 };
 
-const fn empty(name: &'static str, columns: &'static [(&'static str, SqlType)]) -> VirtualTable {
-    VirtualTable { name, columns, rows: |_: &Reading<'_>, _: &mut RowSet| {} }
-}
-
-pub const EVENTS: VirtualTable = empty(
-    "EVENTS",
-    &[("EVENT_CATALOG", text(64)), ("EVENT_SCHEMA", text(64)), ("EVENT_NAME", text(64)), ("DEFINER", text(288))],
-);
-
-pub const FILES: VirtualTable = empty(
-    "FILES",
-    &[
-        ("FILE_ID", BIGINT),
-        ("FILE_NAME", long_text()),
-        ("FILE_TYPE", text(256)),
-        ("TABLESPACE_NAME", text(268)),
-        ("LOGFILE_GROUP_NAME", text(256)),
-        ("ENGINE", text(64)),
-        ("EXTENT_SIZE", BIGINT),
-        ("INITIAL_SIZE", BIGINT),
-        ("TOTAL_EXTENTS", BIGINT),
-        ("EXTRA", text(256)),
-    ],
-);
-
-pub const PARAMETERS: VirtualTable = empty(
-    "PARAMETERS",
-    &[
-        ("SPECIFIC_CATALOG", text(64)),
-        ("SPECIFIC_SCHEMA", text(64)),
-        ("SPECIFIC_NAME", text(64)),
-        ("ORDINAL_POSITION", UBIGINT),
-        ("PARAMETER_MODE", text(5)),
-        ("PARAMETER_NAME", text(64)),
-        ("DATA_TYPE", long_text()),
-        ("ROUTINE_TYPE", text(64)),
-    ],
-);
-
-pub const PARTITIONS: VirtualTable = empty(
-    "PARTITIONS",
-    &[
-        ("TABLE_CATALOG", text(64)),
-        ("TABLE_SCHEMA", text(64)),
-        ("TABLE_NAME", text(64)),
-        ("PARTITION_NAME", text(64)),
-        ("SUBPARTITION_NAME", text(64)),
-        ("PARTITION_ORDINAL_POSITION", UBIGINT),
-        ("PARTITION_METHOD", text(13)),
-        ("PARTITION_EXPRESSION", text(2048)),
-        ("TABLE_ROWS", UBIGINT),
-    ],
-);
-
 pub const PLUGINS: VirtualTable = VirtualTable {
     name: "PLUGINS",
     columns: &[
@@ -216,65 +161,6 @@ pub const PLUGINS: VirtualTable = VirtualTable {
         }
     },
 };
-
-pub const ROUTINES: VirtualTable = empty(
-    "ROUTINES",
-    &[
-        ("SPECIFIC_NAME", text(64)),
-        ("ROUTINE_CATALOG", text(64)),
-        ("ROUTINE_SCHEMA", text(64)),
-        ("ROUTINE_NAME", text(64)),
-        ("ROUTINE_TYPE", text(10)),
-        ("DATA_TYPE", long_text()),
-        ("ROUTINE_DEFINITION", long_text()),
-        ("ROUTINE_COMMENT", long_text()),
-        ("DEFINER", text(288)),
-    ],
-);
-
-pub const SCHEMA_PRIVILEGES: VirtualTable = empty(
-    "SCHEMA_PRIVILEGES",
-    &[("GRANTEE", text(292)), ("TABLE_CATALOG", text(64)), ("TABLE_SCHEMA", text(64)), ("PRIVILEGE_TYPE", text(64))],
-);
-
-pub const TABLE_PRIVILEGES: VirtualTable = empty(
-    "TABLE_PRIVILEGES",
-    &[
-        ("GRANTEE", text(292)),
-        ("TABLE_CATALOG", text(64)),
-        ("TABLE_SCHEMA", text(64)),
-        ("TABLE_NAME", text(64)),
-        ("PRIVILEGE_TYPE", text(64)),
-    ],
-);
-
-pub const TRIGGERS: VirtualTable = empty(
-    "TRIGGERS",
-    &[
-        ("TRIGGER_CATALOG", text(64)),
-        ("TRIGGER_SCHEMA", text(64)),
-        ("TRIGGER_NAME", text(64)),
-        ("EVENT_MANIPULATION", text(6)),
-        ("EVENT_OBJECT_SCHEMA", text(64)),
-        ("EVENT_OBJECT_TABLE", text(64)),
-        ("ACTION_STATEMENT", long_text()),
-        ("ACTION_TIMING", text(6)),
-        ("DEFINER", text(288)),
-    ],
-);
-
-pub const COLUMN_PRIVILEGES: VirtualTable = empty(
-    "COLUMN_PRIVILEGES",
-    &[
-        ("GRANTEE", text(292)),
-        ("TABLE_CATALOG", text(64)),
-        ("TABLE_SCHEMA", text(64)),
-        ("TABLE_NAME", text(64)),
-        ("COLUMN_NAME", text(64)),
-        ("PRIVILEGE_TYPE", text(64)),
-        ("IS_GRANTABLE", text(3)),
-    ],
-);
 
 /// What GRANT ALL ON *.* gives.
 const PRIVILEGES: &[&str] = &[
@@ -321,8 +207,9 @@ pub const USER_PRIVILEGES: VirtualTable = VirtualTable {
     rows: |session, out| {
         for account in session.db().accounts().all() {
             let grantee = format!("'{}'@'{}'", account.user, account.host);
+            let grantable = if account.grant_option { "YES" } else { "NO" };
             for privilege in PRIVILEGES {
-                out.push(vec![s(grantee.as_str()), s("def"), s(*privilege), s("YES")]);
+                out.push(vec![s(grantee.as_str()), s("def"), s(*privilege), s(grantable)]);
             }
         }
     },

@@ -3,11 +3,14 @@
 //! Each [`VirtualTable`] lists its columns (a subset of MySQL's, in MySQL's order) and a function that makes the rows
 //! from the catalog as the session sees it. The planner treats them as tables; the executor asks [`rows`].
 
+mod absent;
 pub mod columns;
 mod digests;
 mod events;
+mod grant_tables;
 mod indexes;
 mod innodb_stats;
+mod keywords;
 pub mod locks;
 pub mod misc;
 mod reading;
@@ -42,31 +45,32 @@ pub static TABLES: &[VirtualTable] = &[
     misc::COLLATIONS,
     misc::COLLATION_CHARACTER_SET_APPLICABILITY,
     columns::COLUMNS,
-    misc::COLUMN_PRIVILEGES,
+    absent::COLUMN_PRIVILEGES,
     statistics::COLUMN_STATISTICS,
     misc::ENGINES,
-    misc::EVENTS,
-    misc::FILES,
+    absent::EVENTS,
+    absent::FILES,
     status::GLOBAL_STATUS,
     status::GLOBAL_VARIABLES,
     locks::INNODB_TRX,
+    keywords::KEYWORDS,
     statistics::KEY_COLUMN_USAGE,
     digests::OPTIMIZER_TRACE,
-    misc::PARAMETERS,
-    misc::PARTITIONS,
+    absent::PARAMETERS,
+    absent::PARTITIONS,
     misc::PLUGINS,
     misc::PROCESSLIST,
     statistics::REFERENTIAL_CONSTRAINTS,
-    misc::ROUTINES,
+    absent::ROUTINES,
     tables::SCHEMATA,
-    misc::SCHEMA_PRIVILEGES,
+    absent::SCHEMA_PRIVILEGES,
     status::SESSION_STATUS,
     status::SESSION_VARIABLES,
     statistics::STATISTICS,
     tables::TABLES,
     statistics::TABLE_CONSTRAINTS,
-    misc::TABLE_PRIVILEGES,
-    misc::TRIGGERS,
+    absent::TABLE_PRIVILEGES,
+    absent::TRIGGERS,
     misc::USER_PRIVILEGES,
     tables::VIEWS,
 ];
@@ -91,8 +95,23 @@ pub static PERFORMANCE_SCHEMA: &[VirtualTable] = &[
 ];
 
 /// mysql: what there is of it beside real tables.
-pub static MYSQL: &[VirtualTable] =
-    &[events::GENERAL_LOG, innodb_stats::INNODB_INDEX_STATS, innodb_stats::INNODB_TABLE_STATS, events::SLOW_LOG];
+pub static MYSQL: &[VirtualTable] = &[
+    grant_tables::COLUMNS_PRIV,
+    grant_tables::DB,
+    grant_tables::DEFAULT_ROLES,
+    events::GENERAL_LOG,
+    grant_tables::GLOBAL_GRANTS,
+    innodb_stats::INNODB_INDEX_STATS,
+    innodb_stats::INNODB_TABLE_STATS,
+    grant_tables::PROCS_PRIV,
+    grant_tables::PROXIES_PRIV,
+    grant_tables::ROLE_EDGES,
+    events::SLOW_LOG,
+    grant_tables::TABLES_PRIV,
+    grant_tables::TIME_ZONE,
+    grant_tables::TIME_ZONE_NAME,
+    grant_tables::USER,
+];
 
 /// sys, likewise.
 pub static SYS: &[VirtualTable] = &[
@@ -163,4 +182,17 @@ pub fn rows(session: &Session, schema: &str, name: &str, wanted: &[(usize, Value
     let mut set = RowSet::new(t.columns);
     (t.rows)(&Reading::new(session, t, wanted), &mut set);
     Some(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SCHEMAS;
+
+    #[test]
+    fn each_table_is_there_once_and_in_its_place() {
+        for (schema, tables, _) in SCHEMAS {
+            let names: Vec<String> = tables.iter().map(|t| t.name.to_lowercase()).collect();
+            assert!(names.is_sorted_by(|a, b| a < b), "{schema}: {names:?}");
+        }
+    }
 }

@@ -1,10 +1,10 @@
-//! Account statements. Every account may do everything: privileges come later, and GRANT of less than ALL ON *.* is
-//! refused rather than remembered without effect.
+//! Account statements. Every account may do everything but GRANT and REVOKE, for which it needs the grant option: other
+//! privileges come later, and GRANT and REVOKE of them are refused rather than remembered without effect.
 
 use super::Session;
 use crate::accounts::{Account, AuthPlugin};
 use parser::ast::{self, AuthSecret, GrantLevel, GrantWhat, Statement, UserSpec};
-use types::{Error, Result};
+use types::{Error, Result, WarningLevel};
 
 impl Session {
     /// (user, host) of an account as written.
@@ -58,7 +58,7 @@ impl Session {
             }),
             Statement::RenameUser(pairs) => pairs.iter().try_for_each(|(from, to)| self.rename_user(from, to)),
             Statement::Grant(g) => self.grant(g),
-            Statement::Revoke(_) => Err(Error::not_supported("REVOKE")),
+            Statement::Revoke(r) => self.revoke(r),
             _ => Err(Error::not_supported("roles")),
         }
     }
@@ -67,7 +67,8 @@ impl Session {
         for u in users {
             let (user, host) = self.account_name(&u.account);
             let (plugin, secret) = credentials(u, AuthPlugin::CachingSha2Password)?;
-            let account = Account { user, host, plugin, secret: secret.unwrap_or_default(), locked };
+            let secret = secret.unwrap_or_default();
+            let account = Account { user, host, plugin, secret, locked, grant_option: false };
             match self.db.accounts().create(account) {
                 Err(e) if if_not_exists => self.note(e),
                 other => other?,
@@ -121,13 +122,57 @@ impl Session {
         if !all || *level != GrantLevel::Global {
             return Err(Error::not_supported("GRANT other than ALL ON *.*"));
         }
-        for u in &g.to {
-            let (user, host) = self.account_name(&u.account);
-            if !self.db.accounts().all().iter().any(|a| a.user == user && a.host == host) {
-                return Err(Error::cant_create_user_with_grant());
-            }
+        if g.as_user.is_some() {
+            return Err(Error::not_supported("GRANT ... AS"));
+        }
+        if g.to.iter().any(|u| u.auth.is_some()) {
+            return Err(Error::not_supported("GRANT ... IDENTIFIED"));
+        }
+        self.check_grant_option()?;
+        let to: Vec<_> = g.to.iter().map(|u| self.account_name(&u.account)).collect();
+        if !to.iter().all(|(user, host)| self.db.accounts().is_there(user, host)) {
+            return Err(Error::cant_create_user_with_grant());
+        }
+        if g.with_grant_option {
+            self.db.accounts().set_grant_option(&to, true)?;
         }
         Ok(())
+    }
+
+    fn revoke(&mut self, r: &ast::Revoke) -> Result<()> {
+        let grant_option_only = match &r.what {
+            GrantWhat::Privileges { privileges, level: GrantLevel::Global, .. } => {
+                privileges.iter().all(|p| p.name.eq_ignore_ascii_case("GRANT OPTION") && p.columns.is_empty())
+            }
+            _ => false,
+        };
+        if !grant_option_only {
+            return Err(Error::not_supported("REVOKE other than GRANT OPTION ON *.*"));
+        }
+        self.check_grant_option()?;
+        let mut from = Vec::new();
+        for account in &r.from {
+            let (user, host) = self.account_name(account);
+            if self.db.accounts().is_there(&user, &host) {
+                from.push((user, host));
+            } else if r.ignore_unknown_user {
+                self.warn(Error::user_does_not_exist(&user).into_warning(WarningLevel::Warning));
+            } else {
+                return Err(Error::nonexisting_grant(&user, &host));
+            }
+        }
+        self.db.accounts().set_grant_option(&from, false)
+    }
+
+    /// Error 1045 where the session's account may not GRANT and REVOKE.
+    fn check_grant_option(&self) -> Result<()> {
+        match self.db.accounts().find(&self.user, &self.host_only()) {
+            Some(a) if !a.grant_option => {
+                let using_password = if a.secret.is_empty() { "NO" } else { "YES" };
+                Err(Error::access_denied(&self.user, &a.host, using_password))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn set_password(&mut self, account: &ast::Account, password: &str) -> Result<()> {

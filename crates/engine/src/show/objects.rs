@@ -33,7 +33,10 @@ impl Session {
             columns.push(("Table_type", text(11)));
         }
         let mut rows = RowSet::new(&columns);
-        for r in self.relations(Some(&schema)) {
+        // Dumps of all databases ask for the bare names: what the server makes of mysql and sys could not be made by them.
+        let made_up_too = full || !matches!(&*schema, "mysql" | "sys");
+        let shown = |r: &Relation| made_up_too || !matches!(r, Relation::Table(t) if t.engine == TableEngine::Virtual);
+        for r in self.relations(Some(&schema)).into_iter().filter(shown) {
             let (name, kind) = match &r {
                 Relation::Table(t) if t.engine == TableEngine::Virtual => (&t.name, "SYSTEM VIEW"),
                 Relation::Table(t) => (&t.name, "BASE TABLE"),

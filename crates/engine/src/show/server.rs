@@ -141,12 +141,15 @@ impl Session {
 
     pub(super) fn show_grants(&self, account: Option<&Account>) -> Result<RowSet> {
         let (user, host) = self.account_name(account.unwrap_or(&Account::CurrentUser));
-        if !self.db().accounts().all().iter().any(|a| *a.user == *user && *a.host == *host) {
-            return Err(Error::nonexisting_grant(&user, &host));
-        }
+        let all = self.db().accounts().all();
+        let found = all.iter().find(|a| *a.user == *user && *a.host == *host);
+        let option = match found.ok_or_else(|| Error::nonexisting_grant(&user, &host))?.grant_option {
+            true => " WITH GRANT OPTION",
+            false => "",
+        };
         let heading = format!("Grants for {user}@{host}");
         let mut rows = RowSet::new(&[(heading.as_str(), text(1024))]);
-        rows.push(vec![s(format!("GRANT ALL PRIVILEGES ON *.* TO `{user}`@`{host}` WITH GRANT OPTION"))]);
+        rows.push(vec![s(format!("GRANT ALL PRIVILEGES ON *.* TO `{user}`@`{host}`{option}"))]);
         Ok(rows)
     }
 

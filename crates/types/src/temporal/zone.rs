@@ -29,6 +29,13 @@ pub enum LocalTime {
     Gap(Timestamp),
 }
 
+/// The names of all zones, sorted.
+pub fn names() -> Vec<String> {
+    let mut names: Vec<String> = jiff::tz::db().available().map(|name| name.as_str().to_string()).collect();
+    names.sort_unstable();
+    names
+}
+
 impl LocalTime {
     pub fn timestamp(self) -> Timestamp {
         match self {
