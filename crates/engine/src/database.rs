@@ -48,6 +48,8 @@ pub struct Options {
     pub variables: Vec<(String, String)>,
     /// Gets lines for the server's log.
     pub notices: Notices,
+    /// Opens the file of the server's log anew, where it has one.
+    pub log_reopener: LogReopener,
     /// The disk that log and checkpoints go to; `None`: the machine's.
     pub disk: Option<Arc<dyn Io>>,
 }
@@ -67,6 +69,16 @@ impl Notices {
         if let Some(tell) = &self.0 {
             tell(line);
         }
+    }
+}
+
+/// What FLUSH ERROR LOGS does; nothing by default.
+#[derive(Clone, Default)]
+pub struct LogReopener(pub Option<Arc<dyn Fn() -> Result<()> + Send + Sync>>);
+
+impl std::fmt::Debug for LogReopener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LogReopener")
     }
 }
 
@@ -188,6 +200,18 @@ impl Database {
             db.flush_costs()?;
         }
         Ok(db)
+    }
+
+    /// FLUSH LOGS: logs go on in new files where others have renamed the old ones.
+    pub fn reopen_logs(&self) -> Result<()> {
+        self.slow_log.reopen();
+        self.general_log.reopen();
+        self.reopen_error_log()
+    }
+
+    /// FLUSH ERROR LOGS.
+    pub(crate) fn reopen_error_log(&self) -> Result<()> {
+        self.options.log_reopener.0.as_ref().map_or(Ok(()), |reopen| reopen())
     }
 
     /// The optimizer's constants.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
 use crate::config::ServerConfig;
@@ -21,8 +21,8 @@ pub fn serve(config: &ServerConfig, backend: Arc<dyn Backend>, processes: Arc<Pr
     raise_descriptor_limit();
     let options = config.net_options().map_err(|e| StartError::new(e.to_string()))?;
     let socket = options.socket.clone();
-    let server = Server::bind(options, backend, processes)?;
-    stop_on_signals(server.stopper()).map_err(|e| StartError::new(format!("cannot handle signals: {e}")))?;
+    let server = Server::bind(options, backend.clone(), processes)?;
+    handle_signals(server.stopper(), backend).map_err(|e| StartError::new(format!("cannot handle signals: {e}")))?;
     for address in server.local_addresses() {
         log::system(format_args!("ready for connections on {address}, version {SERVER_VERSION}"));
     }
@@ -63,11 +63,18 @@ fn raise_descriptor_limit() {
     }
 }
 
-fn stop_on_signals(stopper: Stopper) -> std::io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+/// SIGINT and SIGTERM stop the server; SIGHUP and SIGUSR1 open its logs anew, as MySQL's do.
+fn handle_signals(stopper: Stopper, backend: Arc<dyn Backend>) -> std::io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1])?;
     let stopping = AtomicBool::new(false);
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
+            if matches!(signal, SIGHUP | SIGUSR1) {
+                if let Err(e) = backend.reopen_logs() {
+                    log::error(e);
+                }
+                continue;
+            }
             if stopping.swap(true, Ordering::Relaxed) {
                 std::process::exit(EXIT_IMPATIENT);
             }

@@ -139,12 +139,35 @@ fn log_and_pid_file() {
         .user(Some("nobody"));
     assert!(mysql::Conn::new(wrong).is_err());
     assert_eq!(aborted(&mut c), 1);
+    // Others rename the files, and then have the server open new ones.
+    let signal = |signal| {
+        let pid = rustix::process::Pid::from_raw(server.child.id() as i32).expect("a process");
+        rustix::process::kill_process(pid, signal).expect("it is there");
+    };
+    c.query_drop("SET GLOBAL slow_query_log_file = 'slow.log', GLOBAL slow_query_log = 1, long_query_time = 0").expect("valid");
+    c.query_drop("DO 'first'").expect("valid");
+    let slow = server.dir.join("slow.log");
+    for (nth, flush) in ["FLUSH ERROR LOGS", "FLUSH LOGS", "FLUSH SLOW LOGS, ERROR LOGS", "HUP", "USR1"].iter().enumerate() {
+        let rotated = [&log, &slow].map(|path| path.with_extension(format!("{nth}")));
+        std::fs::rename(&log, &rotated[0]).expect("it is there");
+        std::fs::rename(&slow, &rotated[1]).expect("it is there");
+        match *flush {
+            "HUP" => signal(rustix::process::Signal::HUP),
+            "USR1" => signal(rustix::process::Signal::USR1),
+            statement => c.query_drop(statement).expect("valid"),
+        }
+        if *flush == "FLUSH ERROR LOGS" {
+            c.query_drop("FLUSH SLOW LOGS").expect("valid");
+        }
+        let since = Instant::now();
+        while !log.exists() && since.elapsed() < Duration::from_secs(30) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        c.query_drop(format!("DO 'after {nth}'")).expect("valid");
+        assert!(log.exists() && read(&slow).contains(&format!("after {nth}")), "{flush}");
+    }
     drop(c);
-    rustix::process::kill_process(
-        rustix::process::Pid::from_raw(server.child.id() as i32).expect("a process"),
-        rustix::process::Signal::TERM,
-    )
-    .expect("it is there");
+    signal(rustix::process::Signal::TERM);
     assert!(server.child.wait().expect("it ends").success());
     assert!(!pid.exists() && read(&log).contains("shutdown complete"));
 }

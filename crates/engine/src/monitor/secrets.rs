@@ -21,54 +21,95 @@ pub(crate) fn shown<'t>(statement: &Statement, text: &'t [u8]) -> Cow<'t, [u8]> 
 
 /// The text of statements without the literals that may be passwords.
 pub(crate) fn without_secrets(text: &[u8]) -> Cow<'_, [u8]> {
+    scan(text, 0).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// The words of a statement so far, as far as they tell where secrets begin.
+#[derive(Default)]
+struct Words<'t> {
+    first: &'t [u8],
+    second: &'t [u8],
+    /// The one right before, with no literal or sign in between.
+    previous: &'t [u8],
+    hides: bool,
+}
+
+impl<'t> Words<'t> {
+    fn add(&mut self, word: &'t [u8]) {
+        let is = |w: &[u8], text: &str| w.eq_ignore_ascii_case(text.as_bytes());
+        if self.first.is_empty() {
+            self.first = word;
+        } else if self.second.is_empty() {
+            self.second = word;
+        }
+        let first = |text| is(self.first, text);
+        let identified = is(self.previous, "IDENTIFIED") && (is(word, "BY") || is(word, "WITH"));
+        // SET PASSWORD; SOURCE_PASSWORD and the like of CHANGE and START; CREATE and ALTER SERVER.
+        let is_password = word.len() >= 8 && is(&word[word.len() - 8..], "PASSWORD");
+        let told = first("CHANGE") || first("START") || is(self.second, "SERVER") || is(self.second, "PASSWORD");
+        let takes = told && (first("SET") || first("CHANGE") || first("START") || first("CREATE") || first("ALTER"));
+        self.hides |= identified || is_password && takes;
+        self.previous = word;
+    }
+
+    fn prepares(&self) -> bool {
+        self.first.eq_ignore_ascii_case(b"PREPARE")
+    }
+}
+
+/// `None`: there are no secrets.
+fn scan(text: &[u8], depth: usize) -> Option<Vec<u8>> {
     let mut out: Option<Vec<u8>> = None;
-    let (mut at, mut kept, mut hides, mut after_set, mut prepares) = (0, 0, false, false, false);
+    let (mut at, mut kept, mut words) = (0, 0, Words::default());
     while let Some(&b) = text.get(at) {
         let from = at;
         at += 1;
         match b {
             b'\'' | b'"' => {
                 at = literal_end(text, from);
-                if hides || prepares && tells_secrets(&text[from..at]) {
+                words.previous = b"";
+                if words.hides || words.prepares() && tells_secrets(&text[from..at], depth) {
                     let out = out.get_or_insert_default();
                     out.extend_from_slice(&text[kept..from]);
                     out.extend_from_slice(INSTEAD);
                     kept = at;
                 }
             }
-            b'`' => at = literal_end(text, from),
+            b'`' => {
+                at = literal_end(text, from);
+                words.previous = b"";
+            }
             b'#' => at = behind(text, at, b"\n"),
             b'-' if text[at..].starts_with(b"-") => at = behind(text, at, b"\n"),
             b'/' if text[at..].starts_with(b"*") && !text[at + 1..].starts_with(b"!") => {
                 at = behind(text, at + 1, b"*/")
             }
-            b';' => (hides, after_set, prepares) = (false, false, false),
+            b';' => words = Words::default(),
+            b',' | b'=' | b'(' | b')' | b'.' => words.previous = b"",
             _ if is_word(b) => {
                 while text.get(at).is_some_and(|b| is_word(*b)) {
                     at += 1;
                 }
-                let word = &text[from..at];
-                hides |=
-                    word.eq_ignore_ascii_case(b"IDENTIFIED") || after_set && word.eq_ignore_ascii_case(b"PASSWORD");
-                after_set = word.eq_ignore_ascii_case(b"SET");
-                prepares |= word.eq_ignore_ascii_case(b"PREPARE");
+                // The version of `/*!80000 .. */` is no word.
+                if !text[from..at].iter().all(u8::is_ascii_digit) {
+                    words.add(&text[from..at]);
+                }
             }
             _ => {}
         }
     }
-    match out {
-        None => Cow::Borrowed(text),
-        Some(mut out) => {
-            out.extend_from_slice(&text[kept..]);
-            Cow::Owned(out)
-        }
-    }
+    out.map(|mut out| {
+        out.extend_from_slice(&text[kept..]);
+        out
+    })
 }
 
 /// Whether a statement within a literal may have a password.
-fn tells_secrets(literal: &[u8]) -> bool {
-    let mut words = literal.split(|b| !is_word(*b));
-    words.any(|w| w.eq_ignore_ascii_case(b"IDENTIFIED") || w.eq_ignore_ascii_case(b"PASSWORD"))
+fn tells_secrets(literal: &[u8], depth: usize) -> bool {
+    let mut inner = literal[1..].to_vec();
+    // Its quotes are doubled or escaped.
+    inner.retain(|b| *b != b'\\');
+    depth > 0 || scan(&inner, depth + 1).is_some()
 }
 
 fn is_word(b: u8) -> bool {
@@ -117,11 +158,29 @@ mod tests {
         );
         assert_eq!(kept("SET PASSWORD FOR 'a' = 's'"), "SET PASSWORD FOR '<secret>' = '<secret>'");
         assert_eq!(kept("SET x = 'identified', password = '1'"), "SET x = 'identified', password = '1'");
-        assert_eq!(kept("PREPARE p FROM 'ALTER USER a IDENTIFIED BY x'"), "PREPARE p FROM '<secret>'");
+        for inner in [r"ALTER USER a IDENTIFIED BY \'x\'", "SET PASSWORD = ''x''", "CHANGE MASTER TO MASTER_PASSWORD = \"x\""] {
+            assert_eq!(kept(&format!("PREPARE p FROM '{inner}'")), "PREPARE p FROM '<secret>'");
+        }
+        assert_eq!(kept("CHANGE MASTER TO MASTER_USER = 'u', MASTER_PASSWORD = 's'"), {
+            "CHANGE MASTER TO MASTER_USER = 'u', MASTER_PASSWORD = '<secret>'"
+        });
+        assert_eq!(kept("CREATE SERVER s OPTIONS (USER 'u', PASSWORD 'p')"), {
+            "CREATE SERVER s OPTIONS (USER 'u', PASSWORD '<secret>')"
+        });
+        assert_eq!(kept("GRANT ALL ON *.* TO u IDENTIFIED BY 'x'"), "GRANT ALL ON *.* TO u IDENTIFIED BY '<secret>'");
         assert_eq!(
             kept("PREPARE p FROM 'SELECT 1'; SELECT 'password'"),
             "PREPARE p FROM 'SELECT 1'; SELECT 'password'"
         );
+        for plain in [
+            "UPDATE users SET password = 'x' WHERE name = 'y'",
+            "INSERT INTO users SET identified = 'x', password = 'y'",
+            "PREPARE p FROM 'UPDATE users SET password = 1 WHERE identified = 2'",
+            "CREATE TABLE t (password TEXT DEFAULT ('x'))",
+            "SET @password = 'x'",
+        ] {
+            assert_eq!(kept(plain), plain);
+        }
         assert!(matches!(without_secrets(b"SELECT 'a', \"\\"), Cow::Borrowed(_)));
     }
 }

@@ -469,7 +469,7 @@ impl Session {
     /// COM_INIT_DB and USE.
     pub fn use_database(&mut self, name: &str) -> Result<()> {
         if name.is_empty() {
-            return Err(Error::wrong_db_name(name));
+            return Err(Error::no_db());
         }
         let canonical = self.canonical_schema(name).ok_or_else(|| Error::bad_db(name))?;
         self.process.set_database(Some(&canonical));

@@ -21,7 +21,9 @@ impl<'a> Parser<'a> {
             Kw::REVOKE => self.revoke(),
             Kw::USE => {
                 self.bump();
-                Ok(Statement::Use(self.ident()?))
+                // MySQL's error for a name that is empty comes with the execution.
+                let unnamed = self.tok.tok == Tok::QuotedIdent && self.text_of(self.tok).len() == 2;
+                Ok(Statement::Use(if unnamed { self.empty_ident() } else { self.ident()? }))
             }
             Kw::LOCK => self.lock(),
             Kw::UNLOCK => {

@@ -324,6 +324,12 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Two quotes with nothing in between, which the caller has seen.
+    pub(crate) fn empty_ident(&mut self) -> Ident {
+        self.bump();
+        Ident("".into())
+    }
+
     fn unquote_ident(&self, quoted: &'a [u8]) -> Result<Ident> {
         let quote = quoted[0];
         let inner = self.utf8(&quoted[1..quoted.len() - 1])?;

@@ -65,6 +65,10 @@ impl Backend for EngineBackend {
         self.db.global_if_set("connect_timeout").and_then(|text| text.parse().ok()).map(Duration::from_secs)
     }
 
+    fn reopen_logs(&self) -> Result<()> {
+        self.db.reopen_logs()
+    }
+
     fn note_aborted_login(&self) {
         self.db.status().aborted_connects.fetch_add(1, Ordering::Relaxed);
     }

@@ -37,11 +37,18 @@ fn start(config: &ServerConfig) -> std::result::Result<(), StartError> {
     let failed = |what: &str, e: &dyn std::fmt::Display| StartError::new(format!("{what}: {e}"));
     std::fs::create_dir_all(&config.datadir)
         .map_err(|e| failed(&format!("cannot make the data directory {}", config.datadir.display()), &e))?;
-    if let Some(path) = &config.log_error {
-        let path = config.datadir_or_absolute(path);
-        log::send_to(&path).map_err(|e| failed(&format!("cannot write the log to {}", path.display()), &e))?;
+    let log_file = config.log_error.as_deref().map(|path| config.datadir_or_absolute(path));
+    if let Some(path) = &log_file {
+        log::send_to(path).map_err(|e| failed(&format!("cannot write the log to {}", path.display()), &e))?;
     }
-    let db = Database::open(engine_options(config)?).map_err(|e| failed("cannot open the database", &e))?;
+    let reopen = move || match &log_file {
+        Some(path) => log::send_to(path)
+            .map_err(|e| Error::cant_open_file(path.display(), e.raw_os_error().unwrap_or(0), &e)),
+        None => Ok(()),
+    };
+    let log_reopener = engine::LogReopener(Some(Arc::new(reopen)));
+    let options = engine::Options { log_reopener, ..engine_options(config)? };
+    let db = Database::open(options).map_err(|e| failed("cannot open the database", &e))?;
     if let Some(path) = &config.init_file {
         db.before_serving(|| run_init_file(&db, path))
             .map_err(|e| failed(&format!("the init file {}", path.display()), &e))?;

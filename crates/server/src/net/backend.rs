@@ -36,6 +36,11 @@ pub trait Backend: Send + Sync + 'static {
     /// A connection ended before anybody had logged in.
     fn note_aborted_login(&self) {}
 
+    /// Logs go on in new files where the old ones were renamed.
+    fn reopen_logs(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// A client went, or was sent away, without COM_QUIT.
     fn note_aborted_client(&self) {}
 

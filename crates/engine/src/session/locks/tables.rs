@@ -105,10 +105,8 @@ impl Session {
                 for option in options {
                     match &**option {
                         "STATUS" => self.db.status().flush(&self.status),
-                        "LOGS" => {
-                            self.db.slow_log().reopen();
-                            self.db.general_log().reopen();
-                        }
+                        "LOGS" => self.db.reopen_logs()?,
+                        "ERROR LOGS" => self.db.reopen_error_log()?,
                         "SLOW LOGS" => self.db.slow_log().reopen(),
                         "GENERAL LOGS" => self.db.general_log().reopen(),
                         _ => {}
