@@ -28,7 +28,14 @@ pub struct ColumnMeta {
     pub primary_key: bool,
     pub unique_key: bool,
     pub multiple_key: bool,
+    /// In some index.
+    pub part_key: bool,
     pub auto_increment: bool,
+    /// INSERT has to name it.
+    pub no_default: bool,
+    /// DEFAULT or ON UPDATE CURRENT_TIMESTAMP; the latter.
+    pub timestamp: bool,
+    pub on_update_now: bool,
     pub unsigned: bool,
     pub zerofill: bool,
     /// Digits behind the point of a FLOAT(M,D) or DOUBLE(M,D).
@@ -52,7 +59,11 @@ impl ColumnMeta {
             primary_key: false,
             unique_key: false,
             multiple_key: false,
+            part_key: false,
             auto_increment: false,
+            no_default: false,
+            timestamp: false,
+            on_update_now: false,
             unsigned: ty.is_unsigned(),
             zerofill: false,
             decimals: None,

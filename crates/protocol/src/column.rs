@@ -51,9 +51,14 @@ impl ColumnFlags {
     pub const SET: ColumnFlags = ColumnFlags(1 << 11);
     pub const NO_DEFAULT_VALUE: ColumnFlags = ColumnFlags(1 << 12);
     pub const ON_UPDATE_NOW: ColumnFlags = ColumnFlags(1 << 13);
+    pub const PART_KEY: ColumnFlags = ColumnFlags(1 << 14);
 
     pub const fn with(self, other: ColumnFlags) -> ColumnFlags {
         ColumnFlags(self.0 | other.0)
+    }
+
+    pub const fn without(self, other: ColumnFlags) -> ColumnFlags {
+        ColumnFlags(self.0 & !other.0)
     }
 
     pub const fn has(self, other: ColumnFlags) -> bool {

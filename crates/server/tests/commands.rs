@@ -39,6 +39,9 @@ const SETUP: &str = r"CREATE DATABASE shop; USE shop;
         photo BLOB, twice DECIMAL(12,2) GENERATED ALWAYS AS (price * 2), KEY (name));
     INSERT INTO item (name, price, at, photo) VALUES ('a\'b\\c\n', 1.5, '2024-02-29 12:00:00.125', 0x007F27),
         (NULL, NULL, NULL, NULL), ('', -0.01, NULL, ''), ('Größe, 12″', 7, NULL, 'x');
+    CREATE TABLE made (id INT PRIMARY KEY, f FLOAT(7,3), r FLOAT, g DOUBLE(8,2) DEFAULT (f / 3), z INT(6) ZEROFILL DEFAULT (id * 2),
+        s VARCHAR(20) DEFAULT (CONCAT(g, '-', z)), d DATE DEFAULT ('2024-01-01' + INTERVAL id DAY));
+    INSERT INTO made (id, f, r) VALUES (1, 9999.999, 1.23456789), (2, -0.0005, 1e38), (3, NULL, 1e-40), (4, 1.5, -16777217);
     CREATE TABLE nothing (a INT);
     CREATE VIEW cheap AS SELECT name FROM item WHERE price < 2;
     CREATE VIEW shop.z AS SELECT * FROM shop.cheap; CREATE DATABASE above; CREATE VIEW above.first AS SELECT z.* FROM shop.z";
@@ -54,6 +57,10 @@ fn a_dump_loads_into_an_equal_database() {
     std::fs::write(&file, &dump).expect("written");
     ok(&["load", &two, &file]);
     assert_eq!(ok(&["dump", &two]), dump);
+    let made = "INSERT INTO shop.made (id, f, r) VALUES (7, 1234.5678, 3); SELECT id, f, f + 0e0, r + 0e0, g, z, s, d FROM shop.made";
+    let rows = ok(&["sql", &one, "-e", made]);
+    assert!(rows.contains("9999.9990234375") && rows.contains("411.52-000014") && rows.contains("2024-01-08"), "{rows}");
+    assert_eq!(ok(&["sql", &two, "-e", made]), rows);
     // Rows alone, through CSV.
     let csv = ok(&["dump", &one, "--format", "csv", "--table", "shop.item"]);
     assert!(csv.starts_with("id,name,price,at,photo\n"), "{csv}");

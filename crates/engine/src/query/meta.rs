@@ -45,9 +45,14 @@ pub(crate) fn columns(query: &LogicalQuery) -> Vec<ColumnMeta> {
             meta.unsigned |= column.unsigned;
             meta.zerofill = column.zerofill;
             meta.decimals = column.float_digits.map(|(_, d)| d);
-            meta.display_width = column.display_width;
+            meta.display_width = column.display_width.or(column.float_digits.map(|(width, _)| width.into()));
+            let given = column.auto_increment || column.generated.is_some();
+            meta.no_default = matches!(column.default, DefaultValue::None) && !column.nullable && !given;
+            meta.on_update_now = column.on_update_current_timestamp;
+            meta.timestamp = meta.on_update_now || matches!(column.default, DefaultValue::CurrentTimestamp);
             for index in &table.indexes {
                 let Some(pos) = index.parts.iter().position(|p| p.column_idx == *idx) else { continue };
+                meta.part_key = true;
                 match index.kind {
                     IndexKind::Primary => meta.primary_key = true,
                     IndexKind::Unique if index.parts.len() == 1 => meta.unique_key = true,

@@ -24,12 +24,21 @@ pub(super) fn column<'a>(meta: &'a ColumnMeta, results_collation_id: u16) -> Col
     if let Some(decimals) = meta.decimals {
         column.decimals = decimals;
     }
+    // Numbers are BINARY where they are computed.
+    let is_number = matches!(meta.ty, SqlType::Int { .. } | SqlType::Decimal { .. } | SqlType::Float | SqlType::Double | SqlType::Year);
+    if is_number && !meta.org_name.is_empty() {
+        column.flags = column.flags.without(ColumnFlags::BINARY);
+    }
     for (on, flag) in [
         (!meta.nullable, ColumnFlags::NOT_NULL),
         (meta.primary_key, ColumnFlags::PRI_KEY),
         (meta.unique_key, ColumnFlags::UNIQUE_KEY),
         (meta.multiple_key, ColumnFlags::MULTIPLE_KEY),
+        (meta.part_key, ColumnFlags::PART_KEY),
         (meta.auto_increment, ColumnFlags::AUTO_INCREMENT),
+        (meta.no_default, ColumnFlags::NO_DEFAULT_VALUE),
+        (meta.timestamp, ColumnFlags::TIMESTAMP),
+        (meta.on_update_now, ColumnFlags::ON_UPDATE_NOW),
         (meta.unsigned, ColumnFlags::UNSIGNED),
         (meta.zerofill, ColumnFlags::ZEROFILL),
     ] {

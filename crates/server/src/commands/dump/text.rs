@@ -104,7 +104,7 @@ fn put_literal(value: &Value, ty: &SqlType, out: &mut Vec<u8>) {
             b.iter().for_each(|x| out.extend_from_slice(format!("{x:02X}").as_bytes()));
         }
         Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_) => {
-            types::value::render_text(value, ty, out);
+            put_text(value, ty, out);
         }
         _ => {
             let mut text = Vec::new();
@@ -126,6 +126,17 @@ fn put_literal(value: &Value, ty: &SqlType, out: &mut Vec<u8>) {
     }
 }
 
+/// A value as SELECT shows it, but for FLOATs: of these it shows six digits, which are another value where they are read.
+fn put_text(value: &Value, ty: &SqlType, out: &mut Vec<u8>) {
+    match value {
+        Value::Float(v) if *v != 0.0 && !(1e-5..1e15).contains(&v.abs()) => {
+            out.extend_from_slice(format!("{v:e}").as_bytes())
+        }
+        Value::Float(v) => out.extend_from_slice(v.to_string().as_bytes()),
+        _ => types::value::render_text(value, ty, out),
+    }
+}
+
 /// The rows of one relation, the names of its columns first.
 pub fn dump_csv(source: &mut Source, table: &Relation, names: &[String], out: &mut impl Write) -> Result<()> {
     let mut line: Vec<u8> = Vec::new();
@@ -139,7 +150,7 @@ pub fn dump_csv(source: &mut Source, table: &Relation, names: &[String], out: &m
             for (c, ty) in column_types.iter().enumerate() {
                 let value = batch.columns[c].value(i as usize, ty);
                 text.clear();
-                types::value::render_text(&value, ty, &mut text);
+                put_text(&value, ty, &mut text);
                 put_field((!value.is_null()).then_some(&text), c, &mut line);
             }
             line.push(b'\n');
