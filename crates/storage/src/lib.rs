@@ -103,7 +103,7 @@ pub use scan::{LeafView, Zone};
 pub use shared::RowLockMode;
 pub use store::{StorageOptions, Store};
 pub use stream::TableStream;
-pub use table::Table;
+pub use table::{Table, greatest_number, number_at};
 pub use table_io::{IndexIo, IoCounts, TableIo};
 pub use txn::{ACTIVE, Change, LockWait, Savepoint, Snapshot, Txn, TxnManager, Unsettled, Versioned, Waiter};
 pub use visit::IntRange;

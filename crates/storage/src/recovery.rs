@@ -19,7 +19,7 @@ use crate::leaf::Leaf;
 use crate::log::changes::{self, Op, OpKind};
 use crate::log::frame::Kind;
 use crate::log::read::{self, LogScan, Segment, Unsettled};
-use crate::table::Table;
+use crate::table::{Table, number_at};
 use crate::txn::TxnManager;
 use catalog::TableDef;
 use std::borrow::Cow;
@@ -349,9 +349,8 @@ fn replay_commit(
         changes::apply(&op, table.types(), table.leaf_rows(), state.leaf_mut()?)?;
         if op.kind != OpKind::Delete
             && let Some(c) = table.auto_increment_column()
-            && let Some(v) = state.leaf()?.column(c).values.int_at(op.slot).filter(|v| *v > 0)
         {
-            table.observe_auto_increment(v as u64);
+            table.observe_auto_increment(number_at(&state.leaf()?.column(c).values, op.slot));
         }
     }
     Some(())

@@ -25,7 +25,7 @@ use crate::waits::RowLockName;
 use catalog::{TableDef, TableEngine};
 use std::sync::Arc;
 use types::{Error, PhysType, Result, SqlType};
-use vector::Chunk;
+use vector::{Chunk, Values};
 
 /// Where rows are appended one by one.
 #[derive(Debug, Default)]
@@ -89,6 +89,22 @@ fn leaf_shift(def: &TableDef, leaf_rows: Option<usize>) -> u32 {
         _ if row <= WIDE_ROW_BYTES => 10,
         _ if row <= 2 * WIDE_ROW_BYTES => 9,
         _ => 8,
+    }
+}
+
+/// The number in a column of integers; 0 where it is negative.
+pub fn number_at(values: &Values, i: usize) -> u64 {
+    match values {
+        Values::U64(v) => v[i],
+        other => other.int_at(i).map_or(0, |v| v.max(0) as u64),
+    }
+}
+
+/// The greatest number in a column of integers; 0 where there is none above.
+pub fn greatest_number(chunk: &Chunk) -> u64 {
+    match &chunk.values {
+        Values::U64(v) => (0..v.len()).filter(|&i| chunk.is_valid(i)).map(|i| v[i]).max().unwrap_or(0),
+        other => other.int_bounds(chunk.validity.as_ref()).map_or(0, |b| b.max.max(0) as u64),
     }
 }
 
@@ -209,9 +225,11 @@ impl Table {
         self.auto_increment.store(next.max(1), Ordering::Relaxed);
     }
 
-    /// Reserves `n` consecutive AUTO_INCREMENT values; returns the first.
+    /// Reserves `n` consecutive AUTO_INCREMENT values; returns the first. There is none behind `u64::MAX`, which is no value
+    /// itself.
     pub fn reserve_auto_increment(&self, n: u64) -> u64 {
-        self.auto_increment.fetch_add(n, Ordering::Relaxed)
+        let next = |first: u64| Some(first.saturating_add(n));
+        self.auto_increment.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or(u64::MAX)
     }
 
     /// A row came with an explicit value: the next generated one is greater.
@@ -225,11 +243,7 @@ impl Table {
     }
 
     pub(crate) fn observe_chunk(&self, column: usize, chunk: &Chunk) {
-        if let Some(b) = chunk.values.int_bounds(chunk.validity.as_ref())
-            && b.max > 0
-        {
-            self.observe_auto_increment(b.max as u64);
-        }
+        self.observe_auto_increment(greatest_number(chunk));
         debug_assert!(self.def.columns[column].auto_increment);
     }
 

@@ -35,3 +35,14 @@ pub(crate) use table_writer::same;
 pub(crate) use types::value::zero_of;
 pub(crate) use update::UpdatePlan;
 pub(crate) use writer::{RowWriter, WriteMode, Written};
+use types::{Error, Result, SqlType};
+
+/// What an AUTO_INCREMENT column gets whose next value is `next`: beyond its type it is the greatest once more, which mostly is a
+/// duplicate then, as in InnoDB. Error 1467 where 64 bits are used up.
+pub(crate) fn generated_value(next: u64, ty: &SqlType) -> Result<u64> {
+    match ty {
+        _ if next == u64::MAX => Err(Error::autoinc_read_failed()),
+        SqlType::Int { size, unsigned } => Ok(i128::from(next).min(size.range(*unsigned).1) as u64),
+        _ => Ok(next),
+    }
+}

@@ -274,10 +274,8 @@ impl<'s> TableWriter<'s> {
         let refs: Vec<&Chunk> = values.iter().map(|c| &**c).collect();
         let mut count = 0;
         if let Some(p) = columns.iter().position(|&c| self.def.columns[c].auto_increment)
-            && let Some(bounds) = values[p].values.int_bounds(values[p].validity.as_ref())
-            && bounds.max > 0
         {
-            self.table.observe_auto_increment(bounds.max as u64);
+            self.table.observe_auto_increment(storage::greatest_number(&values[p]));
         }
         for &i in changed {
             let done = self.or_ignore(false, |w| {

@@ -350,7 +350,8 @@ impl<'s> RowWriter<'s> {
                     a.left = 0;
                 }
             }
-            a.values.push((u64::try_from(given).unwrap_or(0), false));
+            // Clients are told of negative ones as of all: by their 64 bits.
+            a.values.push((given as u64, false));
             return Ok(value);
         }
         if a.left == 0 {
@@ -364,6 +365,7 @@ impl<'s> RowWriter<'s> {
         let n = a.next;
         a.next = a.next.saturating_add(a.step);
         a.left -= 1;
+        let n = super::generated_value(n, &self.def.columns[i].ty)?;
         a.values.push((n, true));
         let exact = self.writer.converter().convert_exactly(i, &Value::UInt(n), self.row_number);
         exact.map_err(|_| Error::autoinc_read_failed())
@@ -435,7 +437,7 @@ impl<'s> RowWriter<'s> {
         } else if let (Some(id), Some(a)) = (self.last_updated, &self.auto) {
             let value = self.writer.table().fetch(&[id], &[a.column], &self.writer.current()).columns;
             self.written.id_shown = match value[0].value(0, &self.def.columns[a.column].ty) {
-                Value::Int(v) => v.max(0) as u64,
+                Value::Int(v) => v as u64,
                 Value::UInt(v) => v,
                 _ => 0,
             };

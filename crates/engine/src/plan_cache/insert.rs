@@ -119,7 +119,7 @@ impl PointInsert {
                 let value = converter.fit(c, given)?;
                 if is_auto {
                     let number = match value {
-                        Value::Int(v) => v.max(0) as u64,
+                        Value::Int(v) => v as u64,
                         Value::UInt(v) => v,
                         _ => return None,
                     };

@@ -222,18 +222,14 @@ impl Session {
         let taken = table.reserve_auto_increment(step.saturating_mul(ready.rows as u64));
         let first = taken.saturating_add((offset + step - taken % step) % step);
         let ty = insert.table.columns[column].ty;
-        let SqlType::Int { size, unsigned } = ty else { return Err(Error::internal("AUTO_INCREMENT is an integer")) };
-        let max = size.range(unsigned).1;
+        let SqlType::Int { unsigned, .. } = ty else { return Err(Error::internal("AUTO_INCREMENT is an integer")) };
         let mut builder = vector::ChunkBuilder::new(ty.phys(), ready.rows);
         for i in 0..ready.rows as u64 {
-            let n = first.saturating_add(step.saturating_mul(i));
-            if i128::from(n) > max {
-                return Err(Error::autoinc_read_failed());
-            }
+            let n = crate::dml::generated_value(first.saturating_add(step.saturating_mul(i)), &ty)?;
             builder.push(&if unsigned { Value::UInt(n) } else { Value::Int(n as i64) });
         }
         ready.columns[column] = builder.finish();
-        Ok(first)
+        crate::dml::generated_value(first, &ty)
     }
 
     /// What [`Session::begin_known_statement`] counted is counted again.

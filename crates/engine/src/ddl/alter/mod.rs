@@ -256,7 +256,7 @@ impl Session {
         for leaf_no in 0..table.leaf_count() {
             let Some(view) = table.scan_leaf(leaf_no, &[column], &snapshot) else { continue };
             view.selection.for_each(view.rows, |i| {
-                let value = view.columns[0].values.int_at(i).map_or(0, |v| v.max(0) as u64);
+                let value = storage::number_at(&view.columns[0].values, i);
                 next = next.max(value.saturating_add(1));
             });
         }
