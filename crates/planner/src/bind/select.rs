@@ -326,12 +326,13 @@ impl<'a> Bind<'a, '_, '_> {
                 Some(idx) => output[idx].0,
                 None if s.modifiers.distinct => {
                     let outputs: HashSet<ColumnId> = output.iter().map(|(id, _)| *id).collect();
-                    if subset(&expr, &outputs, &local) {
+                    let expr = self.over_items(expr, &items, &output);
+                    if self.not_selected(&expr, &outputs, &local).is_none() {
                         sort.push((expr, desc));
                         continue;
                     }
                     if self.shared.session.sql_mode.only_full_group_by {
-                        return Err(self.order_not_selected(i + 1, &expr, &outputs, block));
+                        return Err(self.order_not_selected(i + 1, &expr, &outputs, &local, block));
                     }
                     let id = self.shared.columns.computed("", expr.ty, true);
                     hidden.push((id, expr.clone()));
@@ -475,18 +476,44 @@ impl<'a> Bind<'a, '_, '_> {
         Ok(Logical::Aggregate { input, groups, aggregates, rollup: false })
     }
 
-    fn order_not_selected(&self, n: usize, e: &Expr, outputs: &HashSet<ColumnId>, block: &Block) -> Error {
-        let mut missing = None;
+    /// A sort key behind DISTINCT: what is among the items in it, subqueries too, is read from the output.
+    fn over_items(&self, mut key: Expr, items: &[Item], output: &[(ColumnId, Box<str>)]) -> Expr {
+        key.rewrite(&mut |e| {
+            if e.as_const().is_some() || matches!(e.kind, ExprKind::Column(_)) {
+                return;
+            }
+            if let Some(idx) = items.iter().position(|item| item.expr == *e) {
+                let info = self.shared.columns.get(output[idx].0);
+                *e = Expr::column(output[idx].0, info.ty, info.nullable);
+            }
+        });
+        key
+    }
+
+    /// A local column that the expression reads, its subqueries included, and that is not among `outputs`.
+    fn not_selected(&self, e: &Expr, outputs: &HashSet<ColumnId>, local: &HashSet<ColumnId>) -> Option<ColumnId> {
+        let definition = |id: expr::SubqueryId| self.shared.subqueries.get(id as usize).and_then(Option::as_ref);
+        let read = plan::logical::visit::columns_read(e, definition);
+        read.into_iter().find(|id| local.contains(id) && !outputs.contains(id))
+    }
+
+    fn order_not_selected(
+        &self,
+        n: usize,
+        e: &Expr,
+        outputs: &HashSet<ColumnId>,
+        local: &HashSet<ColumnId>,
+        block: &Block,
+    ) -> Error {
         let mut aggregate = false;
         e.walk(&mut |e| {
             if let ExprKind::Column(id) = e.kind
                 && !outputs.contains(&id)
             {
                 aggregate |= block.aggregates.iter().any(|(a, c)| *a == id && c.func != AggFunc::AnyValue);
-                missing.get_or_insert(id);
             }
         });
-        match missing {
+        match self.not_selected(e, outputs, local) {
             Some(id) if !aggregate => {
                 let name = block.scope.full_name(id, &self.shared.columns);
                 Error::field_in_order_not_select(n, "ORDER BY clause", name, "DISTINCT")
@@ -507,17 +534,6 @@ pub fn reads(e: &Expr, columns: &HashSet<ColumnId>) -> bool {
     let mut found = false;
     e.walk(&mut |e| found |= matches!(e.kind, ExprKind::Column(id) if columns.contains(&id)));
     found
-}
-
-/// Whether all local columns that the expression reads are among `outputs`. Subqueries may read any, so they may not.
-fn subset(e: &Expr, outputs: &HashSet<ColumnId>, local: &HashSet<ColumnId>) -> bool {
-    let mut all = true;
-    e.walk(&mut |e| match e.kind {
-        ExprKind::Column(id) => all &= outputs.contains(&id) || !local.contains(&id),
-        ExprKind::Subquery(_) => all = false,
-        _ => {}
-    });
-    all
 }
 
 fn window_ids(block: &Block) -> HashSet<ColumnId> {
