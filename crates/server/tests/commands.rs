@@ -59,7 +59,10 @@ fn a_dump_loads_into_an_equal_database() {
     assert_eq!(ok(&["dump", &two]), dump);
     let made = "INSERT INTO shop.made (id, f, r) VALUES (7, 1234.5678, 3); SELECT id, f, f + 0e0, r + 0e0, g, z, s, d FROM shop.made";
     let rows = ok(&["sql", &one, "-e", made]);
-    assert!(rows.contains("9999.9990234375") && rows.contains("411.52-000014") && rows.contains("2024-01-08"), "{rows}");
+    assert!(
+        rows.contains("9999.9990234375") && rows.contains("411.52-000014") && rows.contains("2024-01-08"),
+        "{rows}"
+    );
     assert_eq!(ok(&["sql", &two, "-e", made]), rows);
     // Rows alone, through CSV.
     let csv = ok(&["dump", &one, "--format", "csv", "--table", "shop.item"]);

@@ -144,10 +144,13 @@ fn log_and_pid_file() {
         let pid = rustix::process::Pid::from_raw(server.child.id() as i32).expect("a process");
         rustix::process::kill_process(pid, signal).expect("it is there");
     };
-    c.query_drop("SET GLOBAL slow_query_log_file = 'slow.log', GLOBAL slow_query_log = 1, long_query_time = 0").expect("valid");
+    c.query_drop("SET GLOBAL slow_query_log_file = 'slow.log', GLOBAL slow_query_log = 1, long_query_time = 0")
+        .expect("valid");
     c.query_drop("DO 'first'").expect("valid");
     let slow = server.dir.join("slow.log");
-    for (nth, flush) in ["FLUSH ERROR LOGS", "FLUSH LOGS", "FLUSH SLOW LOGS, ERROR LOGS", "HUP", "USR1"].iter().enumerate() {
+    for (nth, flush) in
+        ["FLUSH ERROR LOGS", "FLUSH LOGS", "FLUSH SLOW LOGS, ERROR LOGS", "HUP", "USR1"].iter().enumerate()
+    {
         let rotated = [&log, &slow].map(|path| path.with_extension(format!("{nth}")));
         std::fs::rename(&log, &rotated[0]).expect("it is there");
         std::fs::rename(&slow, &rotated[1]).expect("it is there");

@@ -33,9 +33,9 @@ pub(crate) use key_locks::{KeyLocks, StatementLocks};
 pub(crate) use on_duplicate::OnDuplicate;
 pub(crate) use table_writer::same;
 pub(crate) use types::value::zero_of;
+use types::{Error, Result, SqlType};
 pub(crate) use update::UpdatePlan;
 pub(crate) use writer::{RowWriter, WriteMode, Written};
-use types::{Error, Result, SqlType};
 
 /// What an AUTO_INCREMENT column gets whose next value is `next`: beyond its type it is the greatest once more, which mostly is a
 /// duplicate then, as in InnoDB. Error 1467 where 64 bits are used up.

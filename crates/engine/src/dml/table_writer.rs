@@ -273,8 +273,7 @@ impl<'s> TableWriter<'s> {
     ) -> Result<u64> {
         let refs: Vec<&Chunk> = values.iter().map(|c| &**c).collect();
         let mut count = 0;
-        if let Some(p) = columns.iter().position(|&c| self.def.columns[c].auto_increment)
-        {
+        if let Some(p) = columns.iter().position(|&c| self.def.columns[c].auto_increment) {
             self.table.observe_auto_increment(storage::greatest_number(&values[p]));
         }
         for &i in changed {

@@ -175,10 +175,8 @@ pub const PROXIES_PRIV: VirtualTable = empty(
     ],
 );
 
-pub const GLOBAL_GRANTS: VirtualTable = empty(
-    "global_grants",
-    &[("USER", text(32)), ("HOST", text(255)), ("PRIV", text(32)), ("WITH_GRANT_OPTION", FLAG)],
-);
+pub const GLOBAL_GRANTS: VirtualTable =
+    empty("global_grants", &[("USER", text(32)), ("HOST", text(255)), ("PRIV", text(32)), ("WITH_GRANT_OPTION", FLAG)]);
 
 pub const ROLE_EDGES: VirtualTable = empty(
     "role_edges",

@@ -158,7 +158,9 @@ mod tests {
         );
         assert_eq!(kept("SET PASSWORD FOR 'a' = 's'"), "SET PASSWORD FOR '<secret>' = '<secret>'");
         assert_eq!(kept("SET x = 'identified', password = '1'"), "SET x = 'identified', password = '1'");
-        for inner in [r"ALTER USER a IDENTIFIED BY \'x\'", "SET PASSWORD = ''x''", "CHANGE MASTER TO MASTER_PASSWORD = \"x\""] {
+        for inner in
+            [r"ALTER USER a IDENTIFIED BY \'x\'", "SET PASSWORD = ''x''", "CHANGE MASTER TO MASTER_PASSWORD = \"x\""]
+        {
             assert_eq!(kept(&format!("PREPARE p FROM '{inner}'")), "PREPARE p FROM '<secret>'");
         }
         assert_eq!(kept("CHANGE MASTER TO MASTER_USER = 'u', MASTER_PASSWORD = 's'"), {

@@ -25,7 +25,10 @@ pub(super) fn column<'a>(meta: &'a ColumnMeta, results_collation_id: u16) -> Col
         column.decimals = decimals;
     }
     // Numbers are BINARY where they are computed.
-    let is_number = matches!(meta.ty, SqlType::Int { .. } | SqlType::Decimal { .. } | SqlType::Float | SqlType::Double | SqlType::Year);
+    let is_number = matches!(
+        meta.ty,
+        SqlType::Int { .. } | SqlType::Decimal { .. } | SqlType::Float | SqlType::Double | SqlType::Year
+    );
     if is_number && !meta.org_name.is_empty() {
         column.flags = column.flags.without(ColumnFlags::BINARY);
     }

@@ -42,8 +42,9 @@ fn start(config: &ServerConfig) -> std::result::Result<(), StartError> {
         log::send_to(path).map_err(|e| failed(&format!("cannot write the log to {}", path.display()), &e))?;
     }
     let reopen = move || match &log_file {
-        Some(path) => log::send_to(path)
-            .map_err(|e| Error::cant_open_file(path.display(), e.raw_os_error().unwrap_or(0), &e)),
+        Some(path) => {
+            log::send_to(path).map_err(|e| Error::cant_open_file(path.display(), e.raw_os_error().unwrap_or(0), &e))
+        }
         None => Ok(()),
     };
     let log_reopener = engine::LogReopener(Some(Arc::new(reopen)));
