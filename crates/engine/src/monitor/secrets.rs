@@ -68,7 +68,9 @@ fn scan(text: &[u8], depth: usize) -> Option<Vec<u8>> {
             b'\'' | b'"' => {
                 at = literal_end(text, from);
                 words.previous = b"";
-                if words.hides || words.prepares() && tells_secrets(&text[from..at], depth) {
+                // A doubled quote makes two literals of one, so what follows is hidden, too.
+                words.hides |= words.prepares() && tells_secrets(&text[from..at], depth);
+                if words.hides {
                     let out = out.get_or_insert_default();
                     out.extend_from_slice(&text[kept..from]);
                     out.extend_from_slice(INSTEAD);
@@ -85,6 +87,7 @@ fn scan(text: &[u8], depth: usize) -> Option<Vec<u8>> {
                 at = behind(text, at + 1, b"*/")
             }
             b';' => words = Words::default(),
+            b'@' if words.second.is_empty() => words.add(b"@"),
             b',' | b'=' | b'(' | b')' | b'.' => words.previous = b"",
             _ if is_word(b) => {
                 while text.get(at).is_some_and(|b| is_word(*b)) {
@@ -158,11 +161,13 @@ mod tests {
         );
         assert_eq!(kept("SET PASSWORD FOR 'a' = 's'"), "SET PASSWORD FOR '<secret>' = '<secret>'");
         assert_eq!(kept("SET x = 'identified', password = '1'"), "SET x = 'identified', password = '1'");
-        for inner in
-            [r"ALTER USER a IDENTIFIED BY \'x\'", "SET PASSWORD = ''x''", "CHANGE MASTER TO MASTER_PASSWORD = \"x\""]
-        {
+        for inner in [r"ALTER USER a IDENTIFIED BY \'x\'", "CHANGE MASTER TO MASTER_PASSWORD = \"x\""] {
             assert_eq!(kept(&format!("PREPARE p FROM '{inner}'")), "PREPARE p FROM '<secret>'");
         }
+        assert_eq!(
+            kept("PREPARE p FROM 'SET PASSWORD = ''x'''; SELECT 'y'"),
+            "PREPARE p FROM '<secret>''<secret>''<secret>'; SELECT 'y'"
+        );
         assert_eq!(kept("CHANGE MASTER TO MASTER_USER = 'u', MASTER_PASSWORD = 's'"), {
             "CHANGE MASTER TO MASTER_USER = 'u', MASTER_PASSWORD = '<secret>'"
         });
