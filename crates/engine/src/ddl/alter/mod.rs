@@ -139,6 +139,14 @@ impl Session {
             let warning = Error::warn_using_other_handler("InnoDB", &old.name);
             self.warn(warning.into_warning(WarningLevel::Warning));
         }
+        let has_references =
+            || !old.foreign_keys.is_empty() || !self.db().catalog().references_to(&old.schema, &old.name).is_empty();
+        if options.engine != old.engine && !old.temporary && has_references() {
+            const FK_CANNOT_CHANGE_ENGINE: ErrorCode = ErrorCode(3776);
+            let message =
+                "Cannot change table's storage engine because the table participates in a foreign key constraint.";
+            return Err(Error::new(FK_CANNOT_CHANGE_ENGINE, message));
+        }
         let mut def =
             define::table(self, old.id, &old.schema, &old.name, &edit.body, &options, Vec::new(), old.temporary)?;
         keep_histograms(old, &mut def, &edit.origins);
