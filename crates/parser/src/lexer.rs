@@ -138,6 +138,9 @@ pub struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     pub fn new(src: &'a [u8], pos: usize, ansi_quotes: bool, backslash_escapes: bool) -> Lexer<'a> {
+        // C programs count in the NUL that ends their strings.
+        let src = src.strip_suffix(b"\0").unwrap_or(src);
+        let pos = pos.min(src.len());
         Lexer { src, pos, ansi_quotes, backslash_escapes, in_version_comment: false, prev: Tok::Eof }
     }
 

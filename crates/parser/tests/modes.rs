@@ -133,3 +133,15 @@ fn spans_cover_their_text() {
     assert_eq!(text(select.where_.as_ref().unwrap().span), "a IN (1, 2) AND b");
     assert_eq!(text(select.span), sql);
 }
+
+#[test]
+fn one_nul_may_end_the_text() {
+    let parse = |sql: &[u8]| parser::parse_bytes(sql, &ParseOptions::default()).is_ok();
+    assert!(parse(b"SELECT 1\0") && parse(b"SELECT 1 ; \0"));
+    assert!(!parse(b"SELECT 1\0\0") && !parse(b"SELECT \0 1") && !parse(b"\0"));
+    let sql = b"SELECT 1; SELECT 2\0";
+    let first = parser::parse_next(sql, 0, &ParseOptions::default()).expect("parses");
+    let second = parser::parse_next(sql, first.next, &ParseOptions::default()).expect("parses");
+    assert_eq!(second.next, sql.len());
+    assert!(parser::next_statement(sql, second.next, &ParseOptions::default()).is_none());
+}
