@@ -10,7 +10,7 @@
 //! Invariants
 //! 1. A row that one transaction holds exclusively, no other holds; a row that others share, nobody can change.
 //! 2. A transaction that waits for those who share a row goes before those who come to share it later.
-//! 3. Locks go when their transaction has ended, not before: a rollback to a savepoint keeps shared ones.
+//! 3. Shared locks go when their transaction has ended, not before.
 
 use crate::current::Found;
 use crate::leaf::{Leaf, RowState};
@@ -208,6 +208,13 @@ impl Table {
             }
         }
         Ok(found)
+    }
+
+    /// Shares a row that stands in `txn`'s way, so that it goes on to. `None`: it is gone.
+    pub fn share_row(self: &Arc<Self>, txn: &Arc<Txn>, row_id: u64) -> Result<Option<u64>> {
+        let now = self.txns().current(txn);
+        let found = self.lock_rows(txn, &[row_id], RowLockMode::Shared, LockWait::Wait, &now)?;
+        Ok((found[0] != Found::Gone).then_some(row_id))
     }
 
     /// Locks rows of one leaf until one is in other hands; answers with whose.

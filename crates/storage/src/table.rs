@@ -380,26 +380,30 @@ impl Table {
         found == Some(true)
     }
 
-    fn undo_row(&self, leaf_no: u64, slot: usize) {
+    /// `holder`: whose record it is, if it keeps the row. Says whether that took a record.
+    fn undo_row(&self, leaf_no: u64, slot: usize, holder: Option<&Arc<Txn>>) -> bool {
         let _flux = self.flux.enter();
         let mut keys = RowKeys::default();
-        let (undone, set) = {
+        let (undone, held, set) = {
             let mut state = self.slot(leaf_no).write();
             // Under the latch: see `index::ordered`, invariant 3.
             let set = self.indexes();
-            let Some(leaf) = state.leaf_mut() else { return };
+            let Some(leaf) = state.leaf_mut() else { return false };
             if slot < leaf.rows() {
                 Self::keys_in_place(&set, leaf, slot, &mut keys);
             }
-            (leaf.undo(slot), set)
+            let undone = leaf.undo(slot);
+            let held = holder.is_some_and(|txn| leaf.is_live(slot) && leaf.lock(txn, slot));
+            (undone, held, set)
         };
         match undone {
             Some(UndoKind::Insert) => self.remove_rows(1),
             Some(UndoKind::Delete) => self.add_rows(1),
             Some(UndoKind::Update { .. }) => {}
-            Some(UndoKind::Lock) | None => return,
+            Some(UndoKind::Lock) | None => return held,
         }
         self.remove_unused(&set, &keys, self.row_id(leaf_no, slot));
+        held
     }
 
     fn undo_leaf(&self, leaf_no: u64) {
@@ -446,8 +450,18 @@ impl Versioned for Table {
 
     fn undo(&self, change: Change) {
         match change {
-            Change::Row { leaf_no, slot } => self.undo_row(leaf_no, slot as usize),
+            Change::Row { leaf_no, slot } => drop(self.undo_row(leaf_no, slot as usize, None)),
             Change::Leaf { leaf_no } => self.undo_leaf(leaf_no),
+        }
+    }
+
+    fn undo_and_hold(&self, txn: &Arc<Txn>, change: Change) -> bool {
+        match change {
+            Change::Row { leaf_no, slot } => self.undo_row(leaf_no, slot as usize, Some(txn)),
+            Change::Leaf { leaf_no } => {
+                self.undo_leaf(leaf_no);
+                false
+            }
         }
     }
 

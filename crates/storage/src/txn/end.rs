@@ -10,7 +10,7 @@
 
 use super::garbage::GARBAGE_LEAVES_PER_COMMIT;
 use super::manager::TxnManager;
-use super::{Savepoint, Txn, TxnLog, Versioned};
+use super::{Change, Savepoint, Txn, TxnLog, Versioned};
 use crate::log::group::{Place, Redo};
 use crate::sync::Ordering;
 use std::sync::Arc;
@@ -120,9 +120,27 @@ impl TxnManager {
     /// Takes back what `txn` changed after `savepoint`; rows locked since are let go too.
     pub fn rollback_to(&self, txn: &Txn, savepoint: Savepoint) {
         let touched = self.undo_from(txn, savepoint);
+        self.let_some_go(txn, &touched);
+    }
+
+    /// Takes back what `txn` changed after `savepoint`, and keeps the rows that it changed or locked since, as far as they
+    /// still exist.
+    pub fn rollback_to_holding(&self, txn: &Arc<Txn>, savepoint: Savepoint) {
+        let mut held = Vec::new();
+        let touched = self.undo_each(txn, savepoint, |table, tables, change| {
+            if tables[table as usize].undo_and_hold(txn, change) {
+                held.push((table, change));
+            }
+        });
+        // Of each row the oldest change, in the order in which they came.
+        txn.log.lock().changes.extend(held.into_iter().rev());
+        self.let_some_go(txn, &touched);
+    }
+
+    fn let_some_go(&self, txn: &Txn, touched: &[(Arc<dyn Versioned>, u64)]) {
         if !touched.is_empty() {
             txn.lets_go(&self.waits);
-            self.collect_in(&touched);
+            self.collect_in(touched);
         }
     }
 
@@ -132,8 +150,17 @@ impl TxnManager {
         leaves.iter().for_each(|(table, leaf_no)| table.collect(*leaf_no, oldest));
     }
 
-    /// Returns the leaves in which there was anything.
     fn undo_from(&self, txn: &Txn, savepoint: Savepoint) -> Vec<(Arc<dyn Versioned>, u64)> {
+        self.undo_each(txn, savepoint, |table, tables, change| tables[table as usize].undo(change))
+    }
+
+    /// Has each change taken back, newest first. Returns the leaves in which there was anything.
+    fn undo_each(
+        &self,
+        txn: &Txn,
+        savepoint: Savepoint,
+        mut undo: impl FnMut(u32, &[Arc<dyn Versioned>], Change),
+    ) -> Vec<(Arc<dyn Versioned>, u64)> {
         let (tables, undone) = {
             let mut log = txn.log.lock();
             let at = savepoint.0.min(log.changes.len());
@@ -141,7 +168,7 @@ impl TxnManager {
         };
         let mut leaves: Vec<(u32, u64)> = Vec::new();
         for (table, change) in undone.into_iter().rev() {
-            tables[table as usize].undo(change);
+            undo(table, &tables, change);
             if leaves.last() != Some(&(table, change.leaf_no())) {
                 leaves.push((table, change.leaf_no()));
             }

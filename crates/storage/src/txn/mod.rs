@@ -48,6 +48,8 @@ pub const ACTIVE: u64 = u64::MAX;
 pub trait Versioned: Send + Sync + Debug {
     /// Takes back the newest record of the changed row, or the whole leaf; it is the transaction's.
     fn undo(&self, change: Change);
+    /// The same, but `txn`, whose record it is, keeps the row if that exists then. Says whether that took a record of its own.
+    fn undo_and_hold(&self, txn: &Arc<Txn>, change: Change) -> bool;
     /// Names a row that `txn` locked exclusively, or (`slot` absent) those of a leaf that it shares.
     fn locks(&self, txn: &Txn, leaf_no: u64, slot: Option<u16>) -> Vec<RowLockName>;
     /// The transaction has ended: it shares none of the leaf's rows any more.

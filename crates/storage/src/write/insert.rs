@@ -25,7 +25,8 @@ use vector::Chunk;
 
 impl Table {
     /// Inserts positions `0..rows` of `columns` (one chunk a column of the table, of its physical type; decimals may
-    /// come narrower). Returns the row ids, or error 1062 at the first duplicate.
+    /// come narrower). Returns the row ids, or error 1062 at the first duplicate; the
+    /// row that has the key is shared by `txn` then.
     pub fn insert_rows(self: &Arc<Self>, txn: &Arc<Txn>, columns: Columns<'_>, rows: usize) -> Result<Vec<u64>> {
         self.assert_columns(columns, rows);
         let mut ids = Vec::with_capacity(rows);
@@ -39,10 +40,13 @@ impl Table {
                 continue;
             }
             let hashes = Self::hash_rows(&set, columns, first..rows);
-            for row in first..rows {
+            let mut shared = None;
+            while ids.len() < rows {
+                let row = ids.len();
                 match self.insert_hashed(txn, &set, columns, row, |index| hashes[index][row - first])? {
                     Some(Ok(id)) => ids.push(id),
-                    Some(Err(duplicate)) => return Err(duplicate.error()),
+                    Some(Err(duplicate)) if shared == Some(duplicate.row_id) => return Err(duplicate.error()),
+                    Some(Err(duplicate)) => shared = self.share_row(txn, duplicate.row_id)?,
                     None => break,
                 }
             }

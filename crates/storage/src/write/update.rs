@@ -27,7 +27,7 @@ impl Table {
     }
 
     /// Like [`Table::update`], but tells of the first unique key of the new row that another row has, before anything
-    /// is changed.
+    /// is changed. That row is shared by `txn` then.
     pub fn try_update(
         self: &Arc<Self>,
         txn: &Arc<Txn>,
@@ -37,13 +37,18 @@ impl Table {
         at: usize,
     ) -> Result<std::result::Result<bool, Duplicate>> {
         assert_eq!(columns.len(), values.len());
+        let mut shared = None;
         loop {
             let set = self.indexes();
             if set.has_keys_on(columns) {
                 match self.update_keys(txn, &set, row_id, columns, values, at)? {
                     Ok(Some(done)) => return self.updated(row_id, columns, values, at, done).map(Ok),
                     Ok(None) => continue,
-                    Err(duplicate) => return Ok(Err(duplicate)),
+                    Err(duplicate) if shared == Some(duplicate.row_id) => return Ok(Err(duplicate)),
+                    Err(duplicate) => {
+                        shared = self.share_row(txn, duplicate.row_id)?;
+                        continue;
+                    }
                 }
             }
             let updated = self.with_held(txn, row_id, LockWait::Wait, |leaf, slot| {

@@ -8,11 +8,13 @@
 //! Several transactions may hold an absent key; whoever brings it in waits for all others. So of two sessions that both
 //! look for a key in vain and both insert it one waits, and the other gets 1213, as with the gap locks of InnoDB; those
 //! lock the gap between two neighbours, these a key alone. The list lies beside the shard's entries, under the same latch,
-//! and is nearly always empty: then it costs inserts one test.
+//! and is nearly always empty: then it costs inserts one test. A load makes its rows findable first and looks whose way they are
+//! in afterwards; held keys count as entries for it ([`super::leaves`]), so it finds those that did not find its rows.
 //!
 //! Keys are told apart by their hashes: two keys of one hash are held together.
 
 use super::{ShardGuard, UniqueIndex};
+use crate::sync::Ordering;
 use crate::txn::Txn;
 use std::sync::Arc;
 
@@ -32,6 +34,7 @@ impl UniqueIndex {
         let held = &mut shard.shard.absent.0;
         if !held.iter().any(|(h, t)| *h == hash && t.id() == txn.id()) {
             held.push((hash, txn.clone()));
+            self.hashed.fetch_add(1, Ordering::SeqCst);
         }
     }
 
@@ -48,6 +51,10 @@ impl UniqueIndex {
 
     /// The transaction has ended.
     pub(crate) fn let_absent_go(&self, hash: u64, txn_id: u64) {
-        self.shard(hash).write().absent.0.retain(|(_, t)| t.id() != txn_id);
+        let mut shard = self.shard(hash).write();
+        let held = &mut shard.absent.0;
+        let before = held.len();
+        held.retain(|(_, t)| t.id() != txn_id);
+        self.hashed.fetch_sub(before - held.len(), Ordering::SeqCst);
     }
 }

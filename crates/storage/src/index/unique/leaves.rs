@@ -6,7 +6,7 @@
 //!   else                                        an entry a row
 //! ```
 //! A load first makes its rows findable and then looks for conflicts, row by row with the latch of the key's shard; so of
-//! two loads that bring the same key at least one sees the other's row.
+//! two loads that bring the same key at least one sees the other's row. It waits for those who hold a key of it absent, too.
 
 use super::{Conflict, UniqueIndex};
 use crate::index::Rows;
@@ -79,6 +79,12 @@ impl UniqueIndex {
                 }
                 match self.check(&shard, hash, key, txn, rows, Some(row_id)) {
                     Conflict::None => {
+                        let holders = self.absence_held(&shard, hash, txn);
+                        if !holders.is_empty() {
+                            drop(shard);
+                            wait.on(&holders, || self.key_wanted(key))?;
+                            continue;
+                        }
                         if !in_run {
                             self.enter(&mut shard, hash, row_id);
                         }

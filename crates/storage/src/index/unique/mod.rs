@@ -95,7 +95,7 @@ pub struct UniqueIndex {
     being_built: AtomicBool,
     suspect: AtomicBool,
     shards: Box<[ShardSlot]>,
-    /// Entries in all shards, and latched shards: see [`ShardGuard`].
+    /// Entries in all shards, keys held absent, and latched shards: see [`ShardGuard`].
     hashed: AtomicUsize,
     runs: Runs,
 }
