@@ -44,6 +44,14 @@ impl Session {
         if !logical.locks.is_empty() {
             return self.locking_query(logical.into(), more, sink);
         }
+        if self.has_unkept() {
+            if locking::names_keys(&logical) {
+                let shared = ast::Query { locking: vec![locking::SHARED], ..query.clone() };
+                let bound = self.bind_locking(&shared)?;
+                return self.locking_query(bound, more, sink);
+            }
+            self.keep_unkept()?;
+        }
         let shape = ResultShape::new(meta::columns(&logical));
         if logical.calc_found_rows {
             return self.query_counting(logical, &shape, more, sink);

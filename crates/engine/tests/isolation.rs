@@ -114,11 +114,169 @@ fn g1c_circular_information_flow() {
     let w = world("SERIALIZABLE");
     let [t1, t2, _] = &w.t;
     t1.ok("UPDATE test SET value = 11 WHERE id = 1");
-    t2.start("UPDATE test SET value = 22 WHERE id = 2");
-    assert_eq!(t1.run("SELECT * FROM test WHERE id = 2"), rows(&["2,20"]));
+    t2.ok("UPDATE test SET value = 22 WHERE id = 2");
+    t1.start("SELECT * FROM test WHERE id = 2");
+    assert!(t1.blocks());
+    assert_eq!(t2.run("SELECT * FROM test WHERE id = 1"), Err(1213));
+    assert_eq!(t1.answer(), rows(&["2,20"]));
     t1.ok("COMMIT");
-    t2.answer().expect("t1 is through");
-    assert_eq!(t2.run("SELECT * FROM test WHERE id = 1"), rows(&["1,11"]));
+}
+
+#[test]
+fn serializable_statements_by_key_let_others_have_other_rows() {
+    let w = world("SERIALIZABLE");
+    let [t1, t2, t3] = &w.t;
+    t1.ok("UPDATE test SET value = 11 WHERE id = 1");
+    t2.ok("UPDATE test SET value = 22 WHERE id = 2 AND value = 20");
+    t3.ok("INSERT INTO test VALUES (3, 30)");
+    assert_eq!(t3.run("SELECT value, id FROM test WHERE id = 3"), rows(&["30,3"]));
+    t2.ok("COMMIT");
+    t2.ok("BEGIN");
+    t2.ok("DELETE FROM test WHERE id = 2");
+    t2.ok("SET innodb_lock_wait_timeout = 1");
+    for of_one_row in ["DELETE FROM test WHERE id = 1", "SELECT * FROM test WHERE id = 1 AND value > 100"] {
+        assert_eq!(t2.run(of_one_row), Err(1205), "{of_one_row}");
+    }
+    for of_any_row in ["UPDATE test SET value = 7 WHERE value = 30", "SELECT id FROM test", "DELETE FROM test WHERE id > 7"] {
+        assert_eq!(t2.run(of_any_row), Err(1205), "{of_any_row}");
+    }
+    assert_eq!(t2.run("SELECT * FROM test WHERE value = 30 FOR UPDATE NOWAIT"), Err(3572));
+    assert_eq!(t2.run("SELECT * FROM test WHERE id = 1 FOR UPDATE NOWAIT"), Err(3572));
+    assert_eq!(t2.run("SELECT * FROM test FOR UPDATE SKIP LOCKED"), rows(&[]));
+    t2.ok("UPDATE test SET value = 7 WHERE id IN (2, 9)");
+    t1.ok("COMMIT");
+    t3.ok("COMMIT");
+    t3.ok("BEGIN");
+    t3.ok("SET innodb_lock_wait_timeout = 1");
+    // What was looked for in vain stays away.
+    assert_eq!(t3.run("INSERT INTO test VALUES (9, 90)"), Err(1205));
+    assert_eq!(t3.run("UPDATE test SET id = 9 WHERE id = 1"), Err(1205));
+    t3.ok("UPDATE test SET value = 8 WHERE id = 1");
+    t2.ok("COMMIT");
+    t3.ok("COMMIT");
+    assert_eq!(w.committed(), ["1,8", "3,30"]);
+}
+
+#[test]
+fn serializable_reads_by_key_keep_rows_and_their_absence() {
+    let w = world("SERIALIZABLE");
+    let [t1, t2, t3] = &w.t;
+    t3.ok("SET innodb_lock_wait_timeout = 1");
+    assert_eq!(t1.run("SELECT value FROM test WHERE id = 1"), rows(&["10"]));
+    assert_eq!(t1.run("SELECT * FROM test WHERE id IN (1, 5) ORDER BY id LIMIT 3"), rows(&["1,10"]));
+    assert_eq!(t2.run("SELECT value + 1 FROM test WHERE 1 = id"), rows(&["11"]));
+    t3.ok("UPDATE test SET value = 21 WHERE id = 2");
+    t3.ok("INSERT INTO test VALUES (4, 40)");
+    for held in ["UPDATE test SET value = 1 WHERE id = 1", "INSERT INTO test VALUES (5, 50)", "DELETE FROM test"] {
+        assert_eq!(t3.run(held), Err(1205), "{held}");
+    }
+    t3.ok("COMMIT");
+    // Both shared it: one is to lose.
+    t1.start("UPDATE test SET value = 12 WHERE id = 1");
+    assert!(t1.blocks());
+    assert_eq!(t2.run("UPDATE test SET value = value * 2 WHERE id = 1"), Err(1213));
+    t1.answer().expect("the other one is gone");
+    t1.ok("COMMIT");
+    assert_eq!(w.committed(), ["1,12", "2,21", "4,40"]);
+    // Not all that is named is a key: the table is locked.
+    for (t1_reads, t2_waits) in [
+        ("SELECT COUNT(*) FROM test", true),
+        ("SELECT * FROM test WHERE id = 1 OR value = 7", true),
+        ("SELECT * FROM test WHERE id = 1 AND EXISTS (SELECT 1 FROM test WHERE value = 7)", true),
+        ("SELECT * FROM test WHERE id = (SELECT MIN(value) FROM test)", true),
+        ("SELECT a.id FROM test a JOIN test b ON a.id = b.value WHERE a.id = 1", true),
+        ("SELECT value FROM test WHERE id = 1 INTO @x", true),
+        ("TABLE test", true),
+        ("DO (SELECT MAX(value) FROM test)", true),
+        ("SELECT * FROM test WHERE id = 99", false),
+        ("SELECT id, value AS v FROM test t WHERE value = 12 AND id = '1'", false),
+        ("SELECT * FROM test WHERE id = 1 FOR UPDATE", false),
+        ("SELECT * FROM test WHERE value = 40 FOR SHARE", true),
+        ("SELECT MAX(id) FROM test WHERE id = 1 FOR SHARE", true),
+        ("UPDATE test SET value = value + (SELECT COUNT(*) FROM (TABLE test) d) WHERE id = 1", true),
+        ("DELETE FROM test WHERE id = 99 LIMIT 1", false),
+    ] {
+        t1.ok("BEGIN");
+        t1.ok(t1_reads);
+        t3.ok("BEGIN");
+        let changed = t3.run("UPDATE test SET value = 41 WHERE id = 4");
+        assert_eq!(changed.is_err(), t2_waits, "{t1_reads}");
+        t3.ok("ROLLBACK");
+        t1.ok("ROLLBACK");
+    }
+}
+
+/// What was read stays read, also where what followed is taken back.
+#[test]
+fn serializable_keeps_what_it_read_beyond_rollbacks_of_a_part() {
+    let w = world("SERIALIZABLE");
+    let [t1, t2, _] = &w.t;
+    t2.ok("SET innodb_lock_wait_timeout = 1");
+    t1.ok("SAVEPOINT a");
+    t1.ok("UPDATE test SET value = 11 WHERE id = 1 AND value = 10");
+    t1.ok("UPDATE test SET value = 12 WHERE id = 1");
+    t1.ok("ROLLBACK TO a");
+    assert_eq!(t1.run("UPDATE test SET value = 9223372036854775807 + 1 WHERE id = 2"), Err(1690));
+    t1.ok("ROLLBACK TO a");
+    assert_eq!(t2.run("UPDATE test SET value = 5 WHERE id = 1"), Err(1205));
+    assert_eq!(t2.run("UPDATE test SET value = 5 WHERE id = 2"), Err(1205));
+    assert_eq!(t1.run("SELECT value FROM test WHERE id = 1"), rows(&["10"]));
+    t1.ok("UPDATE test SET value = 13 WHERE id = 1");
+    t1.ok("ROLLBACK TO a");
+    t1.ok("COMMIT");
+    t2.ok("UPDATE test SET value = 6");
+    t2.ok("COMMIT");
+    assert_eq!(w.committed(), ["1,6", "2,6"]);
+}
+
+#[test]
+fn prepared_statements_keep_to_serializable() {
+    let w = world("SERIALIZABLE");
+    let [t1, t2, _] = &w.t;
+    t1.ok("SET @k = 1, @n = 9");
+    t1.ok("PREPARE r FROM 'SELECT value FROM test WHERE id = ?'");
+    t1.ok("PREPARE u FROM 'UPDATE test SET value = value + 1 WHERE id = ?'");
+    t2.ok("SET innodb_lock_wait_timeout = 1");
+    for _ in 0..3 {
+        assert_eq!(t1.run("EXECUTE r USING @k"), rows(&["10"]));
+        t1.ok("EXECUTE u USING @n");
+        t2.ok("UPDATE test SET value = 21 WHERE id = 2");
+        assert_eq!(t2.run("UPDATE test SET value = 7 WHERE id = 1"), Err(1205));
+        assert_eq!(t2.run("INSERT INTO test VALUES (9, 9)"), Err(1205));
+        for t in [t1, t2] {
+            t.ok("ROLLBACK");
+            t.ok("BEGIN");
+        }
+    }
+    // A value that is no key of the column's type.
+    t1.ok("SET @k = 1.5");
+    t1.ok("EXECUTE u USING @k");
+    assert_eq!(t2.run("UPDATE test SET value = 7 WHERE id = 2"), Err(1205));
+}
+
+/// Rows that foreign keys lead to are locked one by one; changes of children wait for those who read them all.
+#[test]
+fn serializable_and_foreign_keys() {
+    let w = world("SERIALIZABLE");
+    let [t1, t2, t3] = &w.t;
+    t1.ok("CREATE TABLE child (id INT PRIMARY KEY, parent INT, FOREIGN KEY (parent) REFERENCES test (id) ON DELETE CASCADE)");
+    t1.ok("INSERT INTO child VALUES (1, 1), (2, 2)");
+    for t in [t1, t2, t3] {
+        t.ok("SET innodb_lock_wait_timeout = 1");
+        t.ok("BEGIN");
+    }
+    t1.ok("UPDATE child SET parent = 2 WHERE id = 1");
+    t2.ok("UPDATE test SET value = 11 WHERE id = 1");
+    assert_eq!(t2.run("DELETE FROM test WHERE id = 2"), Err(1205), "t1 refers to it");
+    t1.ok("ROLLBACK");
+    t2.ok("ROLLBACK");
+    t1.ok("BEGIN");
+    assert_eq!(t1.run("SELECT COUNT(*) FROM child"), rows(&["2"]));
+    assert_eq!(t2.run("DELETE FROM test WHERE id = 2"), Err(1205), "t1 has read all children");
+    t1.ok("COMMIT");
+    t2.ok("DELETE FROM test WHERE id = 2");
+    t2.ok("COMMIT");
+    assert_eq!(t3.run("SELECT * FROM child"), rows(&["1,1"]));
 }
 
 #[test]

@@ -165,3 +165,43 @@ fn replacing_by_hand() {
     assert!(done >= 60, "{done}");
     assert_eq!(Client::new(&db).ok("SELECT COUNT(*), COUNT(DISTINCT id) FROM t WHERE id >= 100"), ["3,3"]);
 }
+
+/// A load makes whole leaves findable before it looks whose way they are in.
+#[test]
+fn loads_wait_for_those_who_keep_a_key_absent() {
+    let (_db, a, b, mut c) = world();
+    let path = std::env::temp_dir().join(format!("nextleaf-absent-{}.csv", std::process::id()));
+    for backwards in [false, true] {
+        let mut lines: Vec<String> = (100..4000).map(|i| format!("{i},{i},k{i}\n")).collect();
+        if backwards {
+            lines.reverse();
+        }
+        std::fs::write(&path, lines.concat()).expect("a file");
+        let load = format!("LOAD DATA INFILE '{}' INTO TABLE t FIELDS TERMINATED BY ','", path.display());
+        for held in ["SELECT v FROM t WHERE id = 2500 FOR UPDATE", "UPDATE t SET v = 0 WHERE u = 'k3333'"] {
+            a.ok("BEGIN");
+            assert_eq!(a.ok(held), NONE);
+            b.start(&load);
+            assert!(b.blocks(), "{held} {backwards}");
+            a.ok("COMMIT");
+            assert_eq!(b.answer(), Ok(NONE));
+            b.ok("COMMIT");
+            assert_eq!(c.ok("SELECT COUNT(*) FROM t"), ["3902"]);
+            b.ok("DELETE FROM t WHERE id > 50");
+            b.ok("BEGIN");
+            // Who then wants the key itself is in a deadlock, unless it comes before the load's row.
+            a.ok("BEGIN");
+            a.ok(held);
+            b.start(&load);
+            assert!(b.blocks(), "{held} {backwards}");
+            let one = a.run("INSERT INTO t VALUES (2500, 1, 'k3333')");
+            a.ok("ROLLBACK");
+            let other = b.answer();
+            assert!([Ok(NONE), Err(1213)].contains(&one) && [Ok(NONE), Err(1213)].contains(&other), "{one:?} {other:?}");
+            assert!(one == Ok(NONE) || other == Ok(NONE));
+            b.ok("ROLLBACK");
+            b.ok("BEGIN");
+        }
+    }
+    std::fs::remove_file(&path).expect("it is there");
+}

@@ -341,3 +341,54 @@ fn fastrand_like(seed: u64) -> impl FnMut(u64) -> u64 {
         state % n
     }
 }
+
+/// As in InnoDB, what was locked stays so when a part of the transaction, or a statement that fails, is taken back.
+#[test]
+fn rollbacks_of_a_part_keep_locks() {
+    let (_db, a, _b, mut c) = world();
+    let free = |c: &mut Client| c.ok("SELECT id FROM t ORDER BY id FOR UPDATE SKIP LOCKED").join(" ");
+    a.ok("SAVEPOINT s");
+    a.ok("UPDATE t SET v = 11 WHERE id = 1");
+    a.ok("SELECT * FROM t WHERE id = 2 FOR UPDATE");
+    a.ok("DELETE FROM t WHERE id = 3");
+    a.ok("INSERT INTO t VALUES (5, 50)");
+    for _ in 0..2 {
+        a.ok("ROLLBACK TO s");
+        assert_eq!(free(&mut c), "4");
+        c.ok("INSERT INTO t VALUES (5, 51)");
+        c.ok("DELETE FROM t WHERE id = 5");
+        a.ok("UPDATE t SET v = v + 1 WHERE id < 4");
+    }
+    assert_eq!(a.run("UPDATE t SET id = 2 WHERE id = 4"), Err(1062));
+    assert_eq!(free(&mut c), "");
+    a.ok("ROLLBACK TO s");
+    assert_eq!(a.ok("SELECT v FROM t ORDER BY id"), ["10", "20", "30", "40"]);
+    a.ok("UPDATE t SET v = 12 WHERE id = 1");
+    a.ok("COMMIT");
+    assert_eq!(free(&mut c), "1 2 3 4");
+    assert_eq!(c.ok("SELECT v FROM t ORDER BY id"), ["12", "20", "30", "40"]);
+}
+
+/// As in InnoDB, a row that made a statement fail as a duplicate is shared.
+#[test]
+fn duplicates_are_shared() {
+    let (_db, a, b, mut c) = world();
+    c.ok("CREATE TABLE k (id INT PRIMARY KEY, t_id INT, FOREIGN KEY (t_id) REFERENCES t (id))");
+    c.ok("INSERT INTO k VALUES (1, 1)");
+    assert_eq!(a.run("INSERT INTO t VALUES (9, 9), (1, 1)"), Err(1062));
+    assert_eq!(a.run("UPDATE t SET id = 2 WHERE id = 4"), Err(1062));
+    a.ok("INSERT IGNORE INTO t VALUES (3, 3)");
+    assert_eq!(a.run("INSERT INTO k VALUES (1, 1)"), Err(1062));
+    for id in 1..4 {
+        assert_eq!(c.err(&format!("SELECT * FROM t WHERE id = {id} FOR UPDATE NOWAIT")), 3572);
+        assert_eq!(c.ok(&format!("SELECT id FROM t WHERE id = {id} FOR SHARE NOWAIT")), [id.to_string()]);
+    }
+    assert_eq!(c.err("SELECT * FROM k WHERE id = 1 FOR UPDATE NOWAIT"), 3572);
+    c.ok("INSERT INTO t VALUES (9, 9)");
+    // A parent that was not there is not to come.
+    assert_eq!(a.run("INSERT INTO k VALUES (2, 77)"), Err(1452));
+    b.start("INSERT INTO t VALUES (77, 0)");
+    assert!(b.blocks());
+    a.ok("COMMIT");
+    assert_eq!(b.answer(), Ok(vec![]));
+}

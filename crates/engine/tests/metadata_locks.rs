@@ -368,3 +368,157 @@ fn single_statements_are_no_victims_of_ddl() {
         }
     });
 }
+
+/// What foreign keys lead to is locked with the tables that will be written.
+#[test]
+fn lock_tables_and_foreign_keys() {
+    let db = database();
+    let mut c = Client::new(&db);
+    for sql in [
+        "CREATE TABLE p (id INT PRIMARY KEY)",
+        "CREATE TABLE r (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id))",
+        "CREATE TABLE x (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE)",
+        "INSERT INTO p VALUES (1), (2), (3)",
+        "INSERT INTO r VALUES (1, 1)",
+        "INSERT INTO x VALUES (1, 1), (2, 2)",
+    ] {
+        c.ok(sql);
+    }
+    let (a, b) = (Remote::new(&db), Remote::new(&db));
+    b.ok("SET lock_wait_timeout = 1, innodb_lock_wait_timeout = 1");
+    a.ok("LOCK TABLES p WRITE");
+    assert_eq!(b.run("SELECT * FROM x"), Err(1205));
+    assert_eq!(b.run("UPDATE r SET id = 2"), Err(1205));
+    assert_eq!(b.ok("SELECT * FROM r"), ["1,1"]);
+    assert_eq!(a.run("DELETE FROM p WHERE id = 1"), Err(1451));
+    a.ok("DELETE FROM p WHERE id = 2");
+    a.ok("INSERT INTO p VALUES (4)");
+    a.ok("UNLOCK TABLES");
+    assert_eq!(b.ok("SELECT * FROM x"), ["1,1"]);
+    a.ok("LOCK TABLES r WRITE");
+    a.ok("INSERT INTO r VALUES (3, 3)");
+    assert_eq!(a.run("INSERT INTO r VALUES (4, 99)"), Err(1452));
+    assert_eq!(b.run("DELETE FROM p WHERE id = 4"), Err(1205));
+    assert_eq!(b.ok("SELECT COUNT(*) FROM p"), ["3"]);
+    a.ok("UNLOCK TABLES");
+    // Cascades write, so who locked their tables against writers is waited for.
+    a.ok("LOCK TABLES x READ");
+    b.ok("DELETE FROM r");
+    assert_eq!(b.run("DELETE FROM p WHERE id = 1"), Err(1205));
+    assert_eq!(a.ok("SELECT * FROM x"), ["1,1"]);
+    a.ok("UNLOCK TABLES");
+    b.ok("DELETE FROM p WHERE id = 1");
+    assert_eq!(a.ok("SELECT * FROM x"), Vec::<String>::new());
+    // A definition that cannot be had fails the statement before it does anything.
+    a.ok("LOCK TABLES p WRITE");
+    assert_eq!(b.run("INSERT INTO r VALUES (9, 3)"), Err(1205));
+    a.ok("UNLOCK TABLES");
+    assert_eq!(b.ok("SELECT COUNT(*) FROM r"), ["0"]);
+}
+
+#[test]
+fn lock_tables_and_what_comes_and_goes() {
+    let db = database();
+    let (a, b) = (Remote::new(&db), Remote::new(&db));
+    a.ok("CREATE TABLE t (id INT)");
+    a.ok("CREATE TABLE u (id INT)");
+    a.ok("LOCK TABLES t WRITE, u READ");
+    assert_eq!(a.run("CREATE TABLE v (id INT)"), Err(1100));
+    assert_eq!(a.run("CREATE TABLE v LIKE t"), Err(1100));
+    assert_eq!(a.run("CREATE TABLE t (id INT)"), Err(1050));
+    a.ok("CREATE TEMPORARY TABLE v (id INT)");
+    a.ok("DROP TABLE t");
+    assert_eq!(b.run("SELECT * FROM t"), Err(1146), "nobody holds it any more");
+    assert_eq!(a.run("SELECT * FROM t"), Err(1100));
+    a.ok("UNLOCK TABLES");
+    // Temporary tables need no locks.
+    a.ok("CREATE TEMPORARY TABLE u (id INT)");
+    a.ok("LOCK TABLES u READ");
+    b.ok("INSERT INTO u VALUES (1)");
+    assert_eq!(a.ok("SELECT * FROM u"), Vec::<String>::new());
+    a.ok("UNLOCK TABLES");
+}
+
+/// A statement that changes something goes on when the transaction it waits for commits, though the global read lock waits
+/// for the statement.
+#[test]
+fn the_global_read_lock_waits_for_statements_and_they_for_commits() {
+    let db = database();
+    let [a, b, c] = [0; 3].map(|_| Remote::new(&db));
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY, v INT)");
+    a.ok("INSERT INTO t VALUES (1, 1)");
+    a.ok("BEGIN");
+    a.ok("UPDATE t SET v = 2");
+    b.start("UPDATE t SET v = v + 1");
+    assert!(b.blocks());
+    c.start("FLUSH TABLES WITH READ LOCK");
+    assert!(c.blocks());
+    a.ok("COMMIT");
+    assert_eq!(b.answer(), Ok(vec![]));
+    assert_eq!(c.answer(), Ok(vec![]));
+    assert_eq!(c.ok("SELECT v FROM t"), ["3"]);
+    // LOCK TABLES for reading goes with it, for writing it does not.
+    c.ok("LOCK TABLES t READ");
+    assert_eq!(c.run("LOCK TABLES t WRITE"), Err(1223));
+    a.start("UPDATE t SET v = 4");
+    assert!(a.blocks());
+    c.ok("UNLOCK TABLES");
+    assert_eq!(a.answer(), Ok(vec![]));
+    // Who has locked tables for writing is waited for.
+    a.ok("LOCK TABLES t WRITE");
+    c.start("FLUSH TABLES WITH READ LOCK");
+    assert!(c.blocks());
+    a.ok("UPDATE t SET v = 5");
+    a.ok("UNLOCK TABLES");
+    assert_eq!(c.answer(), Ok(vec![]));
+    c.ok("UNLOCK TABLES");
+    a.ok("UPDATE t SET v = 6");
+}
+
+#[test]
+fn lock_tables_names_each_table_once_and_follows_it() {
+    let db = database();
+    let (a, b) = (Remote::new(&db), Remote::new(&db));
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY)");
+    assert_eq!(a.run("LOCK TABLES t READ, t WRITE"), Err(1066));
+    assert_eq!(a.run("LOCK TABLES t AS x READ, t AS x READ"), Err(1066));
+    a.ok("LOCK TABLES t WRITE, t AS x READ");
+    a.ok("RENAME TABLE t TO u");
+    a.ok("INSERT INTO u VALUES (1)");
+    b.start("SELECT * FROM u");
+    assert!(b.blocks());
+    a.ok("UNLOCK TABLES");
+    assert_eq!(b.answer(), Ok(vec!["1".into()]));
+}
+
+#[test]
+fn making_a_table_that_is_there_waits_for_nobody() {
+    let db = database();
+    let (a, b) = (Remote::new(&db), Remote::new(&db));
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY)");
+    b.ok("SET lock_wait_timeout = 1");
+    a.ok("BEGIN");
+    a.ok("INSERT INTO t VALUES (1)");
+    b.ok("CREATE TABLE IF NOT EXISTS t (id INT)");
+    assert_eq!(b.run("CREATE TABLE t (id INT)"), Err(1050));
+    assert_eq!(b.run("DROP TABLE t"), Err(1205));
+    a.ok("COMMIT");
+}
+
+/// SET TRANSACTION means the next transaction; a query without tables is none.
+#[test]
+fn queries_without_tables_are_no_transactions() {
+    let db = database();
+    let (a, b) = (Remote::new(&db), Remote::new(&db));
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY)");
+    for (between, seen) in [("SELECT @@transaction_isolation", "1"), ("SELECT * FROM t", "0")] {
+        a.ok("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+        a.ok(between);
+        a.ok("BEGIN");
+        assert_eq!(a.ok("SELECT COUNT(*) FROM t"), ["0"]);
+        b.ok("INSERT INTO t VALUES (1)");
+        assert_eq!(a.ok("SELECT COUNT(*) FROM t"), [seen], "{between}");
+        a.ok("COMMIT");
+        b.ok("DELETE FROM t");
+    }
+}

@@ -4,7 +4,7 @@
 //! NEXTLEAF_HISTORY_MS sets how long each level runs (default 150), NEXTLEAF_HISTORY_ROUNDS how many times the process is
 //! killed (default 3).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -52,7 +52,9 @@ fn operations(
     ours.run("START TRANSACTION")?;
     for _ in 0..rng.usize(1..6) {
         let key = turn * LISTS + rng.u64(..LISTS);
-        if rng.bool() {
+        if shared.level == Level::Serializable && rng.u8(..3) > 0 {
+            serializable_operation(ours, rng, shared, turn, key, ops)?;
+        } else if rng.bool() {
             let rows = ours.run(&format!("SELECT v FROM lists WHERE k = {key}"))?;
             let text = rows.first().and_then(|r| r[0].clone()).unwrap_or_default();
             ops.push(Op::Read { key, list: list(&text) });
@@ -67,6 +69,55 @@ fn operations(
         if rng.u8(..4) == 0 {
             std::thread::yield_now();
         }
+    }
+    Ok(())
+}
+
+/// Reads and appends in ways that differ in what they lock: rows, absent keys, or the table. At lower levels some of these
+/// read newer versions than others, as they should.
+fn serializable_operation(
+    ours: &mut Ours,
+    rng: &mut fastrand::Rng,
+    shared: &Shared,
+    turn: u64,
+    key: u64,
+    ops: &mut Vec<Op>,
+) -> Result<(), (u16, String)> {
+    let append = |v: &str, element: u64| format!("UPDATE lists SET v = CONCAT(v, ',{element}') WHERE {v}");
+    let (from, to) = (turn * LISTS, (turn + 1) * LISTS);
+    let read = match rng.u8(..12) {
+        0 => format!("SELECT k, v FROM lists WHERE k >= {from} AND k < {to}"),
+        1 => format!("SELECT k, v FROM lists WHERE k + 0 = {key} FOR SHARE"),
+        2 | 3 => format!("SELECT k, v FROM lists WHERE k = {key} FOR UPDATE"),
+        4 => format!("SELECT k, v FROM lists WHERE k IN ({key}, {from}, {})", to - 1),
+        5 => format!("SELECT a.k, a.v FROM lists a JOIN lists b ON a.k = b.k WHERE a.k = {key}"),
+        kind => {
+            let element = shared.next_element.fetch_add(1, Ordering::Relaxed);
+            ops.push(Op::Append { key, element });
+            if kind == 6 {
+                // A part that is taken back leaves nothing.
+                ours.run("SAVEPOINT s")?;
+                ours.run(&append(&format!("k = {key}"), 0))?;
+                ours.run("ROLLBACK TO s")?;
+            }
+            let by = if kind == 7 { format!("k + 0 = {key}") } else { format!("k = {key}") };
+            ours.run(&append(&by, element))?;
+            let changed = ours.run("SELECT ROW_COUNT()")?;
+            if changed[0][0].as_deref() == Some("0") {
+                ours.run(&format!("INSERT INTO lists VALUES ({key}, '{element}')"))?;
+            }
+            return Ok(());
+        }
+    };
+    let keys: BTreeSet<u64> = match &read {
+        r if r.contains(" IN ") => [key, from, to - 1].into(),
+        r if r.contains(">=") => (from..to).collect(),
+        _ => [key].into(),
+    };
+    let rows = ours.run(&read)?;
+    for key in keys {
+        let row = rows.iter().find(|r| r[0].as_deref() == Some(&*key.to_string()));
+        ops.push(Op::Read { key, list: list(row.and_then(|r| r[1].as_deref()).unwrap_or_default()) });
     }
     Ok(())
 }

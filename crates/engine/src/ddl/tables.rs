@@ -218,6 +218,7 @@ impl Session {
         for r in &dropped {
             self.forget_storage(r);
         }
+        found.iter().for_each(|(schema, table)| self.unlock_dropped(schema, table));
         Ok(0)
     }
 
@@ -238,6 +239,7 @@ impl Session {
             *schemas = next;
             Ok(())
         })??;
+        resolved.iter().try_for_each(|(from, to)| self.relock_renamed(from, to))?;
         Ok(0)
     }
 

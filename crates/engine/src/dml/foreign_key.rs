@@ -14,7 +14,7 @@
 
 use super::table_writer::{TableWriter, same};
 use crate::session::Session;
-use catalog::{CatalogReader, FkAction, ForeignKey, Relation, TableDef, TableId};
+use catalog::{FkAction, ForeignKey, Relation, TableDef, TableId};
 use std::sync::Arc;
 use storage::{Candidates, Found, KeyRange, LockWait, RowLockMode, Snapshot, Table};
 use types::{Error, Result, SqlType, Value};
@@ -69,7 +69,7 @@ impl ForeignKeys {
             return Ok(keys);
         }
         for (fk, key) in def.foreign_keys.iter().enumerate() {
-            let parent = match session.relation(&key.parent_schema, &key.parent_table) {
+            let parent = match session.relation_of_key(&key.parent_schema, &key.parent_table)? {
                 Some(Relation::Table(p)) => referenced_index(&p, &key.parent_columns)
                     .map(|index| Ok((session.db().store().expect_table(&p)?, index)))
                     .transpose()?,
@@ -79,7 +79,7 @@ impl ForeignKeys {
         }
         for (child, fk) in session.db().catalog().references_to(&def.schema, &def.name).iter() {
             // Looking the name up keeps the table's definition in place until the transaction ends.
-            let Some(Relation::Table(now)) = session.relation(&child.schema, &child.name) else { continue };
+            let Some(Relation::Table(now)) = session.relation_of_key(&child.schema, &child.name)? else { continue };
             let child = if now.id == child.id { &now } else { child };
             let names = &child.foreign_keys[*fk].parent_columns;
             let Some(columns) = names.iter().map(|n| def.column_idx(n)).collect::<Option<Vec<usize>>>() else {
@@ -139,7 +139,7 @@ impl TableWriter<'_> {
             }
             let refs: Vec<&Chunk> = key.iter().collect();
             let found = match &o.parent {
-                Some((parent, index)) => parent.lock_key(&self.txn, *index, &refs)?.is_some(),
+                Some((parent, index)) => self.share_parent(parent, *index, &refs)?,
                 None => false,
             };
             if !found {
@@ -147,6 +147,21 @@ impl TableWriter<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a row has the key. It is shared then, else the key is held absent.
+    fn share_parent(&self, parent: &Arc<Table>, index: usize, key: &[&Chunk]) -> Result<bool> {
+        let hold = self.session.holds_absent_keys();
+        let mut found = parent.lock_key(&self.txn, index, key)?.is_some();
+        while !found && hold {
+            let settled = parent.lock_absent(&self.txn, index, key, LockWait::Wait, &self.current(), hold)?;
+            // Unless its absence is held, it may have come meanwhile.
+            found = parent.lock_key(&self.txn, index, key)?.is_some();
+            if settled {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// Why an update of a row that others refer to is to be refused, if it is, and the unique index that the references
@@ -239,6 +254,9 @@ impl TableWriter<'_> {
         let depth = self.cascade.depth + 1;
         if action != FkAction::Restrict && depth > CASCADE_DEPTH_MAX {
             return Err(Error::fk_depth_exceeded(CASCADE_DEPTH_MAX));
+        }
+        if action != FkAction::Restrict {
+            self.session.lock_for_cascade(&incoming.child)?;
         }
         let mut updated = self.cascade.updated.clone();
         if new_key.is_some() {

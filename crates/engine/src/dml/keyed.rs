@@ -79,6 +79,13 @@ impl KeyedRow {
     }
 }
 
+impl KeyedRow {
+    /// Whether the values that the running statement gives are of the key's types.
+    pub fn suits(&self, session: &Session) -> bool {
+        !matches!(self.key.chunks(session.params()), KeyChunks::Unsuited)
+    }
+}
+
 /// A row that the transaction has locked.
 pub(crate) struct HeldRow {
     pub row_id: u64,

@@ -154,10 +154,14 @@ impl<'s> TableWriter<'s> {
                 }
                 Err(duplicate) => duplicate,
             };
-            if matches!(on_duplicate, OnDuplicate::Error) {
-                return Err(duplicate.error());
-            }
             let id = duplicate.row_id;
+            if matches!(on_duplicate, OnDuplicate::Error) {
+                if held == Some(id) {
+                    return Err(duplicate.error());
+                }
+                held = self.table.share_row(&self.txn, id)?;
+                continue;
+            }
             if held != Some(id) {
                 // It may have changed by the time it is held: then the row is tried anew.
                 let lock = self.table.lock_row(&self.txn, id, LockWait::Wait)?;

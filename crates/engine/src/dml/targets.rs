@@ -15,6 +15,7 @@
 
 use super::key_locks::{KeyLocks, StatementLocks};
 use super::keyed::KeyedRow;
+use crate::plan_cache::is_by_key;
 use crate::query::Runner;
 use crate::session::Session;
 use catalog::TableEngine;
@@ -82,6 +83,11 @@ impl Session {
         txn: &Arc<Txn>,
     ) -> Result<FoundRows> {
         self.process().publish_change(plan, change_of(verb, targets));
+        let keyed = keyed.filter(|row| row.suits(self));
+        match targets {
+            [one] if keyed.is_some() || is_by_key(plan) => self.keep_unkept_but(&[&one.table])?,
+            _ => self.keep_unkept()?,
+        }
         if let Some(row) = keyed
             && let Some(found) = self.find_keyed(row, txn)?
         {

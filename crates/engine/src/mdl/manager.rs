@@ -13,8 +13,8 @@
 //!    latches any list. So of the two one sees the other.
 //! 2. Whoever lets go of a lock looks at `strong` afterwards, and if it is not 0 wakes the queue, under its latch. So no
 //!    wake-up is lost.
-//! 3. A wish goes behind the earlier ones that it conflicts with, unless its owner holds a lock on the object already
-//!    (it would make itself wait).
+//! 3. A wish goes behind the earlier ones that it conflicts with, unless somebody waits there for what its owner holds on
+//!    the object already (it would make itself wait).
 
 use super::{Key, KeyRef, Mode, Shown, Space, Until};
 use crate::process::Process;
@@ -340,21 +340,34 @@ impl Mdl {
     /// Whom the wish has to wait for.
     fn blockers(&self, me: &Owner, object: &Arc<Object>, wish: &Wish, queue: &MutexGuard<'_, Queue>) -> Vec<OwnerId> {
         let mut blockers = Vec::new();
-        let mut mine = false;
+        let mut is_waited_for = false;
         for owner in self.owners.read().values() {
             let held = owner.held.lock();
             let mut on_it = held.iter().filter(|h| Arc::ptr_eq(&h.object, object));
             if owner.id == me.id {
-                mine = on_it.next().is_some();
+                let waits = |h: &Held| queue.wishes.iter().any(|w| w.owner != me.id && w.mode.conflicts_with(h.mode));
+                is_waited_for = on_it.any(waits);
             } else if on_it.any(|h| h.mode.conflicts_with(wish.mode)) {
                 blockers.push(owner.id);
             }
         }
-        if !mine {
+        if !is_waited_for {
             let earlier = queue.wishes.iter().filter(|w| w.number < wish.number && w.owner != me.id);
             blockers.extend(earlier.filter(|w| w.mode.conflicts_with(wish.mode)).map(|w| w.owner));
         }
         blockers
+    }
+
+    /// Whether transactions of other sessions keep writers away from it, or are about to: not LOCK TABLES.
+    pub fn is_kept_by_transaction(&self, me: &Owner, object: &Arc<Object>) -> bool {
+        let keeps = |mode, until| mode == Mode::SharedReadOnly && until == Until::Transaction;
+        let queue = object.queue.lock();
+        let held = |o: &Arc<Owner>| {
+            let held = o.held.lock();
+            held.iter().any(|h| Arc::ptr_eq(&h.object, object) && keeps(h.mode, h.until))
+        };
+        queue.wishes.iter().any(|w| w.owner != me.id && keeps(w.mode, w.until))
+            || self.owners.read().values().any(|o| o.id != me.id && held(o))
     }
 
     /// Lets go of the locks that `which` picks: (key, mode, until).
@@ -410,6 +423,12 @@ impl Mdl {
     /// Lets go of locks in a scope that were taken until released.
     pub fn release_space(&self, owner: &Owner, space: Space) {
         self.release_where(owner, |h| h.until == Until::Released && h.object.key.space == space);
+    }
+
+    /// Lets go of what was locked of a table until released.
+    pub fn release_table(&self, owner: &Owner, schema: &str, name: &str) {
+        let object = self.table(schema, name);
+        self.release_where(owner, |h| h.until == Until::Released && Arc::ptr_eq(&h.object, &object));
     }
 
     /// GET_LOCK: as often as it is taken it has to be released.

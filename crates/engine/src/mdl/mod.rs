@@ -14,7 +14,7 @@
 //!   SU                     x       x       x      changes its definition while others use it; becomes X in the end
 //!   SRO                x           x       x      keeps writers away: LOCK TABLES READ, SERIALIZABLE readers
 //!   SNRW           x   x   x   x   x       x      LOCK TABLES WRITE
-//!   S      x                               x      FLUSH TABLES WITH READ LOCK, in the global scope
+//!   S      x                               x      FLUSH TABLES WITH READ LOCK: on all statements, then on all commits
 //!   X      x   x   x   x   x   x   x   x   x      DDL; GET_LOCK
 //! ```
 //! - [`manager`]: granting, waiting, the fast path.
@@ -32,6 +32,8 @@ use std::hash::{Hash, Hasher};
 pub enum Space {
     /// The server; names are empty.
     Global,
+    /// Commits of changes; names are empty.
+    Commit,
     /// A database; the second name is empty.
     Schema,
     Table,
@@ -44,6 +46,7 @@ impl Space {
     pub fn name(self) -> &'static str {
         match self {
             Space::Global => "GLOBAL",
+            Space::Commit => "COMMIT",
             Space::Schema => "SCHEMA",
             Space::Table => "TABLE",
             Space::UserLock => "USER LEVEL LOCK",
@@ -54,6 +57,7 @@ impl Space {
     pub fn waiting(self) -> &'static str {
         match self {
             Space::Global => "Waiting for global read lock",
+            Space::Commit => "Waiting for commit lock",
             Space::Schema => "Waiting for schema metadata lock",
             Space::Table => "Waiting for table metadata lock",
             Space::UserLock => "User lock",

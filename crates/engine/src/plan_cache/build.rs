@@ -279,7 +279,7 @@ fn plain_tables(query: &LogicalQuery) -> Option<Vec<Arc<TableDef>>> {
 }
 
 /// Whether the table's rows are found by a unique key, whatever the values.
-fn is_by_key(plan: &Plan) -> bool {
+pub(crate) fn is_by_key(plan: &Plan) -> bool {
     fn node(n: &PlanNode) -> bool {
         matches!(n.op, plan::PlanOp::KeyLookup { .. }) || matches!(&n.inputs()[..], [one] if node(one))
     }

@@ -187,6 +187,16 @@ fn source_of(table: &TableDef, column: usize, predicate: &Expr, position: Positi
     }
 }
 
+/// Whether the predicates give a unique key its whole value, or one of few.
+pub(crate) fn gives_keys(table: &TableDef, predicates: &[Expr], position: Positions<'_>) -> bool {
+    let is_key = |e: &Expr| {
+        let ExprKind::Column(id) = e.kind else { return false };
+        position(id).is_some_and(|c| (0..table.indexes.len()).any(|i| key_columns(table, i).as_deref() == Some(&[c])))
+    };
+    let listed = |p: &Expr| matches!(&p.kind, ExprKind::InList { expr, negated: false, .. } if is_key(expr));
+    UniqueKey::among(table, predicates, position).is_some() || predicates.iter().any(listed)
+}
+
 /// An integer value.
 pub(crate) fn integer_of(value: &Value) -> Option<i128> {
     match value {

@@ -49,7 +49,8 @@ use std::time::Instant;
 use storage::TableIo;
 use types::SqlType;
 
-pub(crate) use key::{ChangeShape, KeyChunks, UniqueKey, with_refs};
+pub(crate) use build::is_by_key;
+pub(crate) use key::{ChangeShape, KeyChunks, UniqueKey, gives_keys, position_of, with_refs};
 pub(crate) use store::{Lookup, PlanCache};
 
 /// What a plan was made under: see invariant 1.

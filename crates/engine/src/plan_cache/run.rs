@@ -229,7 +229,12 @@ impl Session {
                 let io = plan.io.as_ref()?;
                 self.run_locked(plan, |s| s.run_point_lock(lock, params, io, sink))
             }
-            Body::Locking(query) => self.run_with_params(plan, params, |s| s.run_locking_query(query, sink)),
+            Body::Locking(query) => {
+                if query.targets.iter().any(|t| t.wait == parser::ast::LockWait::NoWait) {
+                    self.wait_for_no_rows();
+                }
+                self.run_with_params(plan, params, |s| s.run_locking_query(query, sink))
+            }
             Body::Range(range, general) => {
                 let bounds = range.bounds(params);
                 if !matches!(bounds, Bounds::Unsuited)

@@ -12,12 +12,14 @@
 use super::{Runner, meta, timestamps};
 use crate::dml::targets::row_ids;
 use crate::dml::{KeyLocks, StatementLocks};
+use crate::plan_cache::{gives_keys, is_by_key, position_of};
 use crate::session::Session;
 use crate::sink::{ResultShape, ResultSink};
+use catalog::TableDef;
 use executor::Lookups;
 use parser::ast::{self, LockStrength};
 use plan::Plan;
-use plan::logical::LogicalQuery;
+use plan::logical::{Logical, LogicalQuery};
 use planner::bind::{BoundLocking, LockTarget};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -61,6 +63,22 @@ pub(crate) fn has_locking(query: &ast::Query) -> bool {
     }
 }
 
+/// What SERIALIZABLE adds to a query that locks the rows it reads.
+pub(super) const SHARED: ast::Locking =
+    ast::Locking { strength: LockStrength::Share, of: Vec::new(), wait: ast::LockWait::Wait };
+
+/// Whether the query reads one table, by whole unique keys, so that its rows can be locked instead of the table.
+pub(super) fn names_keys(query: &LogicalQuery) -> bool {
+    let mut node = &query.root;
+    while let Logical::Project { input, .. } | Logical::Limit { input, .. } | Logical::Sort { input, .. } = node {
+        node = input;
+    }
+    let Logical::Filter { input, predicates } = node else { return false };
+    let Logical::Get { table, columns, is_virtual: false, .. } = &**input else { return false };
+    let plain = query.subqueries.is_empty() && !query.calc_found_rows && !query.serial && !table.temporary;
+    plain && gives_keys(table, predicates, &|id| position_of(columns, id))
+}
+
 impl LockingPlan {
     /// What finds the rows.
     pub fn finds(&self) -> &Arc<Plan> {
@@ -74,7 +92,16 @@ impl Session {
         let mut metas = meta::columns(&bound.query);
         metas.truncate(bound.width);
         let plan = self.plan_locking(bound)?;
+        self.keep_but_locked(&plan)?;
         self.send_locking(&plan, &ResultShape::new(metas), more, sink)
+    }
+
+    /// Under SERIALIZABLE: writers stay out of what the query reads and does not lock.
+    fn keep_but_locked(&self, plan: &LockingPlan) -> Result<()> {
+        let by_key = plan.targets.len() == 1 && is_by_key(plan.finds()) && is_by_key(&plan.plan);
+        let locked = plan.targets.iter().filter(|(t, _)| by_key || t.wait == ast::LockWait::SkipLocked);
+        let locked: Vec<&TableDef> = locked.map(|(t, _)| &*t.table).collect();
+        self.keep_unkept_but(&locked)
     }
 
     /// Locks the rows of a planned query and sends them.
@@ -95,6 +122,7 @@ impl Session {
             sink.batch(batch)?;
         }
         self.set_found_rows(sent);
+        self.note_last_insert_id();
         sink.end_rows(&self.end_info(more))
     }
 

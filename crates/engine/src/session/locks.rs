@@ -3,10 +3,11 @@
 //! Before a statement runs, [`Session::lock_statement`] takes the strong locks of DDL and the write locks of tables that
 //! the statement changes. All other tables are locked where names are looked up ([`Session::lock_named`]): so tables
 //! behind views are, too. The locks go when the transaction ends; outside of one, when the statement ends. [`ddl`] has the
-//! locks of DDL, [`tables`] LOCK TABLES and FLUSH, [`named`] GET_LOCK.
+//! locks of DDL, [`tables`] LOCK TABLES and FLUSH, [`named`] GET_LOCK, [`serializable`] what keeps phantoms away.
 
 mod ddl;
 mod named;
+mod serializable;
 mod tables;
 
 use super::{Isolation, Session};
@@ -30,6 +31,11 @@ pub(crate) struct SessionLocks {
     reading: Mode,
     /// The statement also writes to or locks rows of the tables it names.
     writing: bool,
+    /// Tables that the running statement reads, to be kept from writers unless it locks all that it reads of them; `None`:
+    /// it keeps writers out as it names tables.
+    unkept: Mutex<Option<Vec<Arc<Object>>>>,
+    /// How long it waits where others read under SERIALIZABLE.
+    patience: ast::LockWait,
     /// LOCK TABLES is in force.
     tables_locked: bool,
     /// FLUSH TABLES WITH READ LOCK is in force.
@@ -46,6 +52,8 @@ impl SessionLocks {
             owner,
             reading: Mode::SharedRead,
             writing: false,
+            unkept: Mutex::new(None),
+            patience: ast::LockWait::Wait,
             tables_locked: false,
             global_read_lock: false,
             failure: Mutex::new(None),
@@ -71,20 +79,16 @@ fn tables_of(from: &[TableRef]) -> Vec<&ObjectName> {
     out
 }
 
-/// Statements that are a transaction by themselves, so that SET TRANSACTION meant them.
-fn uses_transaction(s: &Statement) -> bool {
+/// Statements that are a transaction by themselves, so that SET TRANSACTION meant them: queries if they read `tables`.
+fn uses_transaction(s: &Statement, tables: bool) -> bool {
     use Statement::*;
-    matches!(s, Query(_) | Insert(_) | Update(_) | Delete(_) | LoadData(_) | Commit(_) | Rollback(_))
+    tables && matches!(s, Query(_)) || matches!(s, Insert(_) | Update(_) | Delete(_) | LoadData(_) | Commit(_) | Rollback(_))
 }
 
 /// Statements that look at definitions only: even in a transaction their locks go with them.
 fn only_looks(s: &Statement) -> bool {
     use Statement::*;
     matches!(s, Show(_) | Describe { .. } | Explain(_) | Prepare { .. })
-}
-
-fn mentions_select(text: &[u8]) -> bool {
-    text.windows(6).any(|w| w.eq_ignore_ascii_case(b"select"))
 }
 
 impl Session {
@@ -105,14 +109,21 @@ impl Session {
 
     /// Locks a table that a kept plan reads, or changes.
     pub(crate) fn lock_known(&self, object: &Arc<Object>, write: bool) -> Result<()> {
-        if write {
-            self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
+        if !write {
+            return self.acquire(object, Mode::SharedRead, Until::Transaction);
         }
-        self.acquire(object, if write { Mode::SharedWrite } else { Mode::SharedRead }, Until::Transaction)
+        self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
+        self.lock_among_readers(object)
+    }
+
+    /// The kept plan that runs next does not wait for rows.
+    pub(crate) fn wait_for_no_rows(&mut self) {
+        self.locks.patience = ast::LockWait::NoWait;
     }
 
     /// The end of a statement that was answered by a kept plan.
     pub(super) fn unlock_known_statement(&mut self, result: Result<()>) -> Result<()> {
+        self.locks.patience = ast::LockWait::Wait;
         if let Err(e) = &result {
             self.end_transaction_after(e);
         }
@@ -147,7 +158,10 @@ impl Session {
                 return Ok(());
             }
         }
-        self.acquire(&object, self.locks.reading, Until::Transaction)
+        match self.locks.reading {
+            Mode::SharedReadOnly => self.keep_writers_out(object),
+            mode => self.acquire(&object, mode, Until::Transaction),
+        }
     }
 
     /// Locks a table whose rows the running statement changes: 1099, 1100 under LOCK TABLES.
@@ -163,7 +177,7 @@ impl Session {
                 None => Err(Error::table_not_locked(name)),
             };
         }
-        self.acquire(&self.db.mdl().table(schema, name), Mode::SharedWrite, Until::Transaction)
+        self.lock_among_readers(&self.db.mdl().table(schema, name))
     }
 
     fn lock_scope(&self, space: Space, schema: &str, mode: Mode) -> Result<()> {
@@ -171,7 +185,7 @@ impl Session {
             return Err(Error::cant_update_with_readlock());
         }
         // Of the server as a whole statements are kept out, not transactions; these are stopped as they commit.
-        let until = if space == Space::Global { Until::Statement } else { Until::Transaction };
+        let until = if matches!(space, Space::Global | Space::Commit) { Until::Statement } else { Until::Transaction };
         self.acquire(&self.db.mdl().object(KeyRef { space, schema, name: "" }), mode, until)
     }
 
@@ -180,7 +194,7 @@ impl Session {
         if self.locks.global_read_lock {
             return Ok(());
         }
-        self.lock_scope(Space::Global, "", Mode::IntentionExclusive)
+        self.lock_scope(Space::Commit, "", Mode::IntentionExclusive)
     }
 
     fn lock_names_for_write<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Result<()> {
@@ -199,11 +213,14 @@ impl Session {
     pub(super) fn lock_statement(&mut self, statement: &Statement, text: &[u8]) -> Result<()> {
         use Statement::*;
         let changes = matches!(statement, Insert(_) | Update(_) | Delete(_) | LoadData(_));
-        let serializable = self.reads_are_locked(changes);
+        let reads = !only_looks(statement) || matches!(statement, Explain(e) if e.analyze);
+        let serializable = reads && self.reads_are_locked(changes);
         // INSERT ... VALUES reads nothing.
-        let plain_insert = matches!(statement, Insert(_) | LoadData(_)) && !mentions_select(text);
+        let plain_insert = matches!(statement, Insert(_) | LoadData(_)) && serializable::query_words(text) == 0;
         let checks = matches!(statement, TableMaintenance(t) if t.op == ast::MaintenanceOp::Check);
         let keeps_writers_out = serializable && !plain_insert || checks;
+        self.locks.patience = serializable::patience(statement);
+        *self.locks.unkept.get_mut() = (serializable && serializable::may_read_rows_alone(statement, text)).then(Vec::new);
         self.locks.reading = if keeps_writers_out { Mode::SharedReadOnly } else { Mode::SharedRead };
         self.locks.writing = match statement {
             Query(q) => q.locking.iter().any(|l| l.strength == LockStrength::Update),
@@ -214,7 +231,10 @@ impl Session {
             LoadData(l) => self.lock_names_for_write([&l.table]),
             Update(u) => self.lock_names_for_write(tables_of(&u.tables)),
             Delete(d) => self.lock_names_for_write(tables_of(&d.from)),
-            CreateTable(c) if !c.temporary => self.lock_names_for_ddl([&c.name]),
+            CreateTable(c) if !c.temporary => {
+                self.check_makes_no_table(&c.name)?;
+                if self.is_there_already(&c.name)? { Ok(()) } else { self.lock_names_for_ddl([&c.name]) }
+            }
             DropTable(d) if !d.temporary => self.lock_names_for_ddl(self.permanent(&d.tables)),
             RenameTable(pairs) => self.lock_names_for_ddl(pairs.iter().flat_map(|(from, to)| [from, to])),
             Truncate(name) => self.lock_names_for_ddl(self.permanent([name])),
@@ -254,12 +274,15 @@ impl Session {
         let result = self.failed_lock(result);
         self.locks.reading = Mode::SharedRead;
         self.locks.writing = false;
+        self.locks.patience = ast::LockWait::Wait;
+        *self.locks.unkept.get_mut() = None;
         if let Err(e) = &result {
             self.end_transaction_after(e);
         }
         if self.txn.is_none() {
             // A statement that was refused was no transaction.
-            if uses_transaction(statement) && result.is_ok() {
+            let tables = self.db.mdl().mark(&self.locks.owner) > mark;
+            if uses_transaction(statement, tables) && result.is_ok() {
                 self.next_txn = Default::default();
             }
             self.db.mdl().release_transaction(&self.locks.owner);
@@ -321,6 +344,7 @@ impl Session {
         mdl.release_transaction(&self.locks.owner);
         mdl.release_space(&self.locks.owner, Space::Table);
         mdl.release_space(&self.locks.owner, Space::Global);
+        mdl.release_space(&self.locks.owner, Space::Commit);
         mdl.release_user_locks(&self.locks.owner);
     }
 }

@@ -12,7 +12,7 @@
 //!  READ UNCOMMITTED   every row's newest version, committed or not
 //!  READ COMMITTED     what was committed when the statement began
 //!  REPEATABLE READ    what was committed at the transaction's first read
-//!  SERIALIZABLE       what is committed: writers of the tables read are kept out until the transaction ends
+//!  SERIALIZABLE       what is committed: who would change what is read is kept out until the transaction ends
 //! ```
 //! and always what the transaction's own earlier statements changed. Statements that change or lock rows see the newest
 //! committed versions, at every level.
@@ -218,7 +218,13 @@ impl Session {
                 let first = t.snapshot.get_or_insert_with(|| manager.snapshot_of(&t.txn));
                 first.at_statement(&t.txn)
             }
-            (Some(t), _) => manager.snapshot_of(&t.txn),
+            (Some(t), isolation) => {
+                if isolation == Isolation::Serializable {
+                    // Those who changed what it reads have let their tables go, and so have their place among the commits.
+                    t.txn.read_current();
+                }
+                manager.snapshot_of(&t.txn)
+            }
         }
     }
 
@@ -249,11 +255,10 @@ impl Session {
         match &result {
             Err(e) if e.code() == ErrorCode::LOCK_DEADLOCK => self.rollback_quietly(),
             Err(_) => {
-                if let Some(t) = &self.txn {
-                    self.db.store().txns().rollback_to(&t.txn, savepoint);
-                }
-                if self.txn.as_ref().is_some_and(|t| !t.explicit) {
-                    self.rollback_quietly();
+                match &self.txn {
+                    // As in InnoDB, what the statement has locked stays so.
+                    Some(t) if t.explicit => self.db.store().txns().rollback_to_holding(&t.txn, savepoint),
+                    _ => self.rollback_quietly(),
                 }
             }
             Ok(_) => {
@@ -359,7 +364,7 @@ impl Session {
     pub(super) fn rollback_to(&mut self, name: &str) -> Result<()> {
         let (pos, savepoint) = self.find_savepoint(name)?;
         let t = self.txn.as_mut().expect("a savepoint was found in it");
-        self.db.store().txns().rollback_to(&t.txn, savepoint);
+        self.db.store().txns().rollback_to_holding(&t.txn, savepoint);
         t.savepoints.truncate(pos + 1);
         Ok(())
     }

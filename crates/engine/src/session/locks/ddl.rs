@@ -54,6 +54,35 @@ impl Session {
         Ok(())
     }
 
+    /// LOCK TABLES knows all tables that there are to be: 1100.
+    pub(in crate::session) fn check_makes_no_table(&self, name: &ObjectName) -> Result<()> {
+        if !self.locks.tables_locked {
+            return Ok(());
+        }
+        let (schema, name) = self.resolve_name(name)?;
+        match self.db.mdl().table_locked(&self.locks.owner, &schema, &name) {
+            Some(_) => Ok(()),
+            None => Err(Error::table_not_locked(&name)),
+        }
+    }
+
+    /// Whether a table that is about to be made is there, and stays so while the statement finds out: then nobody is kept
+    /// from it.
+    pub(in crate::session) fn is_there_already(&self, name: &ObjectName) -> Result<bool> {
+        let Ok((schema, name)) = self.resolve_name(name) else { return Ok(false) };
+        let is_there = || catalog::CatalogReader::relation(self.db.catalog(), &schema, &name).is_some();
+        if !is_there() {
+            return Ok(false);
+        }
+        let mark = self.mark_locks();
+        self.acquire(&self.db.mdl().table(&schema, &name), Mode::SharedRead, Until::Transaction)?;
+        if !is_there() {
+            self.db.mdl().release_since(&self.locks.owner, mark);
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
     /// Names that stand for temporary tables need no locks.
     pub(in crate::session) fn permanent<'n>(
         &self,

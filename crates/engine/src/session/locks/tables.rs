@@ -2,10 +2,11 @@
 
 use crate::ddl::view_text;
 use crate::information_schema::{is_virtual, is_virtual_table};
-use crate::mdl::{KeyRef, Mode, Space, Until};
+use crate::mdl::{KeyRef, Mode, Object, Space, Until};
 use crate::session::Session;
-use catalog::{CatalogReader, Relation};
+use catalog::{CatalogReader, FkAction, Relation, TableDef};
 use parser::ast::{self, FlushWhat, ObjectName, TableLockKind};
+use std::sync::Arc;
 use types::{Error, Result};
 
 /// Database and name of a table or view, and how it is to be locked.
@@ -19,10 +20,19 @@ fn is_made_up(schema: &str, name: &str) -> bool {
 impl Session {
     /// LOCK TABLES. Either all are locked or none.
     pub(in crate::session) fn lock_tables(&mut self, locks: &[ast::TableLock]) -> Result<()> {
-        self.unlock_tables()?;
+        self.unlock_locked_tables()?;
         let mut wanted: Vec<Wanted> = Vec::new();
+        let mut aliases: Vec<(Box<str>, &str)> = Vec::new();
         for l in locks {
             let (schema, name) = self.resolve_name(&l.table)?;
+            let alias = (schema.clone(), l.alias.as_ref().map_or(&*l.table.name, |a| a.as_str()));
+            if aliases.contains(&alias) {
+                return Err(Error::nonuniq_table(alias.1));
+            }
+            aliases.push(alias);
+            if self.temporary().get(&schema, &name).is_some() {
+                continue;
+            }
             let mode = match l.kind {
                 TableLockKind::Read | TableLockKind::ReadLocal => Mode::SharedReadOnly,
                 TableLockKind::Write | TableLockKind::LowPriorityWrite => Mode::SharedNoReadWrite,
@@ -31,26 +41,34 @@ impl Session {
                 wanted.push((schema, name, mode));
             }
         }
-        let release = |_: &Error| self.db.mdl().release_space(&self.locks.owner, Space::Table);
+        let release = |_: &Error| self.release_locked_tables();
         loop {
-            let all = self.with_tables_of_views(&wanted)?;
+            let all = self.with_tables_behind(&wanted)?;
             self.lock_wanted(&all).inspect_err(release)?;
             // Until its lock was there a view could become another one.
-            if self.with_tables_of_views(&wanted).inspect_err(release)? == all {
+            if self.with_tables_behind(&wanted).inspect_err(release)? == all {
                 break;
             }
-            self.db.mdl().release_space(&self.locks.owner, Space::Table);
+            self.release_locked_tables();
         }
         self.locks.tables_locked = true;
         Ok(())
     }
 
-    /// What is to be locked, with the tables and views that its views read; the stronger lock on one comes first.
-    fn with_tables_of_views(&self, wanted: &[Wanted]) -> Result<Vec<Wanted>> {
+    /// What is to be locked, with the tables and views that its views read, and those that foreign keys lead to from tables
+    /// that will be written; the stronger lock on one comes first.
+    fn with_tables_behind(&self, wanted: &[Wanted]) -> Result<Vec<Wanted>> {
         let mut all: Vec<Wanted> = wanted.to_vec();
         let mut at = 0;
         while let Some((schema, name, mode)) = all.get(at).cloned() {
             match CatalogReader::relation(self.db.catalog(), &schema, &name) {
+                Some(Relation::Table(def)) if mode == Mode::SharedNoReadWrite => {
+                    for (schema, name, mode) in self.related(&def) {
+                        if !all.iter().any(|w| (&w.0, &w.1) == (&schema, &name) && w.2 as u8 >= mode as u8) {
+                            all.push((schema, name, mode));
+                        }
+                    }
+                }
                 Some(Relation::Table(_)) => {}
                 Some(Relation::View(view)) => {
                     let below = view_text::tables(&view.select_text).into_iter().filter(|(s, n)| !is_made_up(s, n));
@@ -70,10 +88,44 @@ impl Session {
         Ok(all)
     }
 
+    /// The tables that foreign keys of and on a table lead to when it is written: they are read, or written, too.
+    fn related(&self, def: &TableDef) -> Vec<Wanted> {
+        let mode = |acts: bool| if acts { Mode::SharedNoReadWrite } else { Mode::SharedReadOnly };
+        let parents = def.foreign_keys.iter().map(|fk| (fk.parent_schema.clone(), fk.parent_table.clone(), mode(false)));
+        let children = self.db.catalog().references_to(&def.schema, &def.name);
+        let acts = |action| !matches!(action, FkAction::Restrict | FkAction::NoAction);
+        let of_child = |(child, fk): &(Arc<TableDef>, usize)| {
+            let key = &child.foreign_keys[*fk];
+            (child.schema.clone(), child.name.clone(), mode(acts(key.on_delete) || acts(key.on_update)))
+        };
+        parents.chain(children.iter().map(of_child)).collect()
+    }
+
+    /// A table has another name: LOCK TABLES holds it under that.
+    pub(crate) fn relock_renamed(&self, from: &(Box<str>, Box<str>), to: &(Box<str>, Box<str>)) -> Result<()> {
+        if self.locks.tables_locked
+            && let Some(mode) = self.db.mdl().table_locked(&self.locks.owner, &from.0, &from.1)
+        {
+            self.acquire(&self.db.mdl().table(&to.0, &to.1), mode, Until::Released)?;
+            self.db.mdl().release_table(&self.locks.owner, &from.0, &from.1);
+        }
+        Ok(())
+    }
+
+    /// Tables were dropped: LOCK TABLES holds them no longer.
+    pub(crate) fn unlock_dropped(&self, schema: &str, name: &str) {
+        if self.locks.tables_locked {
+            self.db.mdl().release_table(&self.locks.owner, schema, name);
+        }
+    }
+
     fn lock_wanted(&self, wanted: &[Wanted]) -> Result<()> {
         for (schema, name, mode) in wanted {
             if *mode == Mode::SharedNoReadWrite {
-                self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
+                if self.locks.global_read_lock {
+                    return Err(Error::cant_update_with_readlock());
+                }
+                self.acquire(&self.whole(Space::Global), Mode::IntentionExclusive, Until::Released)?;
             }
             self.acquire(&self.db.mdl().table(schema, name), *mode, Until::Released)?;
         }
@@ -82,20 +134,43 @@ impl Session {
 
     /// UNLOCK TABLES; commits if LOCK TABLES was in force.
     pub(in crate::session) fn unlock_tables(&mut self) -> Result<()> {
-        if std::mem::take(&mut self.locks.tables_locked) {
-            self.commit()?;
-            self.db.mdl().release_space(&self.locks.owner, Space::Table);
-        }
+        self.unlock_locked_tables()?;
         if std::mem::take(&mut self.locks.global_read_lock) {
-            self.db.mdl().release_space(&self.locks.owner, Space::Global);
+            self.release_global_read_lock();
         }
         Ok(())
+    }
+
+    fn unlock_locked_tables(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.locks.tables_locked) {
+            self.commit()?;
+            self.release_locked_tables();
+        }
+        Ok(())
+    }
+
+    /// Lets go of what LOCK TABLES took: tables, and with one for writing a place among those that change something.
+    fn release_locked_tables(&self) {
+        self.db.mdl().release_space(&self.locks.owner, Space::Table);
+        if !self.locks.global_read_lock {
+            self.db.mdl().release_space(&self.locks.owner, Space::Global);
+        }
+    }
+
+    fn release_global_read_lock(&self) {
+        self.db.mdl().release_space(&self.locks.owner, Space::Global);
+        self.db.mdl().release_space(&self.locks.owner, Space::Commit);
+    }
+
+    /// What stands for the server, or for all commits.
+    fn whole(&self, space: Space) -> Arc<Object> {
+        self.db.mdl().object(KeyRef { space, schema: "", name: "" })
     }
 
     /// BEGIN lets go of LOCK TABLES, not of FLUSH TABLES WITH READ LOCK.
     pub(in crate::session) fn unlock_tables_at_begin(&mut self) {
         if std::mem::take(&mut self.locks.tables_locked) {
-            self.db.mdl().release_space(&self.locks.owner, Space::Table);
+            self.release_locked_tables();
         }
     }
 
@@ -125,8 +200,11 @@ impl Session {
                 }
                 self.commit()?;
                 self.unlock_transaction();
-                let object = self.db.mdl().object(KeyRef { space: Space::Global, schema: "", name: "" });
-                self.acquire(&object, Mode::Shared, Until::Released)?;
+                // Statements first: one that goes on may wait for a transaction that has to commit.
+                for space in [Space::Global, Space::Commit] {
+                    let locked = self.acquire(&self.whole(space), Mode::Shared, Until::Released);
+                    locked.inspect_err(|_| self.release_global_read_lock())?;
+                }
                 self.locks.global_read_lock = true;
                 Ok(())
             }

@@ -1,0 +1,157 @@
+//! What keeps phantoms away from transactions of level SERIALIZABLE.
+//!
+//! ```text
+//!   what a statement reads                       what keeps it as it was read
+//!   tables                                       SRO on each, from before it is read to the end
+//!   rows of whole unique keys of one table       their locks: shared ones for plain reads; the absence of keys is held, too
+//!   rows that nobody holds (SKIP LOCKED)         the locks on those it returns: what it sees is no state of the table anyhow
+//!   parents and children of a changed row        their locks, as at all levels
+//! ```
+//! Writers hold SW, which SRO excludes, so all that is read is either of a table that nobody else changes or held by the
+//! reader itself: two-phase locking. A statement that may turn out to be of the second or third kind puts SRO off until
+//! its plan is known ([`Session::keep_unkept`]), and has read nothing by then.
+//!
+//! These locks stand for InnoDB's locks on rows and gaps, so who waits for them waits for innodb_lock_wait_timeout, and
+//! not at all with NOWAIT; LOCK TABLES, which holds the same modes, is waited for as for other metadata locks.
+//!
+//! Source: K. P. Eswaran et al., "The Notions of Consistency and Predicate Locks in a Database System", CACM 1976.
+
+use crate::mdl::{Mode, Object, Space, Until};
+use crate::session::Session;
+use catalog::{CatalogReader, Relation, TableDef};
+use parser::ast::{LockWait, Query, QueryBody, Statement, TableRef};
+use std::sync::Arc;
+use std::time::Duration;
+use types::{Error, ErrorCode, Result};
+
+/// What the statement's locking clauses say of waiting.
+pub(super) fn patience(statement: &Statement) -> LockWait {
+    match statement {
+        Statement::Query(q) if q.locking.iter().any(|l| l.wait == LockWait::NoWait) => LockWait::NoWait,
+        _ => LockWait::Wait,
+    }
+}
+
+/// How many words of the text may begin a query: SELECT and TABLE.
+pub(super) fn query_words(text: &[u8]) -> usize {
+    let in_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | 0x80..);
+    let words = text.split(|b| !in_word(b));
+    words.filter(|w| w.eq_ignore_ascii_case(b"select") || w.eq_ignore_ascii_case(b"table")).count()
+}
+
+/// Whether the statement names one table and has no subqueries, so that what it reads may prove to be a few rows.
+pub(super) fn may_read_rows_alone(statement: &Statement, text: &[u8]) -> bool {
+    let (from, queries) = match statement {
+        Statement::Update(u) => (&u.tables, 0),
+        Statement::Delete(d) => (&d.from, 0),
+        Statement::Query(q) => match &**q {
+            Query { body: QueryBody::Select(s), into: None, with: None, .. } => (&s.from, 1),
+            _ => return false,
+        },
+        _ => return false,
+    };
+    matches!(from.as_slice(), [TableRef::Table(_)]) && query_words(text) == queries
+}
+
+impl Session {
+    /// The running statement reads the table: writers stay out until the transaction ends, or will once it is known how
+    /// the statement reads.
+    pub(super) fn keep_writers_out(&self, object: Arc<Object>) -> Result<()> {
+        if let Some(unkept) = &mut *self.locks.unkept.lock() {
+            unkept.push(object.clone());
+            return self.acquire(&object, Mode::SharedRead, Until::Transaction);
+        }
+        self.acquire_for_rows(&object, Mode::SharedReadOnly)
+    }
+
+    /// Whether the running statement has put off to keep writers out.
+    pub(crate) fn has_unkept(&self) -> bool {
+        self.locks.unkept.lock().is_some()
+    }
+
+    /// The running statement is about to read tables: writers stay out of those that it has named, and will of those that it
+    /// names from now on.
+    pub(crate) fn keep_unkept(&self) -> Result<()> {
+        self.keep_unkept_but(&[])
+    }
+
+    /// The same, but the rows that it reads of some tables, and the absence of keys that it looks for there, it locks.
+    pub(crate) fn keep_unkept_but(&self, locked: &[&TableDef]) -> Result<()> {
+        let Some(unkept) = self.locks.unkept.lock().take() else { return Ok(()) };
+        for object in &unkept {
+            let (schema, name) = (&*object.key.schema, &*object.key.name);
+            let is_it = |t: &&TableDef| (&*t.schema, &*t.name) == (schema, name);
+            let is_view = || matches!(self.db.catalog().relation(schema, name), Some(Relation::View(_)));
+            if object.key.space == Space::Table && !locked.iter().any(is_it) && !is_view() {
+                self.acquire_for_rows(object, Mode::SharedReadOnly)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A table that foreign keys lead to: rows of it are locked one by one, its definition is to stay.
+    pub(crate) fn relation_of_key(&self, schema: &str, name: &str) -> Result<Option<Relation>> {
+        if self.locks.tables_locked {
+            self.lock_named(schema, name)?;
+        } else {
+            self.acquire(&self.db.mdl().table(schema, name), Mode::SharedRead, Until::Transaction)?;
+        }
+        Ok(self.db.catalog().relation(schema, name))
+    }
+
+    /// Rows of a table are about to be changed because those that they refer to were.
+    pub(crate) fn lock_for_cascade(&self, table: &TableDef) -> Result<()> {
+        if self.locks.tables_locked {
+            return Ok(());
+        }
+        self.lock_among_readers(&self.db.mdl().table(&table.schema, &table.name))
+    }
+
+    /// SW, for which SERIALIZABLE readers may have to be waited for.
+    pub(super) fn lock_among_readers(&self, object: &Arc<Object>) -> Result<()> {
+        let timeout = self.row_patience();
+        let metadata = Duration::from_secs(self.lock_wait_timeout_s());
+        match self.acquire_within(object, Mode::SharedWrite, timeout.min(metadata)) {
+            Err(e) if e.code() == ErrorCode::LOCK_WAIT_TIMEOUT => {
+                if self.db.mdl().is_kept_by_transaction(&self.locks.owner, object) {
+                    return Err(self.out_of_patience(e));
+                }
+                self.acquire_within(object, Mode::SharedWrite, metadata.saturating_sub(timeout))
+            }
+            other => other,
+        }
+    }
+
+    fn acquire_for_rows(&self, object: &Arc<Object>, mode: Mode) -> Result<()> {
+        self.acquire_within(object, mode, self.row_patience()).map_err(|e| self.out_of_patience(e))
+    }
+
+    fn out_of_patience(&self, e: Error) -> Error {
+        let at_once = e.code() == ErrorCode::LOCK_WAIT_TIMEOUT && self.locks.patience == LockWait::NoWait;
+        if at_once { Error::lock_nowait() } else { e }
+    }
+
+    fn row_patience(&self) -> Duration {
+        match self.locks.patience {
+            LockWait::NoWait => Duration::ZERO,
+            LockWait::Wait | LockWait::SkipLocked => Duration::from_secs(self.vars.hot().innodb_lock_wait_timeout_s),
+        }
+    }
+
+    fn acquire_within(&self, object: &Arc<Object>, mode: Mode, timeout: Duration) -> Result<()> {
+        let weight = || self.txn.as_ref().map_or(0, |t| t.weight());
+        self.db.mdl().acquire(&self.locks.owner, object, mode, Until::Transaction, timeout, weight)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::query_words;
+
+    #[test]
+    fn words_that_begin_queries_stand_alone() {
+        assert_eq!(query_words(b"UPDATE my_table SET selected = 1, tables = 2"), 0);
+        assert_eq!(query_words(b"SELECT * FROM t WHERE a IN(select 1)"), 2);
+        assert_eq!(query_words(b"INSERT INTO t(TABLE u)"), 1);
+    }
+}
