@@ -137,7 +137,9 @@ fn serializable_statements_by_key_let_others_have_other_rows() {
     for of_one_row in ["DELETE FROM test WHERE id = 1", "SELECT * FROM test WHERE id = 1 AND value > 100"] {
         assert_eq!(t2.run(of_one_row), Err(1205), "{of_one_row}");
     }
-    for of_any_row in ["UPDATE test SET value = 7 WHERE value = 30", "SELECT id FROM test", "DELETE FROM test WHERE id > 7"] {
+    for of_any_row in
+        ["UPDATE test SET value = 7 WHERE value = 30", "SELECT id FROM test", "DELETE FROM test WHERE id > 7"]
+    {
         assert_eq!(t2.run(of_any_row), Err(1205), "{of_any_row}");
     }
     assert_eq!(t2.run("SELECT * FROM test WHERE value = 30 FOR UPDATE NOWAIT"), Err(3572));

@@ -197,7 +197,10 @@ fn loads_wait_for_those_who_keep_a_key_absent() {
             let one = a.run("INSERT INTO t VALUES (2500, 1, 'k3333')");
             a.ok("ROLLBACK");
             let other = b.answer();
-            assert!([Ok(NONE), Err(1213)].contains(&one) && [Ok(NONE), Err(1213)].contains(&other), "{one:?} {other:?}");
+            assert!(
+                [Ok(NONE), Err(1213)].contains(&one) && [Ok(NONE), Err(1213)].contains(&other),
+                "{one:?} {other:?}"
+            );
             assert!(one == Ok(NONE) || other == Ok(NONE));
             b.ok("ROLLBACK");
             b.ok("BEGIN");

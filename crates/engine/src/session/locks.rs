@@ -82,7 +82,8 @@ fn tables_of(from: &[TableRef]) -> Vec<&ObjectName> {
 /// Statements that are a transaction by themselves, so that SET TRANSACTION meant them: queries if they read `tables`.
 fn uses_transaction(s: &Statement, tables: bool) -> bool {
     use Statement::*;
-    tables && matches!(s, Query(_)) || matches!(s, Insert(_) | Update(_) | Delete(_) | LoadData(_) | Commit(_) | Rollback(_))
+    tables && matches!(s, Query(_))
+        || matches!(s, Insert(_) | Update(_) | Delete(_) | LoadData(_) | Commit(_) | Rollback(_))
 }
 
 /// Statements that look at definitions only: even in a transaction their locks go with them.
@@ -220,7 +221,8 @@ impl Session {
         let checks = matches!(statement, TableMaintenance(t) if t.op == ast::MaintenanceOp::Check);
         let keeps_writers_out = serializable && !plain_insert || checks;
         self.locks.patience = serializable::patience(statement);
-        *self.locks.unkept.get_mut() = (serializable && serializable::may_read_rows_alone(statement, text)).then(Vec::new);
+        *self.locks.unkept.get_mut() =
+            (serializable && serializable::may_read_rows_alone(statement, text)).then(Vec::new);
         self.locks.reading = if keeps_writers_out { Mode::SharedReadOnly } else { Mode::SharedRead };
         self.locks.writing = match statement {
             Query(q) => q.locking.iter().any(|l| l.strength == LockStrength::Update),

@@ -91,7 +91,8 @@ impl Session {
     /// The tables that foreign keys of and on a table lead to when it is written: they are read, or written, too.
     fn related(&self, def: &TableDef) -> Vec<Wanted> {
         let mode = |acts: bool| if acts { Mode::SharedNoReadWrite } else { Mode::SharedReadOnly };
-        let parents = def.foreign_keys.iter().map(|fk| (fk.parent_schema.clone(), fk.parent_table.clone(), mode(false)));
+        let parents =
+            def.foreign_keys.iter().map(|fk| (fk.parent_schema.clone(), fk.parent_table.clone(), mode(false)));
         let children = self.db.catalog().references_to(&def.schema, &def.name);
         let acts = |action| !matches!(action, FkAction::Restrict | FkAction::NoAction);
         let of_child = |(child, fk): &(Arc<TableDef>, usize)| {
