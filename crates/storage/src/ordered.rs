@@ -203,8 +203,8 @@ impl Table {
         self.indexes.change(|_| {});
         let leaf_count = self.leaf_count();
         let next_leaf = AtomicU64::new(0);
-        let work = || -> Result<(Entries, Vec<KeyedRow>)> {
-            let (mut entries, mut orphans) = (Entries::new(ordered.encoder.width()), Vec::new());
+        let work = || -> Result<Entries> {
+            let mut entries = Entries::new(ordered.encoder.width());
             loop {
                 go_on()?;
                 let leaf_no = next_leaf.fetch_add(1, Ordering::Relaxed);
@@ -213,18 +213,13 @@ impl Table {
                 }
                 let slot = self.slot(leaf_no);
                 let _keys = slot.lock_keys();
-                self.leaf_entries(set, index, ordered, leaf_no, &mut |k, r| entries.push(k, r), &mut orphans);
+                self.leaf_entries(set, index, ordered, leaf_no, &mut |k, r| entries.push(k, r), true);
             }
             entries.sort();
-            Ok((entries, orphans))
+            Ok(entries)
         };
-        let parts: Result<Vec<_>> = self.with_build_threads(&work).into_iter().collect();
-        let parts = parts.inspect_err(|_| ordered.abandon_build())?;
-        let mut entries = Vec::with_capacity(parts.len());
-        for (of_thread, orphans) in parts {
-            entries.push(of_thread);
-            ordered.add_orphans(orphans);
-        }
+        let entries: Result<Vec<_>> = self.with_build_threads(&work).into_iter().collect();
+        let entries = entries.inspect_err(|_| ordered.abandon_build())?;
         ordered.set_tree(Tree::build(ordered.encoder.width(), entries));
         loop {
             let log = ordered.take_log();
@@ -255,30 +250,28 @@ impl Table {
     fn catch_up(&self, set: &IndexSet, index: usize, ordered: &OrderedIndex, go_on: GoOn<'_>) -> Result<()> {
         let Some(tree) = ordered.tree() else { return Ok(()) };
         let pending = ordered.pending();
-        let (mut entries, mut orphans): (Vec<KeyedRow>, _) = (Vec::new(), Vec::new());
+        let mut entries: Vec<KeyedRow> = Vec::new();
         for &leaf_no in &pending {
             go_on()?;
             let _keys = self.slot(leaf_no).lock_keys();
             entries.clear();
             let mut push = |key: &[u8], row_id| entries.push((key.to_vec(), row_id));
-            self.leaf_entries(set, index, ordered, leaf_no, &mut push, &mut orphans);
+            self.leaf_entries(set, index, ordered, leaf_no, &mut push, true);
             entries.sort_unstable();
             entries.iter().for_each(|(key, row_id)| _ = tree.insert(key, *row_id));
-            ordered.add_orphans(std::mem::take(&mut orphans));
             ordered.pending_done(1);
         }
         Ok(())
     }
 
     /// Makes the entry exist just if a version of the row has the key.
-    fn reconcile(&self, ordered: &OrderedIndex, key: &[u8], row_id: u64) -> bool {
+    fn reconcile(&self, ordered: &OrderedIndex, key: &[u8], row_id: u64) {
         let _keys = self.slot(self.split(row_id).0).lock_keys();
-        let used = self.has_version_with(ordered, key, row_id);
-        ordered.reconcile(key, row_id, used);
-        used
+        ordered.reconcile(key, row_id, self.has_version_with(ordered, key, row_id));
     }
 
-    /// Calls `push` with the entries of all versions of the leaf's rows. Its key latch is held.
+    /// Calls `push` with the entries of all versions of the leaf's rows. Its key latch is held. `enters`: they enter the
+    /// index, and so do its orphans.
     fn leaf_entries(
         &self,
         set: &IndexSet,
@@ -286,7 +279,7 @@ impl Table {
         ordered: &OrderedIndex,
         leaf_no: u64,
         push: &mut dyn FnMut(&[u8], u64),
-        orphans: &mut Vec<KeyedRow>,
+        enters: bool,
     ) {
         let first = match set.unique.get(index) {
             Some(unique) if ordered.leaves_out_runs => unique.run_rows(self.rows(), leaf_no),
@@ -294,7 +287,7 @@ impl Table {
         };
         let state = self.slot(leaf_no).read();
         let Some(leaf) = state.leaf() else { return };
-        let mut key = Vec::new();
+        let (mut key, mut orphans) = (Vec::new(), Vec::new());
         for slot in first..leaf.rows() {
             let row_id = self.row_id(leaf_no, slot);
             if !leaf.has_versions() {
@@ -311,7 +304,7 @@ impl Table {
                 ordered.encoder.encode_row(at, &mut key);
                 if last.as_ref() != Some(&key) {
                     let columns = ordered.encoder.columns();
-                    if ended_by.is_some_and(|c| !columns.iter().all(|k| c.contains(&(*k as u16)))) {
+                    if enters && ended_by.is_some_and(|c| !columns.iter().all(|k| c.contains(&(*k as u16)))) {
                         orphans.push((key.clone(), row_id));
                     }
                     push(&key, row_id);
@@ -320,6 +313,7 @@ impl Table {
                 false
             });
         }
+        ordered.add_orphans(orphans);
     }
 
     /// A run's `n` rows are in the hash now: they enter the tree, and the run goes.
@@ -340,12 +334,14 @@ impl Table {
         set.unique[index].remove_run(leaf_no);
     }
 
+    /// Versions of the leaf have gone: so do the entries that nobody else would take away.
     pub(crate) fn look_at_orphans(&self, set: &IndexSet, leaf_no: u64) {
-        for (_, ordered) in set.maintained() {
-            let orphans = ordered.take_orphans(|row_id| self.split(row_id).0 == leaf_no);
-            if !orphans.is_empty() {
-                let used = |o: &KeyedRow| self.reconcile(ordered, &o.0, o.1);
-                ordered.add_orphans(orphans.into_iter().filter(used).collect());
+        for (_, ordered) in set.maintained().filter(|(_, o)| o.has_orphans()) {
+            for orphan in ordered.orphans(self.row_id(leaf_no, 0)..self.row_id(leaf_no + 1, 0)) {
+                let _keys = self.slot(leaf_no).lock_keys();
+                if !self.has_version_with(ordered, &orphan.0, orphan.1) {
+                    ordered.bury(orphan);
+                }
             }
         }
     }
@@ -363,13 +359,13 @@ impl Table {
                 go_on()?;
                 let _keys = self.slot(leaf_no).lock_keys();
                 let mut push = |key: &[u8], row_id| wanted.push((key.to_vec(), row_id));
-                self.leaf_entries(&set, i, ordered, leaf_no, &mut push, &mut Vec::new());
+                self.leaf_entries(&set, i, ordered, leaf_no, &mut push, false);
             }
             wanted.sort_unstable();
             wanted.dedup();
+            let mut found = vec![false; wanted.len()];
             let mut there = Candidates::default();
             let mut from: KeyedRow = (Vec::new(), 0);
-            let mut n = 0;
             let mut more = true;
             while more {
                 go_on()?;
@@ -382,17 +378,47 @@ impl Table {
                     }
                     from = (key.to_vec(), row_id + 1);
                     match wanted.binary_search_by(|w| (&w.0[..], w.1).cmp(&(key, row_id))) {
-                        Ok(_) => n += 1,
-                        Err(_) if self.has_version_with(ordered, key, row_id) => {}
-                        Err(_) => faults.push(format!("{name}: no version of row {row_id} has the key of its entry")),
+                        Ok(i) => found[i] = true,
+                        Err(_) if self.is_kept_for_nothing(ordered, tree, key, row_id, go_on)? => {
+                            faults.push(format!("{name}: no version of row {row_id} has the key of its entry"))
+                        }
+                        Err(_) => {}
                     }
                 }
             }
-            if n != wanted.len() {
-                faults.push(format!("{name}: {} entries of versions are missing", wanted.len() - n));
+            let missing = wanted.iter().zip(&found).filter(|(_, found)| !**found).filter(|((key, row_id), _)| {
+                let _keys = self.slot(self.split(*row_id).0).lock_keys();
+                self.has_version_with(ordered, key, *row_id) && !tree.contains(key, *row_id)
+            });
+            match missing.count() {
+                0 => {}
+                n => faults.push(format!("{name}: {n} entries of versions are missing")),
             }
         }
         Ok(())
+    }
+
+    /// Whether the entry is there, although no version has its key and nobody is about to take it away.
+    fn is_kept_for_nothing(
+        &self,
+        ordered: &OrderedIndex,
+        tree: &Tree,
+        key: &[u8],
+        row_id: u64,
+        go_on: GoOn<'_>,
+    ) -> Result<bool> {
+        loop {
+            go_on()?;
+            let moment = self.flux.still();
+            let kept = {
+                let _keys = self.slot(self.split(row_id).0).lock_keys();
+                !self.has_version_with(ordered, key, row_id) && tree.contains(key, row_id)
+            };
+            if !kept || self.is_still(moment) {
+                return Ok(kept);
+            }
+            std::thread::yield_now();
+        }
     }
 }
 

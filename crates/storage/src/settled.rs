@@ -33,6 +33,12 @@ pub struct Flux {
 pub struct InFlux<'a>(&'a Flux);
 
 impl Flux {
+    /// A moment in which nobody takes anything away, if it is one.
+    pub fn still(&self) -> Option<u64> {
+        let ended = self.ended.load(Ordering::SeqCst);
+        (self.begun.load(Ordering::SeqCst) == ended).then_some(ended)
+    }
+
     /// To be held from before the versions go until the entries have gone.
     pub fn enter(&self) -> InFlux<'_> {
         self.begun.fetch_add(1, Ordering::SeqCst);
@@ -55,8 +61,7 @@ impl Table {
         if ordered.leaves_out_runs || ordered.has_orphans() {
             return None;
         }
-        let ended = self.flux.ended.load(Ordering::SeqCst);
-        (self.flux.begun.load(Ordering::SeqCst) == ended).then_some(ended)
+        self.flux.still()
     }
 
     /// Whether it is certain that `snapshot` sees each of the candidates, read since the moment, once and under its key.

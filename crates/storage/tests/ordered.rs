@@ -323,6 +323,50 @@ fn definition(indexes: Vec<IndexDef>) -> Arc<catalog::TableDef> {
     def(1, columns, indexes)
 }
 
+/// Versions that are older than the index have before-images of single columns of its keys; they go while it is built.
+#[test]
+fn old_versions_go_while_an_index_of_several_columns_is_built() {
+    let store = Store::new(StorageOptions { leaf_rows: Some(16) });
+    let plain = definition(vec![unique("PRIMARY", &[0])]);
+    let table = store.create_table(plain.clone());
+    let txn = store.txns().begin();
+    let rows: Vec<Vec<Chunk>> = (0..1500).map(|k| row(&table, k, Some(k), Some("a"))).collect();
+    let ids: Vec<u64> = rows
+        .iter()
+        .flat_map(|r| table.insert_rows(&txn, &r.iter().collect::<Vec<_>>(), 1).expect("keys are new"))
+        .collect();
+    store.txns().commit(&txn).expect("the log can be written");
+    let update = |round: i64| {
+        for (i, id) in ids.iter().enumerate() {
+            let txn = store.txns().begin();
+            let new = chunk(&table, 1, &[Value::Int(round * 10_000 + i as i64 % 7)]);
+            table.update(&txn, *id, &[1], &[&new], 0).expect("nobody waits long");
+            store.txns().commit(&txn).expect("the log can be written");
+        }
+    };
+    let wanted = definition(vec![unique("PRIMARY", &[0]), key("vk", &[(1, None, false), (0, None, false)])]);
+    for round in 0..30 {
+        let old = store.txns().snapshot();
+        update(round * 2);
+        let reindex = table.reindex(wanted.clone(), vec![Some(0), None]);
+        std::thread::scope(|scope| {
+            scope.spawn(|| reindex.build());
+            scope.spawn(|| {
+                drop(old);
+                store.txns().collect_garbage(1 << 20);
+                update(round * 2 + 1);
+            });
+        });
+        reindex.check().expect("nothing is unique");
+        reindex.publish();
+        store.txns().collect_garbage(1 << 20);
+        assert_eq!(table.check(), Vec::<String>::new(), "round {round}");
+        let snapshot = store.txns().snapshot();
+        assert_eq!(walked(&table, 1, &KeyRange::ALL, false, 100, &snapshot), scanned(&table, 1, &snapshot));
+        table.reindex(plain.clone(), vec![Some(0)]).publish();
+    }
+}
+
 #[test]
 fn indexes_come_and_go_while_others_write() {
     let store = Store::new(StorageOptions { leaf_rows: Some(64) });

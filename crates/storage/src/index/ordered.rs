@@ -26,6 +26,8 @@ use super::encode::KeyEncoder;
 use super::sampled::SampledKeys;
 use crate::sync::{AtomicBool, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use catalog::{IndexAlgorithm, IndexDef, IndexKind, TableDef, TableEngine};
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use types::{PhysType, Result};
@@ -77,7 +79,7 @@ pub struct OrderedIndex {
     building: Mutex<bool>,
     built: Condvar,
     /// Entries made for versions whose end the index will not be told of: see [`OrderedIndex::add_orphans`].
-    orphans: Mutex<Vec<KeyedRow>>,
+    orphans: Mutex<BTreeSet<(u64, Vec<u8>)>>,
     /// Keys of the table's sample, as of the statistics that were asked for last.
     pub sampled: Mutex<Option<Arc<SampledKeys>>>,
 }
@@ -125,7 +127,7 @@ impl OrderedIndex {
             pending_count: AtomicUsize::new(0),
             building: Mutex::new(Rank::IndexBuild, false),
             built: Condvar::new(),
-            orphans: Mutex::new(Rank::IndexLog, Vec::new()),
+            orphans: Mutex::new(Rank::IndexLog, BTreeSet::new()),
             sampled: Mutex::new(Rank::IndexLog, None),
         })
     }
@@ -238,22 +240,28 @@ impl OrderedIndex {
     }
 
     /// Updates made before the index existed keep before-images of the columns they changed alone: when such a version
-    /// is pruned, its key cannot be told any more. Its entry is remembered here, and looked at whenever versions of the
-    /// leaf are pruned.
+    /// is pruned, its key cannot be told any more. Its entry is remembered here, from before the leaf's latch is let go
+    /// under which the version was read, and looked at whenever versions of the leaf are pruned, until it is gone.
     pub fn add_orphans(&self, orphans: Vec<KeyedRow>) {
-        self.orphans.lock().extend(orphans);
+        if !orphans.is_empty() {
+            self.orphans.lock().extend(orphans.into_iter().map(|(key, row_id)| (row_id, key)));
+        }
     }
 
     pub fn has_orphans(&self) -> bool {
         !self.orphans.lock().is_empty()
     }
 
-    pub fn take_orphans(&self, of_leaf: impl Fn(u64) -> bool) -> Vec<KeyedRow> {
-        let mut orphans = self.orphans.lock();
-        if orphans.is_empty() {
-            return Vec::new();
-        }
-        orphans.extract_if(.., |o| of_leaf(o.1)).collect()
+    /// Those of a leaf, whose rows have these ids.
+    pub fn orphans(&self, rows: Range<u64>) -> Vec<KeyedRow> {
+        let orphans = self.orphans.lock();
+        orphans.range((rows.start, Vec::new())..(rows.end, Vec::new())).map(|(row, key)| (key.clone(), *row)).collect()
+    }
+
+    /// No version has the orphan's key any more. The leaf's key latch is held.
+    pub fn bury(&self, (key, row_id): KeyedRow) {
+        self.forget(&key, row_id, || false);
+        self.orphans.lock().remove(&(row_id, key));
     }
 
     /// A load has attached this leaf.

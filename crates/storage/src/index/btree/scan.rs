@@ -151,7 +151,6 @@ impl Tree {
     }
 
     /// Whether the entry exists.
-    #[cfg(test)]
     pub fn contains(&self, key: &[u8], row_id: u64) -> bool {
         let target = Target::new(key, row_id);
         loop {
