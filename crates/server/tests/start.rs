@@ -144,10 +144,22 @@ fn log_and_pid_file() {
         let pid = rustix::process::Pid::from_raw(server.child.id() as i32).expect("a process");
         rustix::process::kill_process(pid, signal).expect("it is there");
     };
-    c.query_drop("SET GLOBAL slow_query_log_file = 'slow.log', GLOBAL slow_query_log = 1, long_query_time = 0")
-        .expect("valid");
-    c.query_drop("DO 'first'").expect("valid");
     let slow = server.dir.join("slow.log");
+    let log_slow = format!(
+        "SET GLOBAL slow_query_log_file = '{}', GLOBAL slow_query_log = 1, long_query_time = 0",
+        slow.display()
+    );
+    c.query_drop(log_slow).expect("valid");
+    // A statement is logged after its answer.
+    let is_logged = |text: &str| {
+        let since = Instant::now();
+        while !read(&slow).contains(text) && since.elapsed() < Duration::from_secs(30) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        read(&slow).contains(text)
+    };
+    c.query_drop("DO 'first'").expect("valid");
+    assert!(is_logged("first"));
     for (nth, flush) in
         ["FLUSH ERROR LOGS", "FLUSH LOGS", "FLUSH SLOW LOGS, ERROR LOGS", "HUP", "USR1"].iter().enumerate()
     {
@@ -167,7 +179,7 @@ fn log_and_pid_file() {
             std::thread::sleep(Duration::from_millis(10));
         }
         c.query_drop(format!("DO 'after {nth}'")).expect("valid");
-        assert!(log.exists() && read(&slow).contains(&format!("after {nth}")), "{flush}");
+        assert!(log.exists() && is_logged(&format!("after {nth}")), "{flush}");
     }
     drop(c);
     signal(rustix::process::Signal::TERM);
