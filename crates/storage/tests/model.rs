@@ -100,6 +100,8 @@ struct Logged {
 struct ModelTxn {
     txn: Arc<Txn>,
     log: Vec<Logged>,
+    /// Rows that it shares.
+    shared: Vec<u64>,
     savepoint: (Savepoint, usize),
 }
 
@@ -129,7 +131,7 @@ impl Model {
         let txn = store.txns().begin();
         txn.set_lock_wait_timeout(Duration::ZERO);
         let savepoint = (txn.savepoint(), 0);
-        ModelTxn { txn, log: vec![], savepoint }
+        ModelTxn { txn, log: vec![], shared: vec![], savepoint }
     }
 
     /// What the transaction sees in current reads.
@@ -187,6 +189,9 @@ impl Model {
                     (Ok(Err(d)), Expected::Duplicate) => {
                         assert_eq!(self.seen_by(txn)[&d.row_id].key, key);
                         assert_eq!(d.error().message(), format!("Duplicate entry '{key}' for key 't.PRIMARY'"));
+                        // As engines do for all but ON DUPLICATE KEY UPDATE.
+                        assert_eq!(self.table.share_row(&t, d.row_id), Ok(Some(d.row_id)));
+                        self.met(txn, key);
                     }
                     (Err(e), Expected::Wait) => assert_eq!(e.code().0, 1205),
                     (result, expected) => panic!("insert of {key}: {result:?}, expected {expected:?}"),
@@ -224,6 +229,10 @@ impl Model {
                     (Err(e), Some(_)) => {
                         assert!([1062, 1205].contains(&e.code().0), "{e}");
                         self.store.txns().rollback_to(&t, before);
+                        if n == 1 && e.code().0 == 1062 {
+                            // It came as an insert.
+                            self.met(txn, first);
+                        }
                     }
                     (loaded, expected) => panic!("load: {loaded:?}, expected {expected:?}"),
                 }
@@ -303,7 +312,16 @@ impl Model {
     }
 
     fn waits(&self, txn: usize, row_id: u64) -> bool {
-        self.holder(row_id).is_some_and(|h| h != txn)
+        let shares = |(i, t): (usize, &ModelTxn)| i != txn && t.shared.contains(&row_id);
+        self.holder(row_id).is_some_and(|h| h != txn) || self.txns.iter().enumerate().any(shares)
+    }
+
+    /// A row that has a key as a transaction failed with a duplicate: it shares the row from then on.
+    fn met(&mut self, txn: usize, key: i64) {
+        let own = |id: &u64| self.txns[txn].log.iter().any(|l| l.row_id == *id);
+        let met =
+            self.seen_by(txn).iter().filter(|(id, r)| r.key == key && !own(id)).map(|(id, _)| *id).collect::<Vec<_>>();
+        self.txns[txn].shared.extend(met);
     }
 
     /// What a transaction took back is no longer what its snapshots saw.
@@ -344,6 +362,9 @@ impl Model {
                 assert_eq!(e.code().0, if key == Expected::Wait { 1205 } else { 1062 }, "{key:?}");
                 assert_ne!(key, Expected::Done);
                 self.store.txns().rollback_to(&t, savepoint);
+                if let Some(after) = after.filter(|_| key == Expected::Duplicate) {
+                    self.met(txn, after.key);
+                }
             }
             Ok(done) => {
                 assert!(!held && key == Expected::Done);
