@@ -38,11 +38,15 @@ pub(crate) use update::UpdatePlan;
 pub(crate) use writer::{RowWriter, WriteMode, Written};
 
 /// What an AUTO_INCREMENT column gets whose next value is `next`: beyond its type it is the greatest once more, which mostly is a
-/// duplicate then, as in InnoDB. Error 1467 where 64 bits are used up.
-pub(crate) fn generated_value(next: u64, ty: &SqlType) -> Result<u64> {
+/// duplicate then, as in InnoDB. Error 1467 where 64 bits are used up, or where it is none of the series of `step`.
+pub(crate) fn generated_value(next: u64, ty: &SqlType, step: u64) -> Result<u64> {
     match ty {
         _ if next == u64::MAX => Err(Error::autoinc_read_failed()),
-        SqlType::Int { size, unsigned } => Ok(i128::from(next).min(size.range(*unsigned).1) as u64),
+        SqlType::Int { size, unsigned } => match size.range(*unsigned).1 {
+            max if i128::from(next) <= max => Ok(next),
+            max if step == 1 => Ok(max as u64),
+            _ => Err(Error::autoinc_read_failed()),
+        },
         _ => Ok(next),
     }
 }

@@ -365,7 +365,7 @@ impl<'s> RowWriter<'s> {
         let n = a.next;
         a.next = a.next.saturating_add(a.step);
         a.left -= 1;
-        let n = super::generated_value(n, &self.def.columns[i].ty)?;
+        let n = super::generated_value(n, &self.def.columns[i].ty, a.step)?;
         a.values.push((n, true));
         let exact = self.writer.converter().convert_exactly(i, &Value::UInt(n), self.row_number);
         exact.map_err(|_| Error::autoinc_read_failed())

@@ -189,10 +189,11 @@ mod tests {
     use super::SCHEMAS;
 
     #[test]
-    fn each_table_is_there_once_and_in_its_place() {
+    fn each_table_is_there_once() {
         for (schema, tables, _) in SCHEMAS {
-            let names: Vec<String> = tables.iter().map(|t| t.name.to_lowercase()).collect();
-            assert!(names.is_sorted_by(|a, b| a < b), "{schema}: {names:?}");
+            let mut names: Vec<String> = tables.iter().map(|t| t.name.to_lowercase()).collect();
+            names.sort();
+            assert!(names.windows(2).all(|w| w[0] != w[1]), "{schema}: {names:?}");
         }
     }
 }

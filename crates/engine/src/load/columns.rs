@@ -198,7 +198,7 @@ impl ColumnTarget {
             };
         let stored = match stored {
             _ if asks_for_next => {
-                let next = crate::dml::generated_value(out.table().reserve_auto_increment(1), &def.ty)?;
+                let next = crate::dml::generated_value(out.table().reserve_auto_increment(1), &def.ty, 1)?;
                 convert_for_column(&Value::UInt(next), &def.ty, &def.name, 0, context.mode)
                     .map_err(|_| Error::autoinc_read_failed())?
                     .0

@@ -225,11 +225,11 @@ impl Session {
         let SqlType::Int { unsigned, .. } = ty else { return Err(Error::internal("AUTO_INCREMENT is an integer")) };
         let mut builder = vector::ChunkBuilder::new(ty.phys(), ready.rows);
         for i in 0..ready.rows as u64 {
-            let n = crate::dml::generated_value(first.saturating_add(step.saturating_mul(i)), &ty)?;
+            let n = crate::dml::generated_value(first.saturating_add(step.saturating_mul(i)), &ty, step)?;
             builder.push(&if unsigned { Value::UInt(n) } else { Value::Int(n as i64) });
         }
         ready.columns[column] = builder.finish();
-        crate::dml::generated_value(first, &ty)
+        crate::dml::generated_value(first, &ty, step)
     }
 
     /// What [`Session::begin_known_statement`] counted is counted again.

@@ -96,7 +96,7 @@ impl Splitter {
             self.buffer.drain(..=end);
             return Some(self.next());
         }
-        let is_use = word == "use" && line.ends_with(';');
+        let is_use = word == "use" && line.contains(';');
         if !COMMANDS.contains(&word.as_str()) || is_use {
             return None;
         }
@@ -188,6 +188,7 @@ mod tests {
     fn the_shells_own_commands_are_lines() {
         assert_eq!(pieces("source a.sql\nselect 1;\nquit\n"), ["!source a.sql", "select 1", "!quit"]);
         assert_eq!(pieces("use shop\nuse shop;\n"), ["!use shop", "use shop"]);
+        assert_eq!(pieces("use shop; select 1;\n"), ["use shop", "select 1"]);
         assert_eq!(pieces("delimiter //\nselect 1; //\ndelimiter ;\nselect 2;\n"), ["select 1; ", "select 2"]);
     }
 }
