@@ -81,7 +81,7 @@ fn a_parked_connection_is_idle_for_its_time() {
 #[test]
 fn busy_connections_share_few_threads() {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let busy = 40 * cores.max(2);
+    let busy = 120 * cores.max(2);
     let mut server = ToyServer::start_with(|options| options.max_connections = 2 * busy);
     let stop = std::sync::atomic::AtomicBool::new(false);
     struct Stop<'a>(&'a std::sync::atomic::AtomicBool);
