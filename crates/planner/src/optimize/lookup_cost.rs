@@ -44,11 +44,15 @@ struct Lookup {
 /// What looking a number up in a list costs, in comparisons.
 const IN_LIST_TESTS: f64 = 4.0;
 
+/// An OR of more branches than this is not one test but as many as it has branches.
+const BRANCHES_OF_ONE_TEST: usize = 32;
+
 /// What testing a row of a scan costs, in comparisons.
 pub fn tests<'e>(predicates: impl IntoIterator<Item = &'e Expr>) -> f64 {
     let of = |p: &Expr| match &p.kind {
         // Strings with a dictionary are looked up once for each of its entries.
         ExprKind::InList { expr, list, .. } if list.len() > 1 && !expr.ty.is_string() => IN_LIST_TESTS,
+        ExprKind::Or(branches) if branches.len() > BRANCHES_OF_ONE_TEST => branches.len() as f64,
         _ => 1.0,
     };
     predicates.into_iter().map(of).sum()
