@@ -13,13 +13,16 @@ impl Session {
     pub(super) fn create_table(&mut self, c: &ast::CreateTable, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         let (schema, name) = self.resolve_name(&c.name)?;
         check_name(&name, || Error::wrong_table_name(&name))?;
-        // A dump of all databases makes the tables of `mysql` where there are none.
-        let has = c.if_not_exists && !c.temporary && catalog::CatalogReader::relation(self, &schema, &name).is_some();
-        if !has {
-            self.check_user_schema(&schema)?;
+        if let Err(denied) = self.check_user_schema(&schema) {
+            // A dump of all databases makes the tables of `mysql` where there are none.
+            let is_there = || catalog::CatalogReader::relation(self, &schema, &name).is_some();
+            if !c.if_not_exists || c.temporary || !is_there() {
+                return Err(denied);
+            }
+            self.note(Error::table_exists(&name));
+            return self.send_ok(0, String::new(), more, sink);
         }
         let exists = match c.temporary {
-            _ if has => true,
             true => self.temporary().get(&schema, &name).is_some(),
             false => catalog::CatalogReader::relation(self.db().catalog(), &schema, &name).is_some(),
         };
