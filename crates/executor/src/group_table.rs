@@ -11,6 +11,7 @@
 
 use crate::keys::{KeyForm, Keys, Words, hash_u64, hash_u128};
 use std::sync::atomic::{AtomicBool, Ordering};
+use storage::prefetch;
 
 /// A key, and its group's number plus one.
 type Slot<K> = (K, u32);
@@ -47,18 +48,6 @@ struct Slots<K> {
     len: usize,
     /// The keys are hashes, standing for byte keys.
     hashed: bool,
-}
-
-/// Asks for the cache line at `p`.
-#[inline]
-pub(crate) fn prefetch<T>(p: &T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: prefetching has no effect on memory, and the address is of a live reference.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(p as *const T as *const i8);
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = p;
 }
 
 impl<K: SlotKey> Slots<K> {

@@ -96,6 +96,7 @@ pub use index::encode::{KeyEncoder, PartBounds, PartPlace};
 pub use index::ordered::GoOn;
 pub use index::unique::point::RowAt;
 pub use log::group::{FlushMode, OnTrouble, Redo, Trouble};
+pub use near::prefetch;
 pub use ordered::{IndexEncoder, IndexRows};
 pub use recovery::{Progress, Report};
 pub use reindex::Reindex;

@@ -30,7 +30,7 @@ pub(crate) const LEAVES_MIN: u64 = if cfg!(debug_assertions) { 2 } else { 256 };
 
 /// Asks for the cache line at `p`, which need not be a place that can be read.
 #[inline(always)]
-pub(crate) fn prefetch<T>(p: *const T) {
+pub fn prefetch<T>(p: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch changes nothing that the program sees, and faults for no address.
     unsafe {

@@ -48,37 +48,6 @@ const WIDE: u64 = 8;
 /// One in so many leaves may be wide.
 const WIDE_SHARE: usize = if cfg!(debug_assertions) { 3 } else { 16 };
 
-/// Runs `$with` on a function from positions to the values of a chunk of integers, `None` for NULL; `$else` for others.
-macro_rules! with_integers {
-    ($chunk:expr, |$key:ident| $with:expr, $else:expr) => {{
-        macro_rules! of {
-            ($value:expr) => {
-                match &$chunk.validity {
-                    None => {
-                        let $key = |i: usize| $value(i);
-                        $with
-                    }
-                    Some(valid) => {
-                        let $key = |i: usize| if valid.get(i) { $value(i) } else { None };
-                        $with
-                    }
-                }
-            };
-        }
-        match &$chunk.values {
-            Values::I8(v) => of!(|i: usize| Some(v[i] as i64)),
-            Values::U8(v) => of!(|i: usize| Some(v[i] as i64)),
-            Values::I16(v) => of!(|i: usize| Some(v[i] as i64)),
-            Values::U16(v) => of!(|i: usize| Some(v[i] as i64)),
-            Values::I32(v) => of!(|i: usize| Some(v[i] as i64)),
-            Values::U32(v) => of!(|i: usize| Some(v[i] as i64)),
-            Values::I64(v) => of!(|i: usize| Some(v[i])),
-            Values::U64(v) => of!(|i: usize| i64::try_from(v[i]).ok()),
-            _ => $else,
-        }
-    }};
-}
-
 /// The keys that lie in one leaf each.
 pub struct LeafKeys {
     /// Which of the groups is the key.
@@ -177,7 +146,17 @@ fn strays(run: &Run<'_>, reader: &dyn TableReader, column: usize, leaves: &[usiz
         run.ctx.check_killed()?;
         let Some(batch) = reader.read(leaf, &[column], false, &|_| true)? else { continue };
         let (chunk, _) = batch.columns[0].chunk();
-        with_integers!(chunk, |key| batch.selection.for_each(batch.rows, |i| strays.extend(key(i))), return Ok(None));
+        let mut are_integers = true;
+        batch.selection.for_each(batch.rows, |i| {
+            let key = chunk.values.int_at(i);
+            if chunk.is_valid(i) {
+                are_integers &= key.is_some();
+                strays.extend(key);
+            }
+        });
+        if !are_integers {
+            return Ok(None);
+        }
     }
     strays.sort_unstable();
     strays.dedup();
@@ -304,10 +283,24 @@ struct Split {
 impl Split {
     fn of(keys: &LeafKeys, column: &Vector, selection: Selection, rows: usize) -> Split {
         let none = |selection| Split { whole: Selection::Some(Vec::new()), rest: selection, sorted: false };
-        match column {
-            Vector::Flat(chunk) => {
-                with_integers!(chunk, |key| by_key(keys, key, selection, rows), none(selection))
-            }
+        let Vector::Flat(chunk) = column else { return none(selection) };
+        macro_rules! split {
+            ($value:expr) => {
+                match &chunk.validity {
+                    None => by_key(keys, $value, selection, rows),
+                    Some(valid) => by_key(keys, |i| if valid.get(i) { $value(i) } else { None }, selection, rows),
+                }
+            };
+        }
+        match &chunk.values {
+            Values::I8(v) => split!(|i: usize| Some(v[i] as i64)),
+            Values::U8(v) => split!(|i: usize| Some(v[i] as i64)),
+            Values::I16(v) => split!(|i: usize| Some(v[i] as i64)),
+            Values::U16(v) => split!(|i: usize| Some(v[i] as i64)),
+            Values::I32(v) => split!(|i: usize| Some(v[i] as i64)),
+            Values::U32(v) => split!(|i: usize| Some(v[i] as i64)),
+            Values::I64(v) => split!(|i: usize| Some(v[i])),
+            Values::U64(v) => split!(|i: usize| i64::try_from(v[i]).ok()),
             _ => none(selection),
         }
     }

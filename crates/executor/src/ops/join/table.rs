@@ -8,11 +8,11 @@
 //! A slot's entries lie between the end of the slot before and its own end. The tag is a bloom filter of two bits a key;
 //! most keys that are absent are turned away by the one load of the directory word.
 
-use crate::group_table::prefetch;
 use crate::keys::{KeyForm, Keys, Words, hash_u64, hash_u128};
 use crate::pipeline::parallel_tasks;
 use crate::run::Run;
 use std::sync::Mutex;
+use storage::prefetch;
 use types::Result;
 
 /// Rows above which a table is built by several threads.
