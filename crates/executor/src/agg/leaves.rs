@@ -28,7 +28,7 @@ use super::operator::AggregateSink;
 use super::ordered::number;
 use super::spec::{Spec, is_volatile};
 use crate::context::TableReader;
-use crate::eval::eval_all;
+use crate::eval::eval_all_within;
 use crate::keys::{KeyEncoder, Keys};
 use crate::memory::Reservation;
 use crate::pipeline::{Flow, Push, Stage};
@@ -248,8 +248,13 @@ impl Push for LeafGroupsLocal<'_> {
         }
         let LeafGroups { spec, run, keys: leaf_keys, .. } = self.stage;
         let ctx = run.eval();
-        let keys = eval_all(&spec.group_programs, &batch, &ctx)?;
-        let args = eval_all(&spec.arg_programs, &batch, &ctx)?;
+        let keys = eval_all_within(&spec.group_programs, &batch, &ctx)?;
+        let args = eval_all_within(&spec.arg_programs, &batch, &ctx)?;
+        let (Some(keys), Some(args)) = (keys, args) else {
+            // Too long for one go, and parts of a leaf do not make whole groups.
+            self.rest.as_mut().expect("nothing is pushed after finish").push_batch(&batch)?;
+            return Ok(Flow::More);
+        };
         let split = Split::of(leaf_keys, &keys[leaf_keys.column], batch.selection, batch.rows);
         if split.rest.count(batch.rows) > 0 {
             let rest = self.rest.as_mut().expect("nothing is pushed after finish");

@@ -10,7 +10,7 @@
 use super::accumulator::Rows;
 use super::groups::Groups;
 use super::spec::Spec;
-use crate::eval::eval_all;
+use crate::eval::{eval_all_within, parts_of};
 use crate::keys::{KeyEncoder, Keys, Words};
 use crate::memory::Reservation;
 use crate::pipeline::{Down, Flow, Push, Stage};
@@ -108,8 +108,16 @@ impl Push for OrderedLocal<'_> {
             return Ok(Flow::More);
         }
         let ctx = run.eval();
-        let keys = eval_all(&spec.group_programs, &batch, &ctx)?;
-        let args = eval_all(&spec.arg_programs, &batch, &ctx)?;
+        let keys = eval_all_within(&spec.group_programs, &batch, &ctx)?;
+        let args = eval_all_within(&spec.arg_programs, &batch, &ctx)?;
+        let (Some(keys), Some(args)) = (keys, args) else {
+            for part in parts_of(&batch) {
+                if self.push(part)? == Flow::Done {
+                    return Ok(Flow::Done);
+                }
+            }
+            return Ok(Flow::More);
+        };
         let (selection, rows) = (&batch.selection, batch.rows);
         self.encoder.encode(&keys, selection, rows, &mut self.keys);
         let open = (self.open.count > 0).then_some(&self.open_key);
