@@ -45,6 +45,7 @@ pub fn unqualified(text: &str, database: &str) -> Option<String> {
             }
             NameUse::Column(column) => &mut column.schema,
             NameUse::Star(table) => &mut table.schema,
+            NameUse::Body { .. } => return,
         };
         schema.take_if(|s| **s == *database);
     });

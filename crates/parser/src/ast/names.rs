@@ -6,7 +6,7 @@
 
 use super::*;
 
-/// A name, to be looked at or changed.
+/// A name, or what gives names, to be looked at or changed.
 pub enum NameUse<'n> {
     /// In FROM, or of TABLE. `is_cte_here`: a common table expression of that name is in sight, which the name means if
     /// it has no schema.
@@ -17,12 +17,17 @@ pub enum NameUse<'n> {
     Column(&'n mut ColumnRef),
     /// `t.*`
     Star(&'n mut ObjectName),
+    /// What a query is made of, after all that stands in it. `of_exists`: EXISTS asks whether it has rows.
+    Body {
+        body: &'n mut QueryBody,
+        of_exists: bool,
+    },
 }
 
 impl Query {
-    /// Calls `f` for each name in the query.
+    /// Calls `f` for each name and each body in the query.
     pub fn each_name(&mut self, f: &mut dyn FnMut(NameUse<'_>)) {
-        Walk { ctes: Vec::new(), f }.query(self);
+        Walk { ctes: Vec::new(), f }.query(self, false);
     }
 }
 
@@ -33,7 +38,7 @@ struct Walk<'f> {
 }
 
 impl Walk<'_> {
-    fn query(&mut self, query: &mut Query) {
+    fn query(&mut self, query: &mut Query, of_exists: bool) {
         let mark = self.ctes.len();
         if let Some(with) = &mut query.with {
             let recursive = with.recursive;
@@ -41,28 +46,29 @@ impl Walk<'_> {
                 if recursive {
                     self.ctes.push(cte.name.0.clone());
                 }
-                self.query(&mut cte.query);
+                self.query(&mut cte.query, false);
                 if !recursive {
                     self.ctes.push(cte.name.0.clone());
                 }
             }
         }
-        self.body(&mut query.body);
+        self.body(&mut query.body, of_exists);
         self.order(&mut query.order_by);
         self.ctes.truncate(mark);
     }
 
-    fn body(&mut self, body: &mut QueryBody) {
+    fn body(&mut self, body: &mut QueryBody, of_exists: bool) {
         match body {
             QueryBody::Select(select) => self.select(select),
             QueryBody::Values(rows) => rows.iter_mut().for_each(|r| self.exprs(r)),
             QueryBody::Table(name) => self.table(name),
             QueryBody::SetOp(chain) => {
-                self.body(&mut chain.first);
-                chain.rest.iter_mut().for_each(|t| self.body(&mut t.body));
+                self.body(&mut chain.first, of_exists);
+                chain.rest.iter_mut().for_each(|t| self.body(&mut t.body, of_exists));
             }
-            QueryBody::Nested(query) => self.query(query),
+            QueryBody::Nested(query) => self.query(query, of_exists),
         }
+        (self.f)(NameUse::Body { body, of_exists });
     }
 
     fn select(&mut self, select: &mut Select) {
@@ -90,7 +96,7 @@ impl Walk<'_> {
         loop {
             match table {
                 TableRef::Table(t) => return self.table(&mut t.name),
-                TableRef::Derived(d) => return self.query(&mut d.query),
+                TableRef::Derived(d) => return self.query(&mut d.query, false),
                 TableRef::JsonTable(t) => {
                     self.expr(&mut t.doc);
                     return self.expr(&mut t.path);
@@ -149,16 +155,17 @@ impl Walk<'_> {
             InList(x) => self.exprs(std::iter::once(&mut x.expr).chain(&mut x.list)),
             InSubquery(x) => {
                 self.expr(&mut x.expr);
-                self.query(&mut x.query);
+                self.query(&mut x.query, false);
             }
             Between(x) => self.exprs([&mut x.expr, &mut x.low, &mut x.high]),
             Like(x) => self.exprs([&mut x.expr, &mut x.pattern].into_iter().chain(&mut x.escape)),
             Regexp(x) => self.exprs([&mut x.expr, &mut x.pattern]),
             Quantified(x) => {
                 self.expr(&mut x.left);
-                self.query(&mut x.query);
+                self.query(&mut x.query, false);
             }
-            Subquery(q) | Exists(q) => self.query(q),
+            Subquery(q) => self.query(q, false),
+            Exists(q) => self.query(q, true),
             Case(x) => {
                 self.exprs(&mut x.operand);
                 x.whens.iter_mut().for_each(|(when, then)| self.exprs([when, then]));
@@ -199,11 +206,12 @@ mod tests {
         let Statement::Query(query) = &mut statement else { panic!("not a query") };
         let mut out = vec![];
         query.each_name(&mut |name| {
-            out.push(match name {
-                NameUse::Table { name, is_cte_here: true } => format!("{name}?"),
-                NameUse::Table { name, .. } => name.to_string(),
-                NameUse::Column(c) => format!("c{c}"),
-                NameUse::Star(t) => format!("{t}.*"),
+            out.extend(match name {
+                NameUse::Table { name, is_cte_here: true } => Some(format!("{name}?")),
+                NameUse::Table { name, .. } => Some(name.to_string()),
+                NameUse::Column(c) => Some(format!("c{c}")),
+                NameUse::Star(t) => Some(format!("{t}.*")),
+                NameUse::Body { .. } => None,
             })
         });
         out.iter().map(|n| n.replace('`', "")).collect()

@@ -96,7 +96,7 @@ impl<'a> Bind<'a, '_, '_> {
             }
             ast::JoinConstraint::Using(names) => {
                 let names: Vec<&str> = names.iter().map(|n| &**n).collect();
-                self.coalesce_columns(&names, ls, rs, j.kind)
+                self.coalesce_columns(j, &names, ls, rs)
             }
             ast::JoinConstraint::Natural => {
                 let common: Vec<Box<str>> = ls
@@ -106,7 +106,7 @@ impl<'a> Bind<'a, '_, '_> {
                     .map(|l| l.name.clone())
                     .collect();
                 let names: Vec<&str> = common.iter().map(|n| &**n).collect();
-                self.coalesce_columns(&names, ls, rs, j.kind)
+                self.coalesce_columns(j, &names, ls, rs)
             }
         }
     }
@@ -115,10 +115,10 @@ impl<'a> Bind<'a, '_, '_> {
     /// are first these, then the rest of that side, then the rest of the other.
     fn coalesce_columns(
         &mut self,
+        join: &ast::Join,
         names: &[&str],
         ls: Scope,
         rs: Scope,
-        kind: ast::JoinKind,
     ) -> Result<(Vec<Expr>, Scope)> {
         // That a side lacks the column counts before that it has two.
         let find = |name: &str| -> Result<(ColumnId, ColumnId)> {
@@ -142,7 +142,8 @@ impl<'a> Bind<'a, '_, '_> {
             on.push(build::compare(CmpOp::Eq, columns.expr(l), columns.expr(r))?);
             pairs.push((l, r));
         }
-        let (kept, other) = if kind == ast::JoinKind::Right { (&rs, &ls) } else { (&ls, &rs) };
+        self.note_join(join, &ls, &rs, &pairs);
+        let (kept, other) = if join.kind == ast::JoinKind::Right { (&rs, &ls) } else { (&ls, &rs) };
         let is_joined = |c: &SourceColumn| pairs.iter().any(|(l, r)| c.id == *l || c.id == *r);
         let mut visible: Vec<SourceColumn> = kept.visible.iter().filter(|c| is_joined(c)).cloned().collect();
         visible.extend(kept.visible.iter().filter(|c| !is_joined(c)).cloned());

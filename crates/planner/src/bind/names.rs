@@ -110,6 +110,7 @@ impl Bind<'_, '_, '_> {
             }
             if let Some(e) = self.find_in_block(level, c)? {
                 self.note_reference(level, &e);
+                self.note_name(level, c, &e);
                 return Ok(e);
             }
         }
