@@ -352,6 +352,59 @@ pub fn batch_bytes(batch: &Batch) -> usize {
     bytes
 }
 
+/// Bytes of the strings of the batch's selected rows in these columns, each counted wherever it occurs.
+pub fn string_bytes(columns: &[Vector], batch: &Batch) -> usize {
+    let of_column = |v: &Vector| match (v, &v.chunk().0.values) {
+        (Vector::Const(_), Values::Str(s)) => s.views.first().map_or(0, StrView::len) * batch.count(),
+        (Vector::Flat(_), Values::Str(s)) if !s.heap.blocks.is_empty() => match &batch.selection {
+            Selection::All => s.views[..batch.rows].iter().map(StrView::len).sum(),
+            Selection::Some(at) => at.iter().map(|&i| s.views[i as usize].len()).sum(),
+        },
+        (Vector::Flat(_), Values::Dict(d)) if has_long(d) => {
+            let mut bytes = 0;
+            batch.selection.for_each(batch.rows, |i| bytes += d.bytes(i).len());
+            bytes
+        }
+        _ => 0,
+    };
+    columns.iter().map(of_column).sum()
+}
+
+/// Dictionaries of short strings are not worth a look at each row.
+fn has_long(d: &DictValues) -> bool {
+    d.dict.strings.heap.blocks.iter().any(|b| b.len() > LONG_DICT_BYTES)
+}
+
+const LONG_DICT_BYTES: usize = 64 << 10;
+
+/// Bytes of the strings at position `i`.
+fn row_string_bytes(columns: &[Vector], i: usize) -> usize {
+    let of_column = |v: &Vector| match (v.chunk(), &v.chunk().0.values) {
+        ((_, constant), Values::Str(s)) => s.views[if constant { 0 } else { i }].len(),
+        (_, Values::Dict(_)) => v.bytes(i).len(),
+        _ => 0,
+    };
+    columns.iter().map(of_column).sum()
+}
+
+/// Calls `f` for the batch in batches that have at most `max` bytes of strings each, or one row.
+pub fn for_each_part<E>(batch: &Batch, max: usize, mut f: impl FnMut(&Batch) -> Result<(), E>) -> Result<(), E> {
+    if string_bytes(&batch.columns, batch) <= max {
+        return f(batch);
+    }
+    let positions = batch.selection.to_positions(batch.rows);
+    let (mut from, mut bytes) = (0, 0);
+    for (j, &i) in positions.iter().enumerate() {
+        let of_row = row_string_bytes(&batch.columns, i as usize);
+        if j > from && bytes + of_row > max {
+            f(&Batch { selection: Selection::Some(positions[from..j].to_vec()), ..batch.clone() })?;
+            (from, bytes) = (j, 0);
+        }
+        bytes += of_row;
+    }
+    f(&Batch { selection: Selection::Some(positions[from..].to_vec()), ..batch.clone() })
+}
+
 /// A batch fit for keeping: rows that are few of many are packed, so that the rest is let go.
 pub fn packed(batch: Batch) -> Batch {
     match &batch.selection {

@@ -237,6 +237,12 @@ pub struct MemoryBounds {
     pub table: Option<usize>,
 }
 
+/// What a part of a batch takes of the statement's memory, and between which bounds.
+const PART_SHARE: usize = 16;
+const PART_BYTES: (usize, usize) = (256 << 10, 16 << 20);
+/// Of many files an extent each may be in memory at once.
+const EXTENTS_PER_PART: usize = 8;
+
 /// See the module head. Everything is shared by the statement's threads.
 pub struct ExecContext<'a> {
     pub session: &'a SessionInfo,
@@ -267,6 +273,16 @@ impl ExecContext<'_> {
     #[inline]
     pub fn check_killed(&self) -> Result<()> {
         if self.killed.load(Relaxed) { Err(self.interrupted()) } else { Ok(()) }
+    }
+
+    /// Bytes of strings that operators copy or make at a time.
+    pub(crate) fn part_bytes(&self) -> usize {
+        (self.memory.limit_bytes() / PART_SHARE).clamp(PART_BYTES.0, PART_BYTES.1)
+    }
+
+    /// Bytes that are written to a temporary file at a time, and so are read at a time.
+    pub(crate) fn extent_bytes(&self) -> usize {
+        self.part_bytes() / EXTENTS_PER_PART
     }
 
     #[cold]

@@ -1,9 +1,11 @@
 //! Where operators evaluate expressions: compiled once an execution, shared by its threads.
 
+use crate::columns::string_bytes;
+use crate::run::Run;
 use expr::eval::Compiled;
 use expr::{EvalContext, Expr, ExprKind};
 use types::Result;
-use vector::{Batch, Values, Vector};
+use vector::{Batch, Vector};
 
 /// An expression ready to run. A bare column costs one clone of its Arc.
 #[derive(Debug)]
@@ -40,34 +42,25 @@ pub fn eval_all(programs: &[Program], batch: &Batch, ctx: &EvalContext<'_>) -> R
 
 /// [`eval_all`], if the strings of the rows are not too long together. Whoever can do with fewer rows then takes
 /// [`parts_of`] the batch; one row is never too much.
-pub fn eval_all_within(programs: &[Program], batch: &Batch, ctx: &EvalContext<'_>) -> Result<Option<Vec<Vector>>> {
-    let columns: Option<Vec<Vector>> = programs
+pub fn eval_all_within(programs: &[Program], batch: &Batch, run: &Run<'_>) -> Result<Option<Vec<Vector>>> {
+    let columns = eval_made_within(programs, batch, &run.eval())?;
+    Ok(columns.filter(|c| !are_heavy(c, batch, run.ctx.part_bytes())))
+}
+
+/// The same where only what is evaluated takes memory, and columns are read where they lie.
+pub fn eval_made_within(programs: &[Program], batch: &Batch, ctx: &EvalContext<'_>) -> Result<Option<Vec<Vector>>> {
+    programs
         .iter()
         .map(|p| match p {
             Program::Column(c) => Ok(Some(batch.columns[*c].clone())),
             Program::Compiled(p) => p.eval_within(batch, ctx),
         })
-        .collect::<Result<_>>()?;
-    Ok(columns.filter(|c| !are_heavy(c, batch)))
+        .collect()
 }
 
-/// Bytes of strings that operators copy or make into keys at a time.
-const HEAVY_BYTES: usize = 16 << 20;
-
-/// Whether the batch's rows are several, and have strings in these columns that are too long together.
-pub fn are_heavy(columns: &[Vector], batch: &Batch) -> bool {
-    let bytes_of = |v: &Vector| {
-        let Vector::Flat(c) = v else { return 0 };
-        let Values::Str(s) = &c.values else { return 0 };
-        // Seldom does a leaf hold so much.
-        if s.heap.blocks.iter().map(|b| b.len()).sum::<usize>() <= HEAVY_BYTES {
-            return 0;
-        }
-        let mut bytes = 0;
-        batch.selection.for_each(batch.rows, |i| bytes += s.views[i].len());
-        bytes
-    };
-    columns.iter().map(bytes_of).sum::<usize>() > HEAVY_BYTES && batch.count() > 1
+/// Whether the batch's rows are several, and have more than `max` bytes of strings in these columns.
+pub fn are_heavy(columns: &[Vector], batch: &Batch, max: usize) -> bool {
+    batch.count() > 1 && string_bytes(columns, batch) > max
 }
 
 /// The batch in some batches of fewer rows.

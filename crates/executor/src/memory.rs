@@ -154,6 +154,8 @@ impl MemoryAccountant {
 
 /// The part of a statement's limit that each operator's state may hold whatever others do.
 const GUARANTEED_SHARE: usize = 16;
+/// What [`Reservation::hold_long`] always grants.
+const NEVER_REFUSED_BYTES: usize = 1 << 20;
 /// Less than this is freed at once.
 const FREED_IN_PLACE_MAX: usize = 4 << 20;
 
@@ -281,6 +283,15 @@ impl Reservation {
         } else {
             Err(Error::capacity_exceeded(limit, "max_query_memory", what))
         }
+    }
+
+    /// The same of what is seldom much: a statement does not fail for little, however little it may hold.
+    pub fn hold_long(&mut self, bytes: usize, what: &str) -> Result<()> {
+        if bytes <= NEVER_REFUSED_BYTES {
+            self.force(bytes);
+            return Ok(());
+        }
+        self.hold(bytes, what)
     }
 
     /// Takes over the bytes of `other`.

@@ -8,7 +8,7 @@
 //!   column  form: u8 | has-NULLs: u8 | [validity: u64 words] | values, or string lengths: u32 each | string bytes
 //! ```
 
-use crate::columns::ColumnAppender;
+use crate::columns::{ColumnAppender, for_each_part, string_bytes};
 use crate::context::ExecContext;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -29,7 +29,7 @@ pub struct SpillFile {
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     offset: u64,
-    pub bytes: u32,
+    pub bytes: u64,
     pub rows: u32,
 }
 
@@ -55,14 +55,23 @@ impl SpillFile {
         Ok(SpillFile { file, tail: AtomicU64::new(0) })
     }
 
-    /// Appends the selected rows.
-    pub fn write(&self, batch: &Batch, ctx: &ExecContext<'_>) -> Result<Extent> {
-        let mut bytes = Vec::with_capacity(1 << 16);
+    /// Appends the selected rows, and to `extents` where they lie: rows with long strings are written few at a time, so
+    /// that neither writing them nor reading them back takes much memory.
+    pub fn write(&self, batch: &Batch, ctx: &ExecContext<'_>, extents: &mut Vec<Extent>) -> Result<()> {
+        for_each_part(batch, ctx.extent_bytes(), |part| {
+            extents.push(self.write_part(part, ctx)?);
+            Ok(())
+        })
+    }
+
+    fn write_part(&self, batch: &Batch, ctx: &ExecContext<'_>) -> Result<Extent> {
+        let strings = string_bytes(&batch.columns, batch);
+        let mut bytes = Vec::with_capacity(strings.max(1 << 16) + (batch.count() + 64) * batch.columns.len() * 4);
         encode(batch, &mut bytes);
         let offset = self.tail.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.file.write_all_at(&bytes, offset).map_err(|e| io_error("cannot write", &e))?;
         ctx.counters.spilled_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        Ok(Extent { offset, bytes: bytes.len() as u32, rows: batch.count() as u32 })
+        Ok(Extent { offset, bytes: bytes.len() as u64, rows: batch.count() as u32 })
     }
 
     pub fn read(&self, extent: Extent) -> Result<Batch> {
@@ -171,8 +180,7 @@ impl SpillWriter {
             .collect();
         let batch = Batch::new(self.pending_rows, columns);
         self.pending_rows = 0;
-        self.extents.push(self.file.write(&batch, ctx)?);
-        Ok(())
+        self.file.write(&batch, ctx, &mut self.extents)
     }
 
     /// Writes what is pending; the extents are then complete.

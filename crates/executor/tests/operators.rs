@@ -3,6 +3,7 @@
 //! memory. A failing seed is named in the message and replays.
 
 mod naive;
+#[allow(dead_code)]
 mod world;
 
 use executor::MemoryBounds;

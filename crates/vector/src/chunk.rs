@@ -170,6 +170,13 @@ impl ChunkBuilder {
         self.pushed_valid();
     }
 
+    /// The same of bytes that need not be copied if they are many.
+    pub fn push_vec(&mut self, bytes: Vec<u8>) {
+        let Values::Str(s) = &mut self.values else { panic!("push_vec on a chunk that holds no strings") };
+        s.push_vec(bytes);
+        self.pushed_valid();
+    }
+
     pub fn finish(self) -> Chunk {
         Chunk::new(self.values, self.validity)
     }

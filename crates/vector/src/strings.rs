@@ -160,6 +160,16 @@ impl StrValues {
         self.views.push(v);
     }
 
+    /// The same of bytes that become a block of their own if they are many.
+    pub fn push_vec(&mut self, bytes: Vec<u8>) {
+        if bytes.len() <= BLOCK_BYTES_MAX {
+            return self.push(&bytes);
+        }
+        let heap = Arc::make_mut(&mut self.heap);
+        self.views.push(StrView::pointing(&bytes, heap.blocks.len() as u32, 0));
+        heap.blocks.push(Arc::new(bytes));
+    }
+
     /// Replaces the string at `i`; the old bytes stay in their block until the chunk is rebuilt.
     pub fn set(&mut self, i: usize, bytes: &[u8]) {
         self.views[i] = if bytes.len() <= INLINE_BYTES_MAX {

@@ -127,11 +127,20 @@ impl<'a> Builder<'a> {
         self.memory.force(self.sets.iter().map(Groups::bytes).sum());
     }
 
+    /// Charges the sets, which have nothing left to spill: strings in their states are what they may still grow by.
+    fn charge_states(&mut self) -> Result<()> {
+        let bytes = self.sets.iter().map(Groups::bytes).sum();
+        if bytes > self.memory.bytes() && self.sets[0].hold_strings() {
+            return self.memory.hold_long(bytes, "The strings of groups");
+        }
+        self.memory.force(bytes);
+        Ok(())
+    }
+
     pub fn push_batch(&mut self, batch: &Batch) -> Result<()> {
-        let ctx = self.shop.run.eval();
-        let spec = self.shop.spec;
-        let keys = eval_all_within(&spec.group_programs, batch, &ctx)?;
-        let args = eval_all_within(&spec.arg_programs, batch, &ctx)?;
+        let Shop { spec, run, .. } = self.shop;
+        let keys = eval_all_within(&spec.group_programs, batch, &run)?;
+        let args = eval_all_within(&spec.arg_programs, batch, &run)?;
         let (Some(keys), Some(args)) = (keys, args) else {
             return parts_of(batch).try_for_each(|part| self.push_batch(&part));
         };
@@ -145,8 +154,7 @@ impl<'a> Builder<'a> {
             self.numbers.resize(selection.count(rows), 0);
             let r = Rows { groups: &self.numbers, selection, rows, group_count: 1 };
             self.sets[0].update(spec, r, args, &run)?;
-            self.memory.force(self.sets[0].bytes());
-            return Ok(());
+            return self.charge_states();
         }
         if self.sets.len() > 1 || self.spilling.is_some() {
             return self.push_parted(keys, args, selection, rows);
@@ -168,8 +176,7 @@ impl<'a> Builder<'a> {
     fn reserve(&mut self) -> Result<()> {
         let next: usize = self.sets.iter().map(|s| s.bytes_after(BATCH_ROWS_MAX / self.sets.len())).sum();
         if self.depth >= DEPTH_MAX {
-            self.memory.force(next);
-            return Ok(());
+            return self.charge_states();
         }
         if !self.memory.try_resize_sparing(next, self.depth + 1) {
             self.charge();
@@ -253,8 +260,7 @@ impl<'a> Builder<'a> {
         }
         self.shares = shares;
         if self.spilling.is_some() {
-            self.charge();
-            return Ok(());
+            return self.charge_states();
         }
         self.reserve()
     }

@@ -19,6 +19,9 @@ struct Item {
 const ITEM_BYTES: usize = 48;
 const GROUP_BYTES: usize = size_of::<Group>();
 
+/// Texts longer than this grow by an eighth, others by doubling.
+const LONG_BYTES: usize = 1 << 20;
+
 /// One group's strings: joined already (no ORDER BY), or as items.
 #[derive(Default)]
 struct Group {
@@ -51,7 +54,7 @@ impl Concat {
             keys: SortKeyWriter::new(call.order_by.iter().map(|(e, d)| (e.ty, *d)).collect()),
             ordered: !call.order_by.is_empty(),
             separator: call.separator.clone(),
-            max_len: ctx.session.group_concat_max_len as usize,
+            max_len: ctx.session.group_concat_max_len.min(ctx.session.max_allowed_packet) as usize,
             is_text,
             bytes: 0,
         }
@@ -89,12 +92,22 @@ impl Concat {
         Ok(())
     }
 
+    /// About how many bytes the group's result has.
+    pub fn result_bytes(&self, g: usize) -> usize {
+        let group = &self.groups[g];
+        (group.joined.len() + group.text_bytes).min(self.max_len)
+    }
+
     fn join(&mut self, g: usize, text: &[u8]) {
         let group = &mut self.groups[g];
         if group.joined.len() > self.max_len {
             return;
         }
         let before = group.joined.capacity();
+        let room = before - group.joined.len();
+        if before > LONG_BYTES && room < text.len() + self.separator.len() {
+            group.joined.reserve_exact(text.len() + self.separator.len() + before / 8);
+        }
         if std::mem::replace(&mut group.any, true) {
             group.joined.extend_from_slice(self.separator.as_bytes());
         }
@@ -191,7 +204,7 @@ impl Concat {
                     message: e.message().into(),
                 });
             }
-            b.push_bytes(&out);
+            b.push_vec(out);
         }
         b.finish()
     }

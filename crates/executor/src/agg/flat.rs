@@ -280,9 +280,8 @@ impl FlattenLocal<'_> {
 impl Push for FlattenLocal<'_> {
     fn push(&mut self, batch: Batch) -> Result<Flow> {
         let sink = self.sink;
-        let ctx = sink.run.eval();
-        let keys = eval_all_within(&sink.groups, &batch, &ctx)?;
-        let args = eval_all_within(&sink.args, &batch, &ctx)?;
+        let keys = eval_all_within(&sink.groups, &batch, &sink.run)?;
+        let args = eval_all_within(&sink.args, &batch, &sink.run)?;
         let (Some(mut keys), Some(args)) = (keys, args) else {
             for part in parts_of(&batch) {
                 self.push(part)?;

@@ -9,7 +9,7 @@ use crate::memory::Reservation;
 use crate::run::Run;
 use expr::EvalContext;
 use types::Result;
-use vector::{Batch, Chunk, Selection, Vector};
+use vector::{BATCH_ROWS_MAX, Batch, Chunk, Selection, Vector};
 
 /// Groups merged between two looks at the kill flag.
 const MERGE_GROUPS_MAX: usize = 8192;
@@ -121,6 +121,26 @@ impl Groups {
             out.push(Vector::flat(a.finish(from, to, ctx)?));
         }
         Ok(Batch::new(to - from, out))
+    }
+
+    /// Whether the groups' states may grow while no group is added.
+    pub fn hold_strings(&self) -> bool {
+        self.accumulators.iter().any(Accumulator::holds_strings)
+    }
+
+    /// Up to which group results are handed out together from `from` on: so many that their strings have about `max`
+    /// bytes.
+    pub fn batch_end(&self, from: usize, max: usize) -> usize {
+        let to = (from + BATCH_ROWS_MAX).min(self.count);
+        if !self.hold_strings() {
+            return to;
+        }
+        let mut bytes = 0;
+        let fits = |&g: &usize| {
+            bytes += self.accumulators.iter().map(|a| a.result_bytes(g)).sum::<usize>();
+            bytes <= max
+        };
+        (from + (from..to).take_while(fits).count()).max(from + 1)
     }
 
     pub fn update(&mut self, spec: &Spec, rows: Rows<'_>, args: &[Vector], run: &Run<'_>) -> Result<()> {

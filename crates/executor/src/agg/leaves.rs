@@ -247,9 +247,8 @@ impl Push for LeafGroupsLocal<'_> {
             return Ok(Flow::Done);
         }
         let LeafGroups { spec, run, keys: leaf_keys, .. } = self.stage;
-        let ctx = run.eval();
-        let keys = eval_all_within(&spec.group_programs, &batch, &ctx)?;
-        let args = eval_all_within(&spec.arg_programs, &batch, &ctx)?;
+        let keys = eval_all_within(&spec.group_programs, &batch, run)?;
+        let args = eval_all_within(&spec.arg_programs, &batch, run)?;
         let (Some(keys), Some(args)) = (keys, args) else {
             // Too long for one go, and parts of a leaf do not make whole groups.
             self.rest.as_mut().expect("nothing is pushed after finish").push_batch(&batch)?;

@@ -26,7 +26,7 @@ use plan::physical::PlanNode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use types::Result;
-use vector::{BATCH_ROWS_MAX, Batch, Chunk};
+use vector::{Batch, Chunk};
 
 /// Fewer groups than this are merged by one thread.
 const PARALLEL_MERGE_GROUPS_MIN: usize = 8192;
@@ -366,9 +366,10 @@ impl Pull for AggregatePull<'_> {
                 && *at < groups.count
             {
                 let from = *at;
-                let to = (from + BATCH_ROWS_MAX).min(groups.count);
+                let run = &self.source.shop.run;
+                let to = groups.batch_end(from, run.ctx.part_bytes());
                 *at = to;
-                let ctx = self.source.shop.run.eval();
+                let ctx = run.eval();
                 return groups.batch(keys, from, to, &ctx).map(Some);
             }
             self.current = None;

@@ -107,9 +107,8 @@ impl Push for OrderedLocal<'_> {
         if count == 0 {
             return Ok(Flow::More);
         }
-        let ctx = run.eval();
-        let keys = eval_all_within(&spec.group_programs, &batch, &ctx)?;
-        let args = eval_all_within(&spec.arg_programs, &batch, &ctx)?;
+        let keys = eval_all_within(&spec.group_programs, &batch, run)?;
+        let args = eval_all_within(&spec.arg_programs, &batch, run)?;
         let (Some(keys), Some(args)) = (keys, args) else {
             for part in parts_of(&batch) {
                 if self.push(part)? == Flow::Done {

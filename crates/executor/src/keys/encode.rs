@@ -9,6 +9,7 @@ use super::pack::{pack_ids, pack_u64, pack_u128, wide128, wide256, with_word};
 use super::{Keys, Words, take_bytes, take_u64};
 use crate::collate;
 use crate::string_ids::{LocalIds, StringIds};
+use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::sync::Arc;
 use types::Collation;
@@ -166,13 +167,45 @@ impl KeyEncoder {
     }
 }
 
+/// Sort keys longer than this are in byte keys by their digests.
+const PLAIN_BYTES_MAX: usize = 4096;
+/// In place of a length: a digest follows.
+const DIGEST: u32 = u32::MAX;
+
 /// Length-prefixed, so that keys of several columns cannot run into each other.
 fn string_key(collation: Collation, bytes: &[u8], out: &mut Vec<u8>) {
+    if bytes.len() > PLAIN_BYTES_MAX {
+        return long_string_key(collation, bytes, out);
+    }
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
     collate::sort_key(collation, bytes, out);
-    let len = (out.len() - at - 4) as u32;
-    out[at..at + 4].copy_from_slice(&len.to_le_bytes());
+    let len = out.len() - at - 4;
+    if len > PLAIN_BYTES_MAX {
+        let sort_key = out.split_off(at + 4);
+        out.truncate(at);
+        return digest_key(&sort_key, out);
+    }
+    out[at..at + 4].copy_from_slice(&(len as u32).to_le_bytes());
+}
+
+/// The same of a string that is long, whose sort key may not be: it is made aside, and gone before the next row's.
+fn long_string_key(collation: Collation, bytes: &[u8], out: &mut Vec<u8>) {
+    if matches!(collation, Collation::Binary | Collation::Utf8mb4_0900Bin) {
+        return digest_key(bytes, out);
+    }
+    let mut sort_key = Vec::new();
+    collate::sort_key(collation, bytes, &mut sort_key);
+    if sort_key.len() > PLAIN_BYTES_MAX {
+        return digest_key(&sort_key, out);
+    }
+    out.extend_from_slice(&(sort_key.len() as u32).to_le_bytes());
+    out.extend_from_slice(&sort_key);
+}
+
+fn digest_key(sort_key: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&DIGEST.to_le_bytes());
+    out.extend_from_slice(&Sha256::digest(sort_key));
 }
 
 /// Writes one column's part of byte keys.

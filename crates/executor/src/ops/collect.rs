@@ -2,7 +2,7 @@
 
 use crate::columns::{batch_bytes, packed};
 use crate::memory::{MemoryAccountant, Reservation};
-use crate::ops::simple::row_values;
+use crate::ops::simple::{row_values, slice_selected};
 use crate::pipeline::{Down, Flow, Pull, Push, Sink, Source};
 use crate::run::{Run, run_node};
 use crate::spill::{Extent, LazyFile};
@@ -110,7 +110,9 @@ impl<'a> Store<'a> {
             self.full = true;
             let ctx = self.run.ctx;
             let file = self.file.open(ctx, self.keep == Keep::Table)?;
-            self.parts.push(Part::Disk(file.write(&batch, ctx)?));
+            let mut extents = Vec::new();
+            file.write(&batch, ctx, &mut extents)?;
+            self.parts.extend(extents.into_iter().map(Part::Disk));
         }
         Ok(())
     }
@@ -276,7 +278,8 @@ impl Sink for RowsSink<'_> {
 impl Push for RowsLocal<'_> {
     fn push(&mut self, batch: Batch) -> Result<Flow> {
         let mut rows = self.0.rows.lock().expect("no panic while held");
-        rows.extend(row_values(&batch, &self.0.types).into_iter().take(self.0.max));
+        let wanted = batch.count().min(self.0.max);
+        rows.extend(row_values(&slice_selected(batch, 0, wanted), &self.0.types));
         Ok(if rows.len() >= self.0.max { Flow::Done } else { Flow::More })
     }
 

@@ -148,7 +148,7 @@ impl Push for ProjectLocal<'_> {
         if self.stage.row_by_row && batch.rows > 1 {
             return push_rows(self, &batch);
         }
-        let Some(columns) = eval_all_within(&self.stage.exprs, &batch, &self.stage.run.eval())? else {
+        let Some(columns) = eval_all_within(&self.stage.exprs, &batch, &self.stage.run)? else {
             for part in parts_of(&batch) {
                 if self.push(part)? == Flow::Done {
                     return Ok(Flow::Done);

@@ -10,15 +10,17 @@
 //! The threads keep to sort_buffer_size together, where that is set.
 //! A key's first eight bytes lie beside its row number, so most comparisons touch nothing else.
 
+mod arena;
 mod merge;
 
-use crate::columns::{ColumnAppender, batch_bytes, gather32};
+use crate::columns::{ColumnAppender, batch_bytes, gather32, string_bytes};
 use crate::eval::{Program, are_heavy, eval_all_within, parts_of};
 use crate::memory::{MemoryAccountant, Reservation};
 use crate::pipeline::{Down, Flow, Pull, Push, Sink, Source, run_pipeline};
 use crate::run::{Run, run_node};
 use crate::sort_keys::SortKeyWriter;
 use crate::spill::{LazyFile, SpillRun};
+use arena::KeyArena;
 use merge::{Merge, merge_on_disk};
 use plan::physical::{PlanNode, SortKey};
 use std::sync::atomic::Ordering::Relaxed;
@@ -30,42 +32,12 @@ use vector::{BATCH_ROWS_MAX, Batch, Chunk, Selection, Vector};
 const TOP_ROWS_MAX: u64 = 1 << 16;
 /// So few rows, the first of a limit, are no run.
 const FEW_ROWS: usize = 64;
+/// Rows of so few bytes, with their keys.
+const SHORT_ROW_BYTES: usize = 4096;
+/// Rows behind the first of a limit are kept until there are many, or they take so much.
+const CUT_BYTES: usize = 4 << 20;
 /// Rows sorted at a stretch: a sort cannot be interrupted, so none is long.
 const RUN_ROWS_MAX: usize = 1 << 18;
-
-/// Byte strings end to end.
-#[derive(Default, Clone)]
-pub struct KeyArena {
-    data: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl KeyArena {
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    pub fn get(&self, i: usize) -> &[u8] {
-        let start = if i == 0 { 0 } else { self.ends[i - 1] };
-        &self.data[start..self.ends[i]]
-    }
-
-    fn prefix(&self, i: usize) -> u64 {
-        let k = self.get(i);
-        let mut p = [0; 8];
-        let n = k.len().min(8);
-        p[..n].copy_from_slice(&k[..n]);
-        u64::from_be_bytes(p)
-    }
-
-    fn bytes(&self) -> usize {
-        self.data.capacity() + self.ends.capacity() * 8
-    }
-}
 
 /// Rows of one thread, in memory.
 struct RunRows {
@@ -117,6 +89,18 @@ struct MemoryRun {
     keys: KeyArena,
     order: Vec<u32>,
     memory: Reservation,
+}
+
+impl MemoryRun {
+    /// How many of the first `rows` make a batch whose keys have at most `max` bytes; one at least.
+    fn rows_within(&self, rows: &[u32], max: usize) -> usize {
+        let mut bytes = 0;
+        let fits = |&&r: &&u32| {
+            bytes += self.keys.get(r as usize).len();
+            bytes <= max
+        };
+        rows.iter().take(BATCH_ROWS_MAX).take_while(fits).count().max(1)
+    }
 }
 
 impl Drop for MemoryRun {
@@ -216,8 +200,7 @@ impl SortLocal<'_> {
             self.cutoff = Some(rows.keys.get(last as usize).to_vec());
         }
         for &r in kept {
-            self.rows.keys.data.extend_from_slice(rows.keys.get(r as usize));
-            self.rows.keys.ends.push(self.rows.keys.data.len());
+            self.rows.keys.push(rows.keys.get(r as usize));
         }
         for ((to, from), ty) in self.rows.columns.iter_mut().zip(rows.columns).zip(&self.sink.spec.types) {
             to.append_chunk(&gather32(&from.finish(ty), kept), None);
@@ -245,7 +228,9 @@ impl SortLocal<'_> {
                 if self.rows.keys.len() > top {
                     self.cut(top);
                 }
-                self.rows.keys.len() <= FEW_ROWS || self.memory.try_resize_sparing(self.rows.bytes(), 1)
+                let bytes = self.rows.bytes();
+                self.rows.keys.len() <= FEW_ROWS && bytes <= FEW_ROWS * SHORT_ROW_BYTES
+                    || self.memory.try_resize_sparing(bytes, 1)
             }
             _ => false,
         }
@@ -267,13 +252,16 @@ impl SortLocal<'_> {
         let ctx = self.sink.spec.run.ctx;
         let file = self.sink.file.get_for_runs(ctx)?;
         let mut extents = Vec::new();
-        for part in run.order.chunks(BATCH_ROWS_MAX) {
+        let mut rest = &run.order[..];
+        while !rest.is_empty() {
             ctx.check_killed()?;
+            let (part, later) = rest.split_at(run.rows_within(rest, ctx.extent_bytes()));
+            rest = later;
             let mut out: Vec<Vector> = run.columns.iter().map(|c| Vector::flat(gather32(c, part))).collect();
             let mut keys = vector::ChunkBuilder::new(KEY_TYPE.phys(), part.len());
             part.iter().for_each(|&r| keys.push_bytes(run.keys.get(r as usize)));
             out.push(Vector::flat(keys.finish()));
-            extents.push(file.write(&Batch::new(part.len(), out), ctx)?);
+            file.write(&Batch::new(part.len(), out), ctx, &mut extents)?;
         }
         Ok(SpillRun { file, extents })
     }
@@ -283,8 +271,8 @@ impl Push for SortLocal<'_> {
     fn push(&mut self, batch: Batch) -> Result<Flow> {
         let sink = self.sink;
         let spec = &sink.spec;
-        let keys = match eval_all_within(&spec.keys, &batch, &spec.run.eval())? {
-            Some(keys) if !are_heavy(&batch.columns, &batch) => keys,
+        let keys = match eval_all_within(&spec.keys, &batch, &spec.run)? {
+            Some(keys) if !are_heavy(&batch.columns, &batch, spec.run.ctx.part_bytes()) => keys,
             _ => {
                 for part in parts_of(&batch) {
                     self.push(part)?;
@@ -292,7 +280,8 @@ impl Push for SortLocal<'_> {
                 return Ok(Flow::More);
             }
         };
-        let growth = batch_bytes(&batch) + batch.count() * 48;
+        // A string's key may have twice its bytes.
+        let growth = batch_bytes(&batch) + batch.count() * 48 + 2 * string_bytes(&keys, &batch);
         if !self.is_granted(growth) {
             self.spill()?;
         }
@@ -301,17 +290,16 @@ impl Push for SortLocal<'_> {
         let (scratch, cutoff) = (&mut self.scratch, &self.cutoff);
         batch.selection.for_each(batch.rows, |i| {
             match cutoff {
-                None => spec.writer.write(&keys, i, &mut arena.data),
+                None => arena.push_with(|out| spec.writer.write(&keys, i, out)),
                 Some(cutoff) => {
                     scratch.clear();
                     spec.writer.write(&keys, i, scratch);
                     if &*scratch >= cutoff {
                         return;
                     }
-                    arena.data.extend_from_slice(scratch);
+                    arena.push(scratch);
                 }
             }
-            arena.ends.push(arena.data.len());
             kept.push(i as u16);
         });
         let kept = if kept.len() == batch.rows { Selection::All } else { Selection::Some(kept) };
@@ -319,7 +307,8 @@ impl Push for SortLocal<'_> {
             a.append(v, &kept, batch.rows);
         }
         if let Some(top) = spec.top
-            && self.rows.keys.len() > (2 * top).max(4 * BATCH_ROWS_MAX)
+            && self.rows.keys.len() > 2 * top
+            && (self.rows.keys.len() > 4 * BATCH_ROWS_MAX || self.rows.bytes() > CUT_BYTES)
         {
             self.cut(top);
         }

@@ -109,6 +109,28 @@ impl MemTable {
     }
 }
 
+impl MemTable {
+    /// One leaf whose strings are long and, but for every fourth, different; A has four values, U counts from 0.
+    fn wide(rows: usize, bytes: usize) -> MemTable {
+        let mut table = MemTable::laid_out(&mut Rng::new(1), 0, 0, 1, false);
+        let mut columns: Vec<ChunkBuilder> = TYPES.iter().map(|t| ChunkBuilder::new(t.phys(), rows)).collect();
+        for i in 0..rows {
+            let mut text = vec![b'x'; bytes];
+            text.splice(0..8, format!("{:08}", i * 7919 % rows / 4 * 4 + (i % 4).min(2)).into_bytes());
+            for (c, b) in columns.iter_mut().enumerate() {
+                match c {
+                    A => b.push(&Value::Int((i % 4) as i64)),
+                    U => b.push(&Value::Int(i as i64)),
+                    S => b.push_bytes(&text),
+                    _ => b.push_null(),
+                }
+            }
+        }
+        table.leaves.push(Batch::new(rows, columns.into_iter().map(|b| Vector::flat(b.finish())).collect()));
+        table
+    }
+}
+
 impl TableReader for &MemTable {
     fn leaf_count(&self) -> usize {
         self.leaves.len()
@@ -170,6 +192,11 @@ impl World {
         let leaf_rows = [5, 16, 40][rng.below(3)];
         let table = MemTable::laid_out(rng, 0, 500, leaf_rows, true);
         World { tables: vec![table], ..World::sized(rng, &[]) }
+    }
+
+    /// One table of one leaf with long strings.
+    pub fn wide(rows: usize, bytes: usize) -> World {
+        World { tables: vec![MemTable::wide(rows, bytes)], ..World::sized(&mut Rng::new(1), &[]) }
     }
 
     pub fn sized(rng: &mut Rng, sizes: &[usize]) -> World {

@@ -4,8 +4,7 @@
 
 use super::{Extremes, Rows};
 use crate::agg::fast;
-use crate::collate;
-use types::{Collation, I256};
+use types::I256;
 use vector::{Chunk, Values, Vector};
 
 pub(super) fn count_rows(n: &mut [i64], rows: Rows<'_>, args: &[Vector], few: bool) {
@@ -102,11 +101,6 @@ pub(super) fn words(rows: Rows<'_>, chunk: &Chunk, constant: bool, mut f: impl F
     }
 }
 
-pub(super) fn is_better(max: bool, c: Collation, a: &[u8], b: &[u8]) -> bool {
-    let o = collate::compare(c, a, b);
-    if max { o.is_gt() } else { o.is_lt() }
-}
-
 pub(super) fn extreme_rows(max: bool, best: &mut Extremes, seen: &mut [bool], rows: Rows<'_>, arg: &Vector) {
     let (chunk, constant) = arg.chunk();
     macro_rules! go {
@@ -155,13 +149,7 @@ pub(super) fn extreme_rows(max: bool, best: &mut Extremes, seen: &mut [bool], ro
                 b[g] = x;
             }
         }),
-        (Extremes::Str(b, c), _) => rows.for_valid(chunk, constant, |g, i| {
-            let x = arg.bytes(i);
-            if !seen[g] || is_better(max, *c, x, &b[g]) {
-                seen[g] = true;
-                b[g] = x.into();
-            }
-        }),
+        (Extremes::Str(b), _) => rows.for_valid(chunk, constant, |g, i| b.offer(max, g, &mut seen[g], arg.bytes(i))),
         (_, other) => panic!("MIN/MAX over {:?}", other.phys()),
     }
 }

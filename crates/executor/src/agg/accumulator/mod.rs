@@ -10,12 +10,14 @@
 
 mod kernels;
 mod results;
+mod strings;
 
 use super::concat::Concat;
 use super::fast;
 use expr::{AggCall, AggFunc, EvalContext};
-use kernels::{count_rows, doubles, extreme_rows, is_better, sum_rows, words};
+use kernels::{count_rows, doubles, extreme_rows, sum_rows, words};
 use results::exact_results;
+use strings::{Anys, BestStrings};
 use types::{Collation, Error, I256, PhysType, Result, SqlType, Value};
 use vector::{Batch, Bitmap, Chunk, ChunkBuilder, Selection, Values, Vector};
 
@@ -88,7 +90,7 @@ pub enum Extremes {
     I128(Vec<i128>),
     I256(Vec<I256>),
     F64(Vec<f64>),
-    Str(Vec<Box<[u8]>>, Collation),
+    Str(BestStrings),
 }
 
 /// See the module head.
@@ -100,7 +102,7 @@ pub enum Accumulator {
     Extreme { max: bool, best: Extremes, seen: Vec<bool>, ty: SqlType },
     Spread { n: Vec<i64>, mean: Vec<f64>, m2: Vec<f64>, what: Variance },
     Bits { op: BitOp, v: Vec<u64> },
-    Any { v: Vec<Option<Value>>, ty: SqlType },
+    Any { v: Anys, ty: SqlType },
     Concat(Concat),
 }
 
@@ -137,7 +139,7 @@ impl Accumulator {
                     PhysType::I128 => Extremes::I128(Vec::new()),
                     PhysType::I256 => Extremes::I256(Vec::new()),
                     PhysType::F32 | PhysType::F64 => Extremes::F64(Vec::new()),
-                    PhysType::Str => Extremes::Str(Vec::new(), arg.collation().unwrap_or(Collation::Binary)),
+                    PhysType::Str => Extremes::Str(BestStrings::new(arg.collation().unwrap_or(Collation::Binary))),
                 };
                 Accumulator::Extreme { max: call.func == AggFunc::Max, best, seen: Vec::new(), ty: call.ty }
             }
@@ -155,7 +157,7 @@ impl Accumulator {
             AggFunc::BitAnd => Accumulator::Bits { op: BitOp::And, v: Vec::new() },
             AggFunc::BitOr => Accumulator::Bits { op: BitOp::Or, v: Vec::new() },
             AggFunc::BitXor => Accumulator::Bits { op: BitOp::Xor, v: Vec::new() },
-            AggFunc::AnyValue => Accumulator::Any { v: Vec::new(), ty: call.ty },
+            AggFunc::AnyValue => Accumulator::Any { v: Anys::default(), ty: call.ty },
             AggFunc::GroupConcat => Accumulator::Concat(Concat::new(call, ctx)),
             AggFunc::Grouping => return Err(Error::internal("GROUPING() reached an accumulator")),
         })
@@ -185,7 +187,7 @@ impl Accumulator {
                     Extremes::I128(v) => v.resize(groups, 0),
                     Extremes::I256(v) => v.resize(groups, I256::ZERO),
                     Extremes::F64(v) => v.resize(groups, 0.0),
-                    Extremes::Str(v, _) => v.resize(groups, Box::default()),
+                    Extremes::Str(v) => v.resize(groups),
                 }
             }
             Accumulator::Spread { n, mean, m2, .. } => {
@@ -194,7 +196,7 @@ impl Accumulator {
                 m2.resize(groups, 0.0);
             }
             Accumulator::Bits { op, v } => v.resize(groups, if *op == BitOp::And { u64::MAX } else { 0 }),
-            Accumulator::Any { v, .. } => v.resize(groups, None),
+            Accumulator::Any { v, .. } => v.resize(groups),
             Accumulator::Concat(c) => c.resize(groups),
         }
     }
@@ -213,13 +215,31 @@ impl Accumulator {
                         Extremes::I128(v) => v.capacity() * 16,
                         Extremes::I256(v) => v.capacity() * 32,
                         Extremes::F64(v) => v.capacity() * 8,
-                        Extremes::Str(v, _) => v.capacity() * 48,
+                        Extremes::Str(v) => v.bytes(),
                     }
             }
             Accumulator::Spread { n, .. } => n.capacity() * 24,
             Accumulator::Bits { v, .. } => v.capacity() * 8,
-            Accumulator::Any { v, .. } => v.capacity() * 64,
+            Accumulator::Any { v, .. } => v.bytes(),
             Accumulator::Concat(c) => c.bytes(),
+        }
+    }
+
+    /// Whether states hold strings, so that they may grow while no group is added.
+    pub fn holds_strings(&self) -> bool {
+        matches!(
+            self,
+            Accumulator::Extreme { best: Extremes::Str(_), .. } | Accumulator::Any { .. } | Accumulator::Concat(_)
+        )
+    }
+
+    /// Bytes of the string that is the result of group `g`; 0 for results of other kinds.
+    pub fn result_bytes(&self, g: usize) -> usize {
+        match self {
+            Accumulator::Extreme { best: Extremes::Str(v), .. } => v.get(g).len(),
+            Accumulator::Any { v, .. } => v.get(g).map_or(0, strings::value_bytes),
+            Accumulator::Concat(c) => c.result_bytes(g),
+            _ => 0,
         }
     }
 
@@ -279,12 +299,8 @@ impl Accumulator {
             Accumulator::Any { v, ty } => {
                 let mut j = 0;
                 rows.selection.for_each(rows.rows, |i| {
-                    let slot = &mut v[rows.groups[j] as usize];
+                    v.offer(rows.groups[j] as usize, || args[0].value(i, ty));
                     j += 1;
-                    // NULL where there is another value is a row that lacks the argument (see `super::flat`).
-                    if matches!(slot, None | Some(Value::Null)) {
-                        *slot = Some(args[0].value(i, ty));
-                    }
                 });
             }
             Accumulator::Concat(c) => c.update(rows, args, ctx)?,
@@ -334,10 +350,9 @@ impl Accumulator {
                     (Extremes::I128(to), Extremes::I128(from)) => better!(to, from),
                     (Extremes::I256(to), Extremes::I256(from)) => better!(to, from),
                     (Extremes::F64(to), Extremes::F64(from)) => better!(to, from),
-                    (Extremes::Str(to, c), Extremes::Str(from, _)) => pairs().for_each(|(s, d)| {
-                        if seen_from[s] && (!seen[d] || is_better(*max, *c, &from[s], &to[d])) {
-                            to[d] = from[s].clone();
-                            seen[d] = true;
+                    (Extremes::Str(to), Extremes::Str(from)) => pairs().for_each(|(s, d)| {
+                        if seen_from[s] {
+                            to.offer(*max, d, &mut seen[d], from.get(s));
                         }
                     }),
                     _ => return Err(Error::internal("MIN/MAX states of two forms")),
@@ -360,8 +375,8 @@ impl Accumulator {
                 BitOp::Xor => v[d] ^= from[s],
             }),
             (Any { v, .. }, Any { v: from, .. }) => pairs().for_each(|(s, d)| {
-                if matches!(v[d], None | Some(Value::Null)) {
-                    v[d] = from[s].clone();
+                if let Some(value) = from.get(s) {
+                    v.offer(d, || value.clone());
                 }
             }),
             (Concat(c), Concat(from)) => c.merge(from, src, dst),
@@ -424,9 +439,9 @@ impl Accumulator {
                     Extremes::I128(v) => cast!(v, ty.phys()),
                     Extremes::F64(v) => cast!(v, ty.phys()),
                     Extremes::I256(v) => Values::I256(v[from..to].to_vec()),
-                    Extremes::Str(v, _) => {
+                    Extremes::Str(v) => {
                         let mut b = ChunkBuilder::new(PhysType::Str, to - from);
-                        v[from..to].iter().for_each(|s| b.push_bytes(s));
+                        (from..to).for_each(|g| b.push_bytes(v.get(g)));
                         b.values
                     }
                 };
@@ -443,7 +458,7 @@ impl Accumulator {
             Accumulator::Bits { v, .. } => Chunk::new(Values::U64(v[from..to].to_vec()), None),
             Accumulator::Any { v, ty } => {
                 let mut b = ChunkBuilder::new(ty.phys(), to - from);
-                v[from..to].iter().for_each(|x| b.push(x.as_ref().unwrap_or(&Value::Null)));
+                (from..to).for_each(|g| b.push(v.get(g).unwrap_or(&Value::Null)));
                 b.finish()
             }
             Accumulator::Concat(c) => c.finish(from, to, ctx),

@@ -4,7 +4,7 @@ use super::JoinSpec;
 use super::null_aware::NullFacts;
 use super::table::{Lookup, Pairs};
 use crate::columns::{ColumnAppender, batch_bytes, packed};
-use crate::eval::eval_all;
+use crate::eval::{eval_made_within, parts_of};
 use crate::keys::{KeyEncoder, KeyForm, Keys};
 use crate::memory::Reservation;
 use crate::ops::sideways::int_keys;
@@ -160,6 +160,10 @@ impl<'a> BuildSink<'a> {
     }
 }
 
+/// Rows whose keys go into the table together, and bytes of theirs.
+const GROUP_ROWS: usize = 32 << 10;
+const GROUP_BYTES: usize = 16 << 20;
+
 fn make_table(spec: &JoinSpec<'_>, batches: Vec<PartBatch>, mut memory: Vec<Reservation>) -> Result<JoinTable> {
     let run = &spec.run;
     let rows: usize = batches.iter().map(|b| b.batch.count()).sum();
@@ -197,7 +201,7 @@ fn make_table(spec: &JoinSpec<'_>, batches: Vec<PartBatch>, mut memory: Vec<Rese
         }
         first_row += b.batch.count() as u32;
         append_keys(&mut group, b.keys, spec.layout.form);
-        if group_rows.len() >= 32 << 10 {
+        if group_rows.len() >= GROUP_ROWS || group.words.heap_bytes() >= GROUP_BYTES {
             run.ctx.check_killed()?;
             pairs.add(&group, group_rows.drain(..));
             group = Keys::default();
@@ -264,7 +268,13 @@ pub fn spill_rows(
     depth: u32,
     spec: &JoinSpec<'_>,
 ) -> Result<bool> {
-    let columns = eval_all(key_programs, batch, &spec.run.eval())?;
+    let Some(columns) = eval_made_within(key_programs, batch, &spec.run.eval())? else {
+        let mut any_null = false;
+        for part in parts_of(batch) {
+            any_null |= spill_rows(writers, encoder, key_programs, &part, depth, spec)?;
+        }
+        return Ok(any_null);
+    };
     let valid = encoder.valid_positions(&columns, batch);
     let mut keys = Keys::default();
     encoder.encode(&columns, &valid, batch.rows, &mut keys);
@@ -302,10 +312,16 @@ impl Sink for BuildSink<'_> {
 }
 
 impl BuildLocal<'_> {
+    fn add(&mut self, batch: Batch) -> Result<()> {
+        if self.writers.is_some() { self.spill(&batch) } else { self.keep(batch) }
+    }
+
     fn keep(&mut self, batch: Batch) -> Result<()> {
         let spec = self.sink.spec;
         let mut batch = packed(batch);
-        let columns = eval_all(&spec.build_keys, &batch, &spec.run.eval())?;
+        let Some(columns) = eval_made_within(&spec.build_keys, &batch, &spec.run.eval())? else {
+            return parts_of(&batch).try_for_each(|part| self.add(part));
+        };
         let valid = self.encoder.valid_positions(&columns, &batch);
         let mut with_key = None;
         spec.note_build_rows(batch.count(), valid.count(batch.rows) != batch.count());
@@ -338,7 +354,8 @@ impl BuildLocal<'_> {
                 *list = None;
             }
         }
-        let bytes = batch_bytes(&batch) + keys.hashes.len() * 48;
+        // Keys are in memory once more as they go into the table.
+        let bytes = batch_bytes(&batch) + keys.hashes.len() * 48 + 2 * keys.words.heap_bytes();
         let key_columns = if spec.is_null_aware() && !spec.needs_null_flags_only() { columns } else { Vec::new() };
         // Only what is read again is kept.
         let used = used_build_columns(spec);
@@ -346,8 +363,10 @@ impl BuildLocal<'_> {
             let all = self.memory.bytes() + bytes;
             if spec.is_null_aware() {
                 self.memory.hold(all, "The rows of NOT IN")?;
-            } else {
+            } else if spec.joins_in_parts() {
                 self.memory.force(all);
+            } else {
+                self.memory.hold_long(all, "The rows of a join's key")?;
             }
             drop_unused(&mut batch, &used);
         } else if !self.sink.spilling.load(Ordering::Relaxed) && self.is_granted(self.memory.bytes() + bytes) {
@@ -398,11 +417,7 @@ fn drop_unused(batch: &mut Batch, used: &[bool]) {
 
 impl Push for BuildLocal<'_> {
     fn push(&mut self, batch: Batch) -> Result<Flow> {
-        if self.writers.is_some() {
-            self.spill(&batch)?;
-        } else {
-            self.keep(batch)?;
-        }
+        self.add(batch)?;
         Ok(Flow::More)
     }
 

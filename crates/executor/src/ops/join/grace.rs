@@ -2,9 +2,10 @@
 //!
 //! Rows that match lie in the same partition, so each pair of partitions is a join of its own, of any kind: an unmatched
 //! row of either side is unmatched in its partition. A build partition that still does not fit is split by further bits
-//! of the hash.
+//! of the hash, and joined in parts where that no longer helps.
 
-use super::build::{BuildOutcome, BuildSink, SPILL_PARTITIONS, spill_rows};
+use super::build::{BuildOutcome, BuildSink, SPILL_DEPTH_MAX, SPILL_PARTITIONS, spill_rows};
+use super::parts::parts;
 use super::probe::ProbeStage;
 use super::{JoinSpec, finish_build_side};
 use crate::keys::KeyEncoder;
@@ -14,8 +15,11 @@ use crate::spill::{Extent, LazyFile, SpillFile, SpillRun, SpillWriter};
 use plan::physical::PlanNode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use types::Result;
+use types::{Error, Result};
 use vector::Batch;
+
+/// A part of rows with one key takes this share of the statement's memory on disk.
+const PART_SHARE: usize = 8;
 
 /// Shared state: the probe side's partitions.
 struct SplitSink<'a> {
@@ -112,6 +116,25 @@ pub fn run_grace<'a>(
     Ok(())
 }
 
+/// Rows that no hash parts, since their keys are the same: the probe rows meet some build rows after the other.
+fn join_in_parts(spec: &JoinSpec<'_>, build: Vec<SpillRun>, probe: &[SpillRun], down: &Down<'_>) -> Result<()> {
+    let run = &spec.run;
+    for part in parts(vec![build], run.ctx.memory.limit_bytes() / PART_SHARE) {
+        let sink = BuildSink::at_depth(spec, &[], SPILL_DEPTH_MAX);
+        run_pipeline(run, INTERNAL, &RunsSource::new(run, &part), &Down::sink(spec.node, &sink))?;
+        let BuildOutcome::Memory(built) = sink.finish()? else {
+            return Err(Error::internal("a part of a join's rows was spilled again"));
+        };
+        let stage = ProbeStage::new(spec, &built.table)?;
+        run_pipeline(run, INTERNAL, &RunsSource::new(run, probe), &Down::stage(spec.node, &stage, down))?;
+        finish_build_side(spec, &stage, down)?;
+        if down.is_done() {
+            break;
+        }
+    }
+    Ok(())
+}
+
 fn join_partition(
     spec: &JoinSpec<'_>,
     build: Vec<SpillRun>,
@@ -123,6 +146,9 @@ fn join_partition(
         return Ok(());
     }
     let run = &spec.run;
+    if depth >= SPILL_DEPTH_MAX && spec.joins_in_parts() {
+        return join_in_parts(spec, build, &probe, down);
+    }
     let sink = BuildSink::at_depth(spec, &[], depth);
     run_pipeline(run, INTERNAL, &RunsSource::new(run, &build), &Down::sink(spec.node, &sink))?;
     drop(build);

@@ -87,6 +87,12 @@ impl JoinSpec<'_> {
         matches!(self.kind, JoinKind::Right | JoinKind::RightSemi | JoinKind::RightAnti)
     }
 
+    /// What comes of a probe row and a build row has nothing to do with other build rows, so that the probe rows may meet
+    /// some build rows at a time.
+    pub fn joins_in_parts(&self) -> bool {
+        self.kind == JoinKind::Inner || self.remembers_build_rows()
+    }
+
     /// A build row whose key holds NULL is of no use.
     pub fn drops_build_nulls(&self) -> bool {
         (!self.is_null_aware() || self.needs_null_flags_only())

@@ -54,13 +54,16 @@ impl Push for WaitLocal<'_> {
     fn push(&mut self, batch: Batch) -> Result<Flow> {
         let sink = self.0;
         let batch = packed(batch);
-        let rows = batch.count();
-        let extent = sink.file.get_for_runs(sink.run.ctx)?.write(&batch, sink.run.ctx)?;
+        let mut extents = Vec::new();
+        sink.file.get_for_runs(sink.run.ctx)?.write(&batch, sink.run.ctx, &mut extents)?;
         let mut shared = sink.waiting.lock().expect("no panic while held");
-        // A byte a row is what this way needs at least.
-        let bytes = shared.1.bytes() + rows + 64;
-        shared.1.force(bytes);
-        shared.0.push(Waiting { extent, verdicts: Mutex::new(Verdicts::new(rows)) });
+        for extent in extents {
+            let rows = extent.rows as usize;
+            // A byte a row is what this way needs at least.
+            let bytes = shared.1.bytes() + rows + 64;
+            shared.1.force(bytes);
+            shared.0.push(Waiting { extent, verdicts: Mutex::new(Verdicts::new(rows)) });
+        }
         Ok(Flow::More)
     }
 
@@ -111,7 +114,7 @@ pub fn run_in_parts<'a>(
 }
 
 /// The build side in parts of about so many bytes.
-fn parts(build: Vec<Vec<SpillRun>>, part_bytes: usize) -> Vec<Vec<SpillRun>> {
+pub fn parts(build: Vec<Vec<SpillRun>>, part_bytes: usize) -> Vec<Vec<SpillRun>> {
     let mut all: Vec<Vec<SpillRun>> = vec![];
     let mut bytes = usize::MAX;
     for run in build.into_iter().flatten() {

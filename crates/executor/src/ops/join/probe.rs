@@ -16,7 +16,7 @@ use super::null_aware::null_positions;
 use super::output::{Matches, joined};
 use super::{JoinSpec, NullFlags};
 use crate::columns::{NO_ROW, null_vector};
-use crate::eval::eval_all;
+use crate::eval::{eval_made_within, parts_of};
 use crate::keys::{KeyEncoder, Keys};
 use crate::pipeline::{Flow, Pull, Push, Source, Stage};
 use plan::physical::JoinKind;
@@ -284,7 +284,14 @@ fn with_unmatched(m: &mut Matches, seen: &Bitmap, probe: &Batch) {
 impl Push for ProbeLocal<'_> {
     fn push(&mut self, batch: Batch) -> Result<Flow> {
         let spec = self.stage.spec;
-        let keys = eval_all(&spec.probe_keys, &batch, &spec.run.eval())?;
+        let Some(keys) = eval_made_within(&spec.probe_keys, &batch, &spec.run.eval())? else {
+            for part in parts_of(&batch) {
+                if self.push(part)? == Flow::Done {
+                    return Ok(Flow::Done);
+                }
+            }
+            return Ok(Flow::More);
+        };
         match spec.kind {
             JoinKind::Inner | JoinKind::Right => self.inner(&batch, &keys),
             JoinKind::Left | JoinKind::Single => self.outer(&batch, &keys),
@@ -421,7 +428,9 @@ pub fn verdicts(stage: &ProbeStage<'_>, batch: &Batch, known: &mut Verdicts) -> 
     let mut encoder = KeyEncoder::new(stage.spec.layout.clone());
     encoder.set_hashing(!stage.table.lookup.is_dense());
     let mut local = ProbeLocal { stage, encoder, keys: Keys::default(), next: Box::new(Nowhere) };
-    let keys = eval_all(&stage.spec.probe_keys, batch, &stage.spec.run.eval())?;
+    let Some(keys) = eval_made_within(&stage.spec.probe_keys, batch, &stage.spec.run.eval())? else {
+        return parts_of(batch).try_for_each(|part| verdicts(stage, &part, known));
+    };
     let seen = local.matched(batch, &keys)?;
     let unknown = local.unknown(batch, &keys, &seen)?;
     batch.selection.for_each(batch.rows, |i| {

@@ -23,7 +23,8 @@ const MERGED_MAX: usize = if cfg!(debug_assertions) { 7 } else { 64 };
 /// Merges runs on disk until all that are left can be read side by side; answers those, and how many merges it took.
 pub fn merge_on_disk(spec: &SortSpec<'_>, file: &LazyFile, runs: Vec<SortedRun>) -> Result<(Vec<SortedRun>, u64)> {
     let is_on_disk = |r: &SortedRun| matches!(r, SortedRun::Disk(_));
-    if runs.iter().filter(|r| is_on_disk(r)).count() <= MERGED_MAX {
+    let merged_max = merged_max(spec, &runs);
+    if runs.iter().filter(|r| is_on_disk(r)).count() <= merged_max {
         return Ok((runs, 0));
     }
     let (disk, memory): (Vec<SortedRun>, Vec<SortedRun>) = runs.into_iter().partition(is_on_disk);
@@ -31,19 +32,30 @@ pub fn merge_on_disk(spec: &SortSpec<'_>, file: &LazyFile, runs: Vec<SortedRun>)
     let mut merges = 0;
     let ctx = spec.run.ctx;
     let types: Vec<SqlType> = spec.types.iter().copied().chain([KEY_TYPE]).collect();
-    while disk.len() > MERGED_MAX {
+    while disk.len() > merged_max {
         // Merging k runs leaves k - 1 less: no more than are too many.
-        let some: Vec<SortedRun> = disk.drain(..MERGED_MAX.min(disk.len() - MERGED_MAX + 1)).collect();
+        let some: Vec<SortedRun> = disk.drain(..merged_max.min(disk.len() - merged_max + 1)).collect();
         let mut merge = Merge::new(&spec.run, &some, &types, 0, spec.top.map(|t| t as u64))?;
         let file = file.get_for_runs(ctx)?;
         let mut extents = Vec::new();
         while let Some(batch) = merge.next()? {
-            extents.push(file.write(&batch, ctx)?);
+            file.write(&batch, ctx, &mut extents)?;
         }
         disk.push_back(SortedRun::Disk(SpillRun { file, extents }));
         merges += 1;
     }
     Ok((disk.into_iter().chain(memory).collect(), merges))
+}
+
+/// How many runs on disk are read side by side: of each as much is in memory as was written at a time, which is much where
+/// single rows are long.
+fn merged_max(spec: &SortSpec<'_>, runs: &[SortedRun]) -> usize {
+    let extents = runs.iter().flat_map(|r| match r {
+        SortedRun::Disk(run) => &run.extents[..],
+        SortedRun::Memory(_) => &[],
+    });
+    let longest = extents.map(|e| e.bytes as usize).max().unwrap_or(0).max(1);
+    (spec.run.ctx.memory.limit_bytes() / 2 / longest).clamp(2, MERGED_MAX)
 }
 
 /// A place in a run.
@@ -52,6 +64,7 @@ struct Cursor<'a> {
     at: usize,
     /// Disk runs: the batch that holds `at`, and the number of its first row's extent.
     loaded: Option<Batch>,
+    loaded_bytes: u64,
     extent: usize,
 }
 
@@ -67,7 +80,9 @@ impl Cursor<'_> {
             SortedRun::Disk(run) => {
                 if self.loaded.as_ref().is_none_or(|b| self.at >= b.rows) {
                     let Some(e) = run.extents.get(self.extent) else { return Ok(false) };
+                    self.loaded = None;
                     self.loaded = Some(run.file.read(*e)?);
+                    self.loaded_bytes = e.bytes;
                     self.extent += 1;
                     self.at = 0;
                 }
@@ -126,7 +141,7 @@ impl<'a> Merge<'a> {
         limit: Option<u64>,
     ) -> Result<Merge<'a>> {
         let mut cursors: Vec<Cursor<'a>> =
-            runs.iter().map(|run| Cursor { run, at: 0, loaded: None, extent: 0 }).collect();
+            runs.iter().map(|run| Cursor { run, at: 0, loaded: None, loaded_bytes: 0, extent: 0 }).collect();
         let mut heap = BinaryHeap::new();
         if cursors.len() > 1 || matches!(runs.first(), Some(SortedRun::Disk(_))) {
             for (run, c) in cursors.iter_mut().enumerate() {
@@ -164,7 +179,8 @@ impl Pull for Merge<'_> {
             return Ok(self.next_of_one());
         }
         let mut out = Interleave::new(self.types, self.cursors.len());
-        while out.rows() < BATCH_ROWS_MAX && self.left > 0 {
+        let bytes_max = self.run.ctx.part_bytes() as u64;
+        while out.rows() < BATCH_ROWS_MAX && out.held_bytes <= bytes_max && self.left > 0 {
             let Some(mut head) = self.heap.peek_mut() else { break };
             let run = head.run;
             let c = &mut self.cursors[run];
@@ -178,8 +194,9 @@ impl Pull for Merge<'_> {
             if let (SortedRun::Disk(_), Some(b)) = (c.run, &c.loaded)
                 && c.at >= b.rows
             {
-                // The batch is about to be let go.
+                // The batch is about to be let go by all but the rows taken from it.
                 out.settle(run, c);
+                out.held_bytes += c.loaded_bytes;
             }
             if !c.key(&mut head.key)? {
                 std::collections::binary_heap::PeekMut::pop(head);
@@ -202,6 +219,8 @@ struct Interleave<'a> {
     /// For each run: (first number, place in `columns`) of each appended stretch.
     placed: Vec<Vec<(u32, u32)>>,
     taken: Vec<u32>,
+    /// Of batches from disk that are at their ends.
+    held_bytes: u64,
 }
 
 impl<'a> Interleave<'a> {
@@ -213,6 +232,7 @@ impl<'a> Interleave<'a> {
             order: Vec::new(),
             placed: vec![Vec::new(); runs],
             taken: vec![0; runs],
+            held_bytes: 0,
         }
     }
 

@@ -4,6 +4,7 @@ use super::Call;
 use super::frame::{Rowset, frame};
 use crate::agg::accumulator::{Accumulator, Rows};
 use crate::columns::{ColumnAppender, NO_ROW, gather32, gather32_or_null, slice};
+use crate::memory::Reservation;
 use crate::run::Run;
 use expr::{AggCall, AggFunc, WindowFunc};
 use types::{Error, PhysType, Result, SqlType};
@@ -20,7 +21,8 @@ fn numbers(ty: &SqlType, v: impl Iterator<Item = u64>) -> Chunk {
     Chunk::new(values, None)
 }
 
-pub fn compute(c: &Call, part: &Rowset, run: &Run<'_>) -> Result<Chunk> {
+/// `memory`: what the results are charged to while they are made.
+pub fn compute(c: &Call, part: &Rowset, run: &Run<'_>, memory: &mut Reservation) -> Result<Chunk> {
     let n = part.n;
     let rows = 0..n;
     Ok(match c.func {
@@ -93,7 +95,7 @@ pub fn compute(c: &Call, part: &Rowset, run: &Run<'_>) -> Result<Chunk> {
             let at: Vec<u32> = at.collect::<Result<_>>()?;
             gather32_or_null(&part.args[c.args[0]], &at)
         }
-        WindowFunc::Agg(_) => aggregate(c, part, run)?,
+        WindowFunc::Agg(_) => aggregate(c, part, run, memory)?,
     })
 }
 
@@ -165,7 +167,7 @@ impl Summing<'_> {
 
 /// An aggregate over each row's frame. While frames only grow at their end the state is carried on; otherwise it is made
 /// anew, where frames are long of the states of whole blocks.
-fn aggregate(c: &Call, part: &Rowset, run: &Run<'_>) -> Result<Chunk> {
+fn aggregate(c: &Call, part: &Rowset, run: &Run<'_>, memory: &mut Reservation) -> Result<Chunk> {
     let call = c.aggregate.as_ref().ok_or_else(|| Error::internal("an aggregate without its call"))?;
     if call.func == AggFunc::Grouping {
         return Err(Error::internal("GROUPING() over a window"));
@@ -192,6 +194,9 @@ fn aggregate(c: &Call, part: &Rowset, run: &Run<'_>) -> Result<Chunk> {
         summing.add(&mut acc, (to, e), |_| 0, 1)?;
         (from, to) = (s, e);
         results.append_chunk(&acc.finish(0, 1, &ctx)?, None);
+        if acc.holds_strings() {
+            memory.hold_long(results.bytes(), "The results of a window partition")?;
+        }
         at.push(results.len() as u32 - 1);
     }
     Ok(gather32(&results.finish(&c.ty), &at))

@@ -4,7 +4,7 @@ use super::Spec;
 use super::compute::compute;
 use super::frame::{Peers, Rowset, filled};
 use crate::columns::{ColumnAppender, batch_bytes, packed, slice};
-use crate::eval::eval_all;
+use crate::eval::{eval_made_within, parts_of};
 use crate::memory::Reservation;
 use crate::ops::collect::Part;
 use crate::ops::sort::SortSource;
@@ -62,7 +62,9 @@ impl Waiting<'_> {
             self.parts.push_back((Part::Memory(batch), rows, bytes));
         } else {
             let ctx = self.run.ctx;
-            self.parts.push_back((Part::Disk(self.file.get(ctx)?.write(&batch, ctx)?), rows, 0));
+            let mut extents = Vec::new();
+            self.file.get(ctx)?.write(&batch, ctx, &mut extents)?;
+            self.parts.extend(extents.into_iter().map(|e| (Part::Disk(e), e.rows as usize, 0)));
         }
         Ok(())
     }
@@ -148,9 +150,12 @@ impl WindowPull<'_> {
     fn take(&mut self, batch: Batch) -> Result<()> {
         let spec = self.spec;
         let ctx = spec.run.eval();
-        let partition = eval_all(&spec.partition, &batch, &ctx)?;
-        let order = eval_all(&spec.order, &batch, &ctx)?;
-        let args = eval_all(&spec.args, &batch, &ctx)?;
+        let partition = eval_made_within(&spec.partition, &batch, &ctx)?;
+        let order = eval_made_within(&spec.order, &batch, &ctx)?;
+        let args = eval_made_within(&spec.args, &batch, &ctx)?;
+        let (Some(partition), Some(order), Some(args)) = (partition, order, args) else {
+            return parts_of(&batch).try_for_each(|part| self.take(part));
+        };
         let (mut key, mut order_key) = (Vec::new(), Vec::new());
         let mut segment: Vec<u16> = Vec::new();
         for i in batch.selection.to_positions(batch.rows) {
@@ -204,7 +209,8 @@ impl WindowPull<'_> {
         let part = Rowset { n, peers: Peers::new(&p.peer_starts, n), order, filled, args };
         for (c, results) in spec.calls.iter().zip(&mut self.results.columns) {
             spec.run.ctx.check_killed()?;
-            results.append_chunk(&compute(c, &part, &spec.run)?, None);
+            let mut made = self.memory.fellow();
+            results.append_chunk(&compute(c, &part, &spec.run, &mut made)?, None);
         }
         self.results.rows += n;
         Ok(())
