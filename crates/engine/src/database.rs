@@ -42,7 +42,8 @@ pub struct Options {
     pub eager_workers: bool,
     /// Rows per leaf, for tests of small leaves.
     pub leaf_rows: Option<usize>,
-    /// Bytes that all statements together may hold; `None`: half of the machine's memory.
+    /// Bytes that all statements together may hold; `None`: half of what the machine has or the
+    /// system lets this process have, whichever is less.
     pub query_memory_bytes: Option<usize>,
     /// Initial values of system variables: (name, text).
     pub variables: Vec<(String, String)>,
@@ -128,7 +129,7 @@ impl Database {
             std::fs::create_dir_all(&spill_dir).map_err(|e| crate::io_error("create", &spill_dir, &e))?;
         }
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let memory_bytes = options.query_memory_bytes.unwrap_or_else(|| machine_memory_bytes() / 2);
+        let memory_bytes = options.query_memory_bytes.unwrap_or_else(|| crate::machine::memory_bytes() / 2);
         let catalog = Catalog::default();
         catalog.write(|schemas| {
             for name in BUILT_IN_SCHEMAS {
@@ -401,16 +402,4 @@ impl Drop for Database {
 
 fn flush_mode(variables: &GlobalVars) -> FlushMode {
     FlushMode::of(variables.int("innodb_flush_log_at_trx_commit") as u64)
-}
-
-/// Physical memory, or what the control group allows, whichever is less.
-fn machine_memory_bytes() -> usize {
-    let physical = std::fs::read_to_string("/proc/meminfo")
-        .ok()
-        .and_then(|t| {
-            t.lines().find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.trim().parse().ok())
-        })
-        .map_or(8 << 30, |kb: usize| kb * 1024);
-    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|t| t.trim().parse().ok());
-    group.map_or(physical, |g: usize| g.min(physical))
 }

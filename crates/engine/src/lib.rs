@@ -19,6 +19,7 @@ mod dml;
 mod durability;
 mod information_schema;
 mod load;
+mod machine;
 mod mdl;
 mod monitor;
 mod plan_cache;
