@@ -10,6 +10,7 @@ pub enum AggFunc {
     /// COUNT(a) or COUNT(DISTINCT a, b): rows where no argument is NULL.
     Count,
     Sum,
+    /// Of exact numbers: cut at the result's scale, not rounded.
     Avg,
     Min,
     Max,

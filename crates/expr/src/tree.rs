@@ -229,6 +229,10 @@ impl Expr {
                 | ExprKind::Like { .. }
                 | ExprKind::Case { .. } => true,
                 ExprKind::Cast { expr, explicit } => !explicit && converts_all(&expr.ty, &e.ty),
+                // sums and averages in the digits they are shown with
+                ExprKind::Call { function: Function::RoundToScale, args } => {
+                    matches!(args[0].kind, ExprKind::Column(_))
+                }
                 ExprKind::Call { function, .. } => function.is_harmless(),
                 ExprKind::UserVar { .. }
                 | ExprKind::SetUserVar { .. }

@@ -339,6 +339,7 @@ fn naive(e: &Expr, row: &[Value]) -> Naive {
                 ArithOp::Sub => x.sub(&y),
                 ArithOp::Mul => x.mul(&y),
                 _ if y.is_zero() => return Ok(Value::Null),
+                ArithOp::Div if has_all_digits(left, right, scale) => x.div_trunc(&y, scale),
                 ArithOp::Div => x.div(&y, scale),
                 ArithOp::IntDiv => x.int_div(&y),
                 ArithOp::Mod => x.rem(&y),
@@ -348,6 +349,15 @@ fn naive(e: &Expr, row: &[Value]) -> Naive {
         }
         other => panic!("not interpreted: {other:?}"),
     })
+}
+
+/// Division makes digits behind the point in groups of nine and cuts the rest off; fewer are made of these by rounding.
+fn has_all_digits(left: &Expr, right: &Expr, scale: u8) -> bool {
+    let groups = |e: &Expr| match e.ty {
+        SqlType::Decimal { scale, .. } => scale.div_ceil(9),
+        _ => 0,
+    };
+    scale % 9 == 0 && scale / 9 >= groups(left) + groups(right)
 }
 
 /// LIKE by the textbook: recursion over characters.

@@ -40,7 +40,9 @@ impl Session {
         };
         let (source, names) = match &i.source {
             InsertSource::Values(_) => (None, None),
-            InsertSource::Query(q) if i.on_duplicate.is_empty() || has_locking(q) => (Some(self.bind_source(q)?), None),
+            InsertSource::Query(q) if i.on_duplicate.is_empty() || has_locking(q) => {
+                (Some(self.bind_inserted(q)?), None)
+            }
             InsertSource::Query(q) => {
                 let (source, names) = self.bind_insert_source(i, q, &def)?;
                 (Some(source), Some(names))

@@ -114,9 +114,22 @@ fn storable(ty: SqlType) -> SqlType {
 }
 
 impl Session {
+    /// The SELECT that makes the rows of a table which has its types.
     pub(crate) fn bind_source(&self, query: &ast::Query) -> Result<BoundSource> {
         let bound = if has_locking(query) { self.bind_locking(query)? } else { self.bind_query(query)?.into() };
         self.plan_source(bound, 0)
+    }
+
+    /// The SELECT of an INSERT.
+    pub(super) fn bind_inserted(&self, query: &ast::Query) -> Result<BoundSource> {
+        if has_locking(query) {
+            return self.bind_source(query);
+        }
+        let bound = {
+            let info = self.info();
+            self.binder(&info).with_all_digits().bind_query(query)?
+        };
+        self.plan_source(bound.into(), 0)
     }
 
     /// The SELECT of an INSERT with ON DUPLICATE KEY UPDATE, and what that may name.

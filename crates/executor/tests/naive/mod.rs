@@ -412,7 +412,7 @@ impl<'a> Naive<'a> {
                     sum = sum.add(&d).expect("small");
                 }
                 if call.func == AggFunc::Avg {
-                    sum = sum.div(&Decimal::from_i64(first.len() as i64), scale).expect("not by zero");
+                    sum = sum.div_trunc(&Decimal::from_i64(first.len() as i64), scale).expect("not by zero");
                 }
                 Value::Decimal(sum.rescale(scale).expect("small"))
             }

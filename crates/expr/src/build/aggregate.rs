@@ -9,6 +9,8 @@
 
 use super::arith::{is_bytes, numeric, scalar};
 use super::call::{shape, to_string};
+use super::common::scale_of;
+use super::digits::{quotient_type, unrounded};
 use super::{aggregate_collations, implicit_cast};
 use crate::{AggCall, AggFunc, Expr, ExprKind, SessionInfo, WindowCall, WindowFrame, WindowFunc};
 use types::{Error, Result, SqlType, StringKind};
@@ -16,7 +18,8 @@ use types::{Error, Result, SqlType, StringKind};
 /// Digits that SUM adds: enough for 2^64 rows and some.
 const SUM_DIGITS: u32 = 22;
 
-/// An aggregate. `separator` is GROUP_CONCAT's (`,` if the statement names none).
+/// An aggregate, and the type that its result is shown as: the call's own has all digits. `separator` is GROUP_CONCAT's (`,`
+/// if the statement names none).
 pub fn aggregate(
     func: AggFunc,
     args: Vec<Expr>,
@@ -24,7 +27,7 @@ pub fn aggregate(
     order_by: Vec<(Expr, bool)>,
     separator: &str,
     session: &SessionInfo,
-) -> Result<AggCall> {
+) -> Result<(AggCall, SqlType)> {
     use AggFunc::*;
     for a in args.iter().chain(order_by.iter().map(|(e, _)| e)) {
         scalar(a)?;
@@ -40,13 +43,21 @@ pub fn aggregate(
         }
         _ => {}
     }
+    let mut shown = None;
     let (args, ty, nullable) = match func {
         CountStar | Count => (args, SqlType::BIGINT, false),
         Grouping => (args, SqlType::BIGINT, false),
         Sum | Avg => {
             let e = numeric(args.into_iter().next().expect("one argument"));
-            let ty = if e.ty == SqlType::Double { SqlType::Double } else { exact_type(func, &e, session) };
-            (vec![e], ty, true)
+            if e.ty == SqlType::Double {
+                (vec![e], SqlType::Double, true)
+            } else {
+                shown = Some(exact_type(func, &e, session));
+                let e = unrounded(e);
+                let ty = exact_type(func, &e, session);
+                let ty = if func == Avg { quotient_type(scale_of(&e.ty), 0, ty) } else { ty };
+                (vec![e], ty, true)
+            }
         }
         Min | Max | AnyValue => {
             let ty = args[0].ty;
@@ -81,7 +92,8 @@ pub fn aggregate(
             (args, SqlType::String { kind, len, collation }, true)
         }
     };
-    Ok(AggCall { func, args, distinct, order_by, separator: separator.into(), ty, nullable })
+    let call = AggCall { func, args, distinct, order_by, separator: separator.into(), ty, nullable };
+    Ok((call, shown.unwrap_or(ty)))
 }
 
 fn exact_type(func: AggFunc, e: &Expr, session: &SessionInfo) -> SqlType {
@@ -125,7 +137,12 @@ fn name(func: AggFunc) -> &'static str {
 
 /// A window function call. Defaults are filled in: LAG and LEAD get an offset of 1 and NULL; NTH_VALUE and NTILE need
 /// theirs.
-pub fn window(func: WindowFunc, args: Vec<Expr>, frame: WindowFrame, session: &SessionInfo) -> Result<WindowCall> {
+pub fn window(
+    func: WindowFunc,
+    args: Vec<Expr>,
+    frame: WindowFrame,
+    session: &SessionInfo,
+) -> Result<(WindowCall, SqlType)> {
     use WindowFunc::*;
     for a in &args {
         scalar(a)?;
@@ -147,8 +164,8 @@ pub fn window(func: WindowFunc, args: Vec<Expr>, frame: WindowFrame, session: &S
             if matches!(f, AggFunc::GroupConcat | AggFunc::Grouping) {
                 return Err(Error::not_supported(format_args!("{} OVER", self::name(f))));
             }
-            let call = aggregate(f, args, false, Vec::new(), ",", session)?;
-            return Ok(WindowCall { func, args: call.args, frame, ty: call.ty, nullable: call.nullable });
+            let (call, shown) = aggregate(f, args, false, Vec::new(), ",", session)?;
+            return Ok((WindowCall { func, args: call.args, frame, ty: call.ty, nullable: call.nullable }, shown));
         }
     };
     if count < low || count > high {
@@ -191,7 +208,7 @@ pub fn window(func: WindowFunc, args: Vec<Expr>, frame: WindowFrame, session: &S
         }
         Agg(_) => return Err(Error::internal("aggregates were answered above")),
     };
-    Ok(WindowCall { func, args, frame, ty, nullable })
+    Ok((WindowCall { func, args, frame, ty, nullable }, ty))
 }
 
 fn check_positive(e: &Expr, name: &str) -> Result<()> {

@@ -12,9 +12,10 @@
 //! YYYYMMDD, HHMMSS and YYYYMMDDHHMMSS with their fraction.
 
 use super::common::{decimal_type, scale_of, whole_digits};
+use super::digits::{rounded, unrounded};
 use super::implicit_cast;
 use super::literal::{hex_as_number, is_hex};
-use crate::{ArithOp, Expr, ExprKind, Function, SessionInfo};
+use crate::{ArithOp, Expr, ExprKind, SessionInfo};
 use types::{Error, Result, SqlType, Value};
 
 /// `l op r`.
@@ -40,14 +41,12 @@ pub fn arith(op: ArithOp, l: Expr, r: Expr, session: &SessionInfo) -> Result<Exp
             return Ok(node(op, l, r, declared, nullable));
         }
         // Quotients among the operands take part with the digits that division really yields.
-        let (l, r) = (unrounded(l, session), unrounded(r, session));
+        let (l, r) = (unrounded(l), unrounded(r));
         let inner = exact_type(op, &l, &r, session);
         if op == Div || scale_of(&inner) == scale_of(&declared) {
             return Ok(node(op, l, r, declared, nullable));
         }
-        let exact = node(op, l, r, inner, nullable);
-        let kind = ExprKind::Call { function: Function::RoundToScale, args: vec![exact] };
-        return Ok(Expr::new(kind, declared, nullable));
+        return Ok(rounded(node(op, l, r, inner, nullable), declared));
     };
     Ok(node(op, l, r, ty, nullable))
 }
@@ -80,32 +79,6 @@ fn exact_type(op: ArithOp, l: &Expr, r: &Expr, session: &SessionInfo) -> SqlType
             SqlType::Decimal { precision: precision.max(scale) as u8, scale: scale as u8 }
         }
         _ => decimal_type(lw.max(rw), ls.max(rs)),
-    }
-}
-
-/// A quotient with the digits that MySQL's division computes, which are more than its type shows: the fraction is made
-/// in groups of nine digits, so that `1/3*3` is 1.0000 although `1/3` is 0.3333.
-fn unrounded(e: Expr, session: &SessionInfo) -> Expr {
-    const GROUP: u32 = 9;
-    match (e.kind, e.ty) {
-        (ExprKind::Call { function: Function::RoundToScale, mut args }, _) if args.len() == 1 => {
-            args.pop().expect("one argument")
-        }
-        (ExprKind::Arith { op: ArithOp::Div, left, right }, SqlType::Decimal { precision, scale }) => {
-            let (ls, rs) = (scale_of(&left.ty) as u32, scale_of(&right.ty) as u32);
-            let up = |n: u32| n.next_multiple_of(GROUP);
-            let more = (session.div_precision_increment as u32).saturating_sub(up(ls) - ls + up(rs) - rs);
-            let full = up(up(ls) + up(rs) + more).min(30).max(scale as u32) as u8;
-            let precision = (precision + (full - scale)).min(65).max(full);
-            let kind = ExprKind::Arith { op: ArithOp::Div, left, right };
-            Expr::new(kind, SqlType::Decimal { precision, scale: full }, e.nullable)
-        }
-        (ExprKind::Neg(inner), SqlType::Decimal { .. }) => {
-            let inner = unrounded(*inner, session);
-            let ty = inner.ty;
-            Expr::new(ExprKind::Neg(inner.into()), ty, e.nullable)
-        }
-        (kind, ty) => Expr { kind, ty, nullable: e.nullable },
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::arith::{decimal_shape, is_bytes, numeric, scalar};
 use super::common::{decimal_type, len_in, scale_of};
+use super::digits::{of_all_digits, unrounded};
 use super::logic::common_result;
 use super::{aggregate_collations, char_length_of, implicit_cast, string_type};
 use crate::functions::{MAY_NULL, NOT_YET, Ret, SEES_NULL, SIGNATURES, TrimSide};
@@ -110,6 +111,16 @@ pub fn function(name: &str, mut args: Vec<Expr>, session: &SessionInfo) -> Resul
 
 /// A call of a function with a signature; arguments are counted already.
 pub(super) fn build(function: Function, args: Vec<Expr>, connection: Collation) -> Result<Expr> {
+    let mut args = args;
+    if function == Function::Format
+        && let Some(number) = args.first_mut()
+    {
+        replace(number, unrounded);
+    }
+    of_all_digits(args, |args| call(function, args, connection))
+}
+
+fn call(function: Function, args: Vec<Expr>, connection: Collation) -> Result<Expr> {
     let signature = function.signature().ok_or_else(|| Error::internal("a function without a signature"))?;
     let letters = signature.args.as_bytes();
     let common = if letters.contains(&b'c') {

@@ -1,6 +1,7 @@
 //! Conversions.
 
 use super::arith::scalar;
+use super::digits::unrounded;
 use super::literal::{for_type, plain};
 use super::{char_length_of, string_type};
 use crate::{Expr, ExprKind, Function};
@@ -12,6 +13,7 @@ pub fn cast(e: Expr, ty: SqlType, explicit: bool) -> Result<Expr> {
     if !explicit {
         return Ok(implicit_cast(e, ty));
     }
+    let e = if ty.is_numeric() { unrounded(e) } else { e };
     Ok(node(for_type(e, &ty), ty, true))
 }
 
@@ -49,6 +51,7 @@ pub fn implicit_cast(e: Expr, ty: SqlType) -> Expr {
     if e.ty == ty || is_free(&e.ty, &ty) {
         return e;
     }
+    let e = if ty.is_numeric() { unrounded(e) } else { e };
     if let Some(v) = e.as_const().and_then(|v| convert_exactly(v, &ty)) {
         return Expr::constant(v, ty);
     }

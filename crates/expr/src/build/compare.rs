@@ -14,6 +14,7 @@
 use super::arith::{decimal_shape, numeric};
 use super::cast::convert_exactly;
 use super::common::{decimal_type, scale_of};
+use super::digits::unrounded;
 use super::{aggregate_collations, and, implicit_cast, not, or, plain, temporal};
 use crate::{CmpOp, Expr, ExprKind};
 use types::temporal::parse::year_from_number;
@@ -75,7 +76,7 @@ fn compare_rows(op: CmpOp, a: Vec<Expr>, b: Vec<Expr>) -> Result<Expr> {
 pub(super) fn unify(l: Expr, r: Expr, operation: &str) -> Result<(Expr, Expr)> {
     use SqlType::*;
     let (years, constants) = (year_beside(&r, &l), year_beside(&l, &r));
-    let (l, r) = (years.unwrap_or(l), constants.unwrap_or(r));
+    let (l, r) = (unrounded(years.unwrap_or(l)), unrounded(constants.unwrap_or(r)));
     let (a, b) = (l.ty, r.ty);
     let (l, r) = if a.is_numeric() || b.is_numeric() { (l, r) } else { (plain(l), plain(r)) };
     match (a, b) {

@@ -97,7 +97,7 @@ pub(super) fn hex_as_number(e: Expr) -> Expr {
 }
 
 /// What is stored in a column of type `ty`: a hexadecimal literal is a number there if the column is one, and one of more
-/// than eight bytes is out of range.
+/// than eight bytes is out of range. Quotients are stored with as many of their digits as there is room for.
 pub fn assigned(e: Expr, ty: &SqlType) -> Expr {
     match hex_bytes(&e) {
         Some(b) if ty.is_numeric() && b.len() > 8 => {
@@ -105,7 +105,7 @@ pub fn assigned(e: Expr, ty: &SqlType) -> Expr {
             Expr::constant(Value::Decimal(Decimal { unscaled, scale: 0 }), SqlType::Decimal { precision: 20, scale: 0 })
         }
         Some(_) => for_type(e, ty),
-        None => e,
+        None => super::digits::unrounded(e),
     }
 }
 

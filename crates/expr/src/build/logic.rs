@@ -2,6 +2,7 @@
 
 use super::arith::{numeric, scalar};
 use super::compare::is_null_const;
+use super::digits::of_all_digits;
 use super::{aggregate_collations, boolean, common_type, compare, implicit_cast};
 use crate::{CmpOp, Expr, ExprKind, Function, Truth};
 use types::{Collation, Result, SqlType};
@@ -146,6 +147,15 @@ pub fn case(
         };
         branches.push((condition, then));
     }
+    let (conditions, mut results): (Vec<Expr>, Vec<Expr>) = branches.into_iter().unzip();
+    results.extend(otherwise);
+    of_all_digits(results, |results| alternatives(&conditions, results, connection))
+}
+
+/// One result for each condition, and perhaps one for ELSE.
+fn alternatives(conditions: &[Expr], mut results: Vec<Expr>, connection: Collation) -> Result<Expr> {
+    let otherwise = (results.len() > conditions.len()).then(|| results.pop().expect("it is longer"));
+    let branches: Vec<(Expr, Expr)> = conditions.iter().cloned().zip(results).collect();
     let results: Vec<&Expr> = branches.iter().map(|(_, t)| t).chain(&otherwise).collect();
     let ty = common_result(&results, "case", connection)?;
     let nullable = otherwise.as_ref().is_none_or(|e| e.nullable) || branches.iter().any(|(_, t)| t.nullable);

@@ -10,7 +10,7 @@ use super::tri::and_validity;
 use crate::ArithOp;
 use crate::kernels::{self, fixed};
 use std::borrow::Cow;
-use types::{Decimal, Error, I256, Result, SqlType};
+use types::{Decimal, Error, I256, PhysType, Result, SqlType};
 use vector::{Bitmap, Bounds, Chunk, Selection, Values, Vector};
 
 /// Both operands' validity; `Err(())` if one is a NULL constant.
@@ -328,6 +328,7 @@ impl Job<'_> {
     /// `/`, DIV and % of exact numbers.
     fn divide(mut self, mut l: Exact, mut r: Exact) -> Result<Chunk> {
         let scale = result_scale(&self.node.ty);
+        let cuts = has_all_digits(l.scale, r.scale, scale);
         let mut nulls = self.valid.take();
         let job = Job { valid: nulls.clone(), ..self };
         let fast = match job.op {
@@ -354,7 +355,11 @@ impl Job<'_> {
                 // One divisor: no test a row, garbage at other positions divides as well.
                 let y = b[0];
                 for (o, &x) in out.iter_mut().zip(a.iter()) {
-                    *o = if x == i64::MIN { 0 } else { div_round_i64(x, y) };
+                    *o = match x {
+                        i64::MIN => 0,
+                        _ if cuts => x / y,
+                        _ => div_round_i64(x, y),
+                    };
                 }
             } else {
                 job.try_each(|i| {
@@ -363,11 +368,15 @@ impl Job<'_> {
                         clear(&mut nulls, job.rows, i);
                         return job.division_by_zero();
                     }
-                    out[i] = div_round_i64(x, y);
+                    out[i] = if cuts { x / y } else { div_round_i64(x, y) };
                     Ok(())
                 })?;
             }
-            return Ok(Chunk::new(Values::I64(out), nulls));
+            if job.node.ty.phys() == PhysType::I64 {
+                return Ok(Chunk::new(Values::I64(out), nulls));
+            }
+            let wide = out.into_iter().map(i128::from).collect();
+            return Ok(Chunk::new(kernels::narrow_to(wide, &job.node.ty)?, nulls));
         }
         if fast && let (Some(a), Some(b)) = (l.to_i128(), r.to_i128()) {
             let mut out = vec![0i128; job.rows];
@@ -380,6 +389,7 @@ impl Job<'_> {
                     return job.division_by_zero();
                 }
                 out[i] = match job.op {
+                    ArithOp::Div if cuts => x / y,
                     ArithOp::Div => div_round(x, y),
                     ArithOp::IntDiv => x.wrapping_div(y),
                     _ => x.wrapping_rem(y),
@@ -397,6 +407,7 @@ impl Job<'_> {
                 return job.division_by_zero();
             }
             let v = match job.op {
+                ArithOp::Div if cuts => a.div_trunc(&b, scale),
                 ArithOp::Div => a.div(&b, scale),
                 ArithOp::IntDiv => a.int_div(&b),
                 _ => a.rem(&b).and_then(|v| v.rescale(scale)),
@@ -453,6 +464,11 @@ fn clear(valid: &mut Option<Bitmap>, rows: usize, i: usize) {
 
 fn result_scale(ty: &SqlType) -> u8 {
     if let SqlType::Decimal { scale, .. } = ty { *scale } else { 0 }
+}
+
+/// A quotient's scale is that of all digits which division makes, in groups of nine: it ends there, and is not rounded.
+fn has_all_digits(dividend: u8, divisor: u8, scale: u8) -> bool {
+    scale % 9 == 0 && scale >= dividend.next_multiple_of(9) + divisor.next_multiple_of(9)
 }
 
 /// Rounded half away from zero; `x` is not the least integer.

@@ -59,10 +59,10 @@ impl<'a> Bind<'a, '_, '_> {
         let frame = self.frames.pop().expect("pushed above");
         let (args, order_by) = parts?;
         let separator = String::from_utf8_lossy(call.separator.as_deref().unwrap_or(b","));
-        let bound = build::aggregate(func, args, call.distinct, order_by, &separator, &self.shared.session)?;
+        let (bound, shown) = build::aggregate(func, args, call.distinct, order_by, &separator, &self.shared.session)?;
         let owner = self.owner(frame.level.unwrap_or(current), current)?;
         self.note_level(owner);
-        Ok(self.add_aggregate(owner, bound))
+        Ok(build::rounded(self.add_aggregate(owner, bound), shown))
     }
 
     #[allow(clippy::type_complexity)]
@@ -128,7 +128,7 @@ impl<'a> Bind<'a, '_, '_> {
         block.in_aggregate += 1;
         let args = args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>();
         self.blocks[current].in_aggregate -= 1;
-        let call = build::aggregate(AggFunc::Grouping, args?, false, vec![], ",", &self.shared.session)?;
+        let (call, _) = build::aggregate(AggFunc::Grouping, args?, false, vec![], ",", &self.shared.session)?;
         Ok(self.add_aggregate(current, call))
     }
 }

@@ -3,6 +3,7 @@
 use super::dependencies::Dependency;
 use super::hints::HintBook;
 use super::scope::{Block, Clause, Scope};
+use super::tidy::keep_digits;
 use crate::optimize::Switches;
 use catalog::{CatalogReader, TableDef, TableId};
 use expr::{Expr, SessionInfo, SubqueryId};
@@ -40,6 +41,7 @@ pub struct Binder<'e> {
     pub(super) session: &'e SessionInfo,
     variables: &'e dyn SystemVariables,
     params: ParamInfo<'e>,
+    all_digits: bool,
 }
 
 /// What is known of the statement's `?` parameters.
@@ -55,7 +57,7 @@ impl<'e> Binder<'e> {
         session: &'e SessionInfo,
         variables: &'e dyn SystemVariables,
     ) -> Binder<'e> {
-        Binder { catalog, session, variables, params: ParamInfo::Types(&[]) }
+        Binder { catalog, session, variables, params: ParamInfo::Types(&[]), all_digits: false }
     }
 
     /// Values of the statement's `?` parameters: they stand in the plan as constants, so it is good for one execution, and
@@ -70,10 +72,18 @@ impl<'e> Binder<'e> {
         Binder { params: ParamInfo::Types(types), ..self }
     }
 
+    /// Quotients and averages that a query selects keep the digits beyond those of their types: they are to be stored.
+    pub fn with_all_digits(self) -> Binder<'e> {
+        Binder { all_digits: true, ..self }
+    }
+
     /// SELECT, VALUES, TABLE, set operations. INTO and locking clauses are the caller's.
     pub fn bind_query(&self, query: &ast::Query) -> Result<LogicalQuery> {
         let mut shared = self.shared();
-        let bound = Bind::new(&mut shared).query(query, super::query::QueryUse::Top)?;
+        let mut bound = Bind::new(&mut shared).query(query, super::query::QueryUse::Top)?;
+        if self.all_digits {
+            bound.output.iter().for_each(|(id, _)| keep_digits(&mut bound.plan, *id, &mut shared.columns));
+        }
         Ok(shared.finish(bound.plan, bound.output))
     }
 
@@ -85,6 +95,7 @@ impl<'e> Binder<'e> {
         let mut items = vec![];
         for e in exprs {
             let bound = b.expr(e)?;
+            let bound = expr::build::all_digits(&bound).unwrap_or(bound);
             let id = b.shared.columns.computed("", bound.ty, bound.nullable);
             items.push((id, bound));
         }

@@ -63,6 +63,7 @@ impl<'a> Bind<'a, '_, '_> {
 
     pub fn assign(&mut self, name: &ast::Ident, value: &'a ast::Expr) -> Result<Expr> {
         let value = self.expr(value)?;
+        let value = build::all_digits(&value).unwrap_or(value);
         self.note_variable();
         self.shared.serial = true;
         let (ty, nullable) = (value.ty, value.nullable);

@@ -137,7 +137,7 @@ impl<'b, 's, 'a, 'e> Regroup<'b, 's, 'a, 'e> {
 
     fn any_value_of(&self, arg: Expr) -> Result<AggCall> {
         let nullable = arg.nullable || !self.has_group_by;
-        let mut call = build::aggregate(AggFunc::AnyValue, vec![arg], false, vec![], ",", &self.shared.session)?;
+        let (mut call, _) = build::aggregate(AggFunc::AnyValue, vec![arg], false, vec![], ",", &self.shared.session)?;
         call.nullable = nullable;
         Ok(call)
     }

@@ -17,6 +17,7 @@ use super::dml::{stored, substitute};
 use super::names::written;
 use super::query::QueryUse;
 use super::scope::{Block, Clause, Source};
+use super::tidy::keep_digits;
 use catalog::{DefaultValue, TableDef};
 use expr::{ColumnId, Expr, ExprKind, build};
 use parser::ast;
@@ -130,6 +131,7 @@ impl Binder<'_> {
         let mut shared = self.shared();
         shared.source_columns = Some(SourceColumns::Wanted);
         let mut bound = Bind::new(&mut shared).query(query, QueryUse::Top)?;
+        bound.output.iter().for_each(|(id, _)| keep_digits(&mut bound.plan, *id, &mut shared.columns));
         let width = bound.output.len();
         let mut names = DuplicateNames::new(table, insert);
         if let Some(SourceColumns::Output(scope)) = shared.source_columns.take() {

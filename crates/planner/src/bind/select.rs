@@ -469,7 +469,7 @@ impl<'a> Bind<'a, '_, '_> {
             let from = self.shared.columns.computed("", e.ty, e.nullable);
             let read = Expr::column(from, e.ty, e.nullable);
             project.push((from, e));
-            let any = build::aggregate(AggFunc::AnyValue, vec![read], false, vec![], ",", &self.shared.session)?;
+            let (any, _) = build::aggregate(AggFunc::AnyValue, vec![read], false, vec![], ",", &self.shared.session)?;
             aggregates.push((id, any));
         }
         let input = Box::new(Logical::Project { input: Box::new(plan), exprs: project });

@@ -7,6 +7,7 @@
 use super::MAX_CHAIN;
 use super::api::Bind;
 use super::query::{Bound, QueryUse};
+use super::tidy::keep_digits;
 use expr::{ColumnId, Expr, ExprKind, build};
 use parser::ast;
 use plan::logical::{Logical, SetOpKind};
@@ -83,9 +84,12 @@ impl<'a> Bind<'a, '_, '_> {
     }
 
     /// Casts the output to `types`, which has one for each column.
-    pub fn align(&mut self, bound: Bound, types: &[SqlType]) -> Bound {
+    pub fn align(&mut self, mut bound: Bound, types: &[SqlType]) -> Bound {
         let mut casts: Vec<Expr> = vec![];
         for ((id, _), ty) in bound.output.iter().zip(types) {
+            if self.shared.columns.get(*id).ty != *ty {
+                keep_digits(&mut bound.plan, *id, &mut self.shared.columns);
+            }
             casts.push(build::implicit_cast(self.shared.columns.expr(*id), *ty));
         }
         self.replace_output(bound, casts)

@@ -5,6 +5,7 @@
 
 use super::api::Bind;
 use super::query::{Bound, QueryUse};
+use super::tidy::keep_digits;
 use expr::{CmpOp, Expr, ExprKind, build};
 use parser::ast;
 use plan::logical::{BlockShape, Logical, LogicalJoinKind, SubqueryDef, SubqueryHints, SubqueryKind};
@@ -20,10 +21,13 @@ impl<'a> Bind<'a, '_, '_> {
         self.scalar_of(bound)
     }
 
-    fn scalar_of(&mut self, bound: Bound) -> Result<Expr> {
+    fn scalar_of(&mut self, mut bound: Bound) -> Result<Expr> {
         let [(id, _)] = bound.output[..] else { return Err(Error::operand_columns(1)) };
+        let shown = self.shared.columns.get(id).ty;
+        // What computes with the value takes all its digits.
+        keep_digits(&mut bound.plan, id, &mut self.shared.columns);
         let ty = self.shared.columns.get(id).ty;
-        Ok(self.define(SubqueryKind::Scalar, bound, ty, true))
+        Ok(build::rounded(self.define(SubqueryKind::Scalar, bound, ty, true), shown))
     }
 
     pub fn exists(&mut self, q: &'a ast::Query) -> Result<Expr> {

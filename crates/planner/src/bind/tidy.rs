@@ -2,11 +2,22 @@
 
 use super::api::SystemVariables;
 use expr::{ColumnId, EvalContext, Expr, ExprKind, Params, SessionInfo, UserVars, Warnings, build, fold};
-use plan::logical::{Logical, LogicalQuery, SubqueryKind};
+use plan::logical::{Columns, Logical, LogicalQuery, SubqueryKind};
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 use types::SqlType;
+
+/// The column of `plan` gets all digits of the quotient or average that it is, beyond those of its type.
+pub(super) fn keep_digits(plan: &mut Logical, id: ColumnId, columns: &mut Columns) {
+    if let Logical::Project { exprs, .. } = plan
+        && let Some((_, e)) = exprs.iter_mut().find(|(item, _)| *item == id)
+        && let Some(exact) = build::all_digits(e)
+    {
+        columns.get_mut(id).ty = exact.ty;
+        *e = exact;
+    }
+}
 
 /// Computes what is constant in this execution of the statement. Conditions that became TRUE go.
 pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo) {

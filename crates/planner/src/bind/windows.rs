@@ -97,18 +97,18 @@ impl<'a> Bind<'a, '_, '_> {
         block.in_window -= 1;
         block.clause = clause;
         let (args, partition_by, order_by, frame) = bound?;
-        let call = build::window(func, args, frame, &self.shared.session)?;
+        let (call, shown) = build::window(func, args, frame, &self.shared.session)?;
         let (ty, nullable) = (call.ty, call.nullable);
         let group = block.windows.iter_mut().find(|w| w.partition_by == partition_by && w.order_by == order_by);
         if let Some((id, _)) = group.as_ref().and_then(|g| g.calls.iter().find(|(_, c)| *c == call)) {
-            return Ok(Expr::column(*id, ty, nullable));
+            return Ok(build::rounded(Expr::column(*id, ty, nullable), shown));
         }
         let id = self.shared.columns.computed(name, ty, nullable);
         match group {
             Some(g) => g.calls.push((id, call)),
             None => block.windows.push(WindowGroup { partition_by, order_by, calls: vec![(id, call)] }),
         }
-        Ok(Expr::column(id, ty, nullable))
+        Ok(build::rounded(Expr::column(id, ty, nullable), shown))
     }
 
     #[allow(clippy::type_complexity)]

@@ -253,13 +253,27 @@ impl Decimal {
 
     /// Quotient, rounded to `scale` digits after the point. None for a zero divisor and above 65 digits.
     pub fn div(&self, other: &Decimal, scale: u8) -> Option<Decimal> {
+        self.quotient(other, scale, I256::mul_div_round)
+    }
+
+    /// Quotient, cut to `scale` digits after the point.
+    pub fn div_trunc(&self, other: &Decimal, scale: u8) -> Option<Decimal> {
+        self.quotient(other, scale, I256::mul_div_trunc)
+    }
+
+    fn quotient(
+        &self,
+        other: &Decimal,
+        scale: u8,
+        mul_div: impl Fn(I256, I256, I256) -> Option<I256>,
+    ) -> Option<Decimal> {
         // a/10^sa : b/10^sb = (a * 10^(scale - sa + sb) / b) / 10^scale
         let shift = scale as i32 - self.scale as i32 + other.scale as i32;
         let q = if shift >= 0 {
-            self.unscaled.mul_div_round(I256::pow10(shift as usize), other.unscaled)?
+            mul_div(self.unscaled, I256::pow10(shift as usize), other.unscaled)?
         } else {
             let d = other.unscaled.checked_mul(I256::pow10(-shift as usize))?;
-            self.unscaled.div_round(d)?
+            mul_div(self.unscaled, I256::ONE, d)?
         };
         Decimal::new(q, scale).checked()
     }

@@ -24,7 +24,8 @@ pub(super) fn exact_results(sums: impl Iterator<Item = (I256, i64)>, result: Exa
         let v = if divisor == I256::ONE {
             sum.checked_mul(up).ok_or_else(overflow)?
         } else {
-            sum.mul_div_round(up, divisor).ok_or_else(overflow)?
+            // an average has all digits that division makes, and ends there
+            sum.mul_div_trunc(up, divisor).ok_or_else(overflow)?
         };
         let narrow = |v: I256| v.to_i128().ok_or_else(overflow);
         match &mut b.values {
