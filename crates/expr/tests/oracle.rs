@@ -357,7 +357,7 @@ fn has_all_digits(left: &Expr, right: &Expr, scale: u8) -> bool {
         SqlType::Decimal { scale, .. } => scale.div_ceil(9),
         _ => 0,
     };
-    scale % 9 == 0 && scale / 9 >= groups(left) + groups(right)
+    scale.is_multiple_of(9) && scale / 9 >= groups(left) + groups(right)
 }
 
 /// LIKE by the textbook: recursion over characters.

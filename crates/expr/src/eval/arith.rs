@@ -468,7 +468,7 @@ fn result_scale(ty: &SqlType) -> u8 {
 
 /// A quotient's scale is that of all digits which division makes, in groups of nine: it ends there, and is not rounded.
 fn has_all_digits(dividend: u8, divisor: u8, scale: u8) -> bool {
-    scale % 9 == 0 && scale >= dividend.next_multiple_of(9) + divisor.next_multiple_of(9)
+    scale.is_multiple_of(9) && scale >= dividend.next_multiple_of(9) + divisor.next_multiple_of(9)
 }
 
 /// Rounded half away from zero; `x` is not the least integer.
