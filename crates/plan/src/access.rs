@@ -234,6 +234,21 @@ pub fn fit(v: Value, to: &SqlType) -> Fitted {
     }
 }
 
+/// The values of an integer column that equal a DOUBLE when they are compared as DOUBLEs: one at most below 2^53, from there
+/// on up to 2049.
+pub fn integers_equal(x: f64, to: &SqlType) -> Vec<Value> {
+    let SqlType::Int { size, unsigned } = to else { return vec![] };
+    let (min, max) = size.range(*unsigned);
+    if x.is_nan() || x.abs() > 2f64.powi(65) {
+        return vec![];
+    }
+    let around = x.trunc() as i128;
+    let half = (x.abs().next_up() - x.abs()) as i128 / 2;
+    let near = (around - half).max(min)..=(around + half).min(max);
+    let value = |n: i128| if *unsigned { Value::UInt(n as u64) } else { Value::Int(n as i64) };
+    near.filter(|n| *n as f64 == x).map(value).collect()
+}
+
 fn fit_integer(x: i128, more: bool, to: &SqlType) -> Fitted {
     let (size, unsigned) = match to {
         SqlType::Int { size, unsigned } => (*size, *unsigned),
@@ -361,6 +376,36 @@ fn whole(values: Vec<Value>) -> KeyBounds {
 mod tests {
     use super::*;
     use types::IntSize;
+
+    #[test]
+    fn several_integers_are_one_double() {
+        let signed = SqlType::Int { size: IntSize::I64, unsigned: false };
+        let unsigned = SqlType::Int { size: IntSize::I64, unsigned: true };
+        let ints = |v: &[i64]| v.iter().map(|v| Value::Int(*v)).collect::<Vec<_>>();
+        assert_eq!(integers_equal(5.0, &signed), ints(&[5]));
+        assert_eq!(integers_equal(5.5, &signed), []);
+        let two53 = 1i64 << 53;
+        assert_eq!(integers_equal(two53 as f64, &signed), ints(&[two53, two53 + 1]));
+        assert_eq!(integers_equal(-(two53 as f64), &signed), ints(&[-two53 - 1, -two53]));
+        assert_eq!(integers_equal((two53 + 4) as f64, &signed), ints(&[two53 + 3, two53 + 4, two53 + 5]));
+        for x in [2f64.powi(60), 2f64.powi(63), 1.2e18, -3.3e18, 2f64.powi(64).next_down()] {
+            for to in [signed, unsigned] {
+                for v in integers_equal(x, &to) {
+                    let (n, near) = match v {
+                        Value::Int(n) => (n as f64, [n.wrapping_sub(1) as f64, n.wrapping_add(1) as f64]),
+                        Value::UInt(n) => (n as f64, [n.wrapping_sub(1) as f64, n.wrapping_add(1) as f64]),
+                        other => panic!("{other:?}"),
+                    };
+                    assert_eq!(n, x);
+                    assert!(near.contains(&x), "alone: {x}");
+                }
+            }
+        }
+        assert_eq!(integers_equal(2f64.powi(63), &signed), ints(&(i64::MAX - 511..=i64::MAX).collect::<Vec<_>>()));
+        assert_eq!(integers_equal(2f64.powi(63), &unsigned).len(), 512 + 1 + 1024);
+        assert_eq!(integers_equal(-1.0, &unsigned), []);
+        assert_eq!(integers_equal(1e300, &signed), []);
+    }
 
     #[test]
     fn values_between_two_of_the_column_lie_after_the_lower() {

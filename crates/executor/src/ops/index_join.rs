@@ -27,16 +27,23 @@ use crate::pipeline::{Down, Flow, Push, Stage};
 use crate::run::{Run, run_node};
 use batched::Buffered;
 use catalog::TableDef;
-use plan::access::{Fitted, fit};
+use plan::access::{Fitted, fit, integers_equal};
 use plan::physical::{JoinKind, KeyBuffer, PlanNode, PlanOp};
 use rescue::Rescue;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use types::{Error, Result, SqlType, Value};
+use types::{Error, IntSize, Result, SqlType, Value};
 use vector::{BATCH_ROWS_MAX, Batch, Bitmap, Selection, Vector};
 
 /// Keys that are looked up together.
 const KEYS_AT_ONCE: usize = 256;
+
+/// From here on several integers are one DOUBLE.
+const EXACT_MAX: f64 = (1u64 << 53) as f64;
+
+fn rounds(key: &SqlType, part: &SqlType) -> bool {
+    matches!((key, part), (SqlType::Double, SqlType::Int { size: IntSize::I64, .. }))
+}
 
 /// Shared state.
 struct JoinStage<'a> {
@@ -50,6 +57,8 @@ struct JoinStage<'a> {
     types: Vec<SqlType>,
     null_safe: Vec<bool>,
     part_types: Vec<SqlType>,
+    /// Integers are looked up by DOUBLEs, to which several may round.
+    rounds: bool,
     /// The whole key of a unique index: looked up by hash.
     single: bool,
     columns: &'a [usize],
@@ -113,6 +122,7 @@ pub fn run_index_join<'a>(run: &Run<'a>, node: &'a PlanNode, down: &Down<'_>) ->
         types: key.iter().map(|k| k.expr.ty).collect(),
         null_safe: key.iter().zip(parts).map(|(k, p)| k.null_safe && def.columns[p.column_idx].nullable).collect(),
         part_types: parts.iter().take(key.len()).map(|p| def.columns[p.column_idx].ty).collect(),
+        rounds: key.iter().zip(parts).any(|(k, p)| rounds(&k.expr.ty, &def.columns[p.column_idx].ty)),
         single: def.indexes[*index].is_unique()
             && key.len() == parts.len()
             && key.iter().all(|k| !k.null_safe)
@@ -166,12 +176,50 @@ impl JoinStage<'_> {
         Some(out)
     }
 
+    /// A part of the key is a DOUBLE to which several integers round.
+    fn is_rounded(&self, values: &[Vector], i: usize) -> bool {
+        (0..values.len()).any(|k| {
+            rounds(&self.types[k], &self.part_types[k])
+                && values[k].is_valid(i)
+                && matches!(values[k].value(i, &SqlType::Double), Value::Double(x) if x.abs() >= EXACT_MAX)
+        })
+    }
+
+    /// The keys with each of the integers that such a part may be.
+    fn keys_near(&self, values: &[Vector], i: usize) -> Vec<Vec<Value>> {
+        let mut keys = vec![vec![]];
+        for (k, v) in values.iter().enumerate() {
+            let (from, to) = (&self.types[k], &self.part_types[k]);
+            let choices = match v.is_valid(i).then(|| v.value(i, from)) {
+                None if self.null_safe[k] => vec![Value::Null],
+                None => vec![],
+                Some(Value::Double(x)) if matches!(to, SqlType::Int { .. }) => integers_equal(x, to),
+                Some(v) => match fit(v, to) {
+                    Fitted::Exact(v) => vec![v],
+                    _ => vec![],
+                },
+            };
+            let with = |key: &Vec<Value>| -> Vec<Vec<Value>> {
+                choices.iter().map(|c| key.iter().chain([c]).cloned().collect()).collect()
+            };
+            keys = keys.iter().flat_map(with).collect();
+        }
+        keys
+    }
+
     /// The keys of the batch's rows that can have partners, and their positions.
     fn keys(&self, batch: &Batch) -> Result<(Vec<Vec<Value>>, Vec<u16>)> {
         let values = eval_all(&self.programs, batch, &self.run.eval())?;
         let positions = batch.selection.to_positions(batch.rows);
         let (mut keys, mut at) = (Vec::with_capacity(positions.len()), Vec::with_capacity(positions.len()));
         for &i in &positions {
+            if self.rounds && self.is_rounded(&values, i as usize) {
+                for key in self.keys_near(&values, i as usize) {
+                    keys.push(key);
+                    at.push(i);
+                }
+                continue;
+            }
             if let Some(key) = self.key(&values, i as usize) {
                 keys.push(key);
                 at.push(i);

@@ -140,7 +140,9 @@ impl JoinLocal<'_> {
         let buffered = self.buffered.as_mut().expect("there is a buffer");
         if matches!(stage.kind, JoinKind::Inner | JoinKind::Semi) {
             // Rows without a key have no partners.
-            batch.selection = Selection::Some(at.clone());
+            let mut rows = at.clone();
+            rows.dedup();
+            batch.selection = Selection::Some(rows);
         }
         let positions = batch.selection.to_positions(batch.rows);
         let mut n = 0;
