@@ -90,3 +90,21 @@ fn very_many_disjunctions_are_planned_soon() {
         timed("ROLLBACK");
     }
 }
+
+/// An OR of many pairs is a list of rows: neither a scan nor an index compares each row with each pair.
+#[test]
+fn many_pairs_are_a_list() {
+    let mut c = filled();
+    let pairs = |columns: (&str, &str)| {
+        joined(6000, " OR ", |i| format!("({} = {} AND {} = {})", columns.0, i % 90, columns.1, i / 90))
+    };
+    for columns in [("a", "b"), ("b", "c")] {
+        let since = Instant::now();
+        let found = c.ok(&format!("SELECT COUNT(*) FROM u WHERE {}", pairs(columns)));
+        assert!(since.elapsed() < LONGEST, "{columns:?}: {:?}", since.elapsed());
+        let (a, b) = columns;
+        assert_eq!(found, c.ok(&format!("SELECT COUNT(*) FROM u WHERE {a} < 90 AND {b} < 66 + ({a} < 60)")));
+        let plan = c.ok(&format!("EXPLAIN FORMAT=TREE SELECT COUNT(*) FROM u WHERE {}", pairs(columns))).join("\n");
+        assert!(plan.len() < 5000, "{plan}");
+    }
+}

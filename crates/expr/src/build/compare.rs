@@ -16,7 +16,8 @@ use super::cast::convert_exactly;
 use super::common::{decimal_type, scale_of};
 use super::digits::unrounded;
 use super::{aggregate_collations, and, implicit_cast, not, or, plain, temporal};
-use crate::{CmpOp, Expr, ExprKind};
+use crate::{CmpOp, ColumnId, Expr, ExprKind};
+use std::collections::HashMap;
 use types::temporal::parse::year_from_number;
 use types::{Error, Result, SqlType, Value};
 
@@ -270,36 +271,68 @@ pub struct RowList {
 pub fn row_list(row: &[Expr], list: &[Expr]) -> Result<Option<RowList>> {
     let mut out = RowList { row: vec![], rows: vec![vec![]; list.len()], types: vec![] };
     for (i, part) in row.iter().enumerate() {
-        let mut compared: Option<(Expr, SqlType)> = None;
-        let mut column = Vec::with_capacity(list.len());
+        let mut column = ListColumn::default();
         for item in list {
             let ExprKind::Row(items) = &item.kind else { return Err(Error::operand_columns(row.len())) };
             if items.len() != row.len() {
                 return Err(Error::operand_columns(row.len()));
             }
-            if is_null_const(&items[i]) {
-                column.push(super::null());
-                continue;
-            }
-            let (left, right) = unify(part.clone(), items[i].clone(), CmpOp::Eq.symbol())?;
-            let ty = match &compared {
-                _ if !is_fixed(&right) => return Ok(None),
-                None => Some(right.ty),
-                Some((first, ty)) if *first == left => wider(*ty, right.ty),
-                Some(_) => None,
+            let fits = match is_null_const(&items[i]) {
+                true => column.push_null(),
+                false => {
+                    let (left, right) = unify(part.clone(), items[i].clone(), CmpOp::Eq.symbol())?;
+                    column.push(left, right)
+                }
             };
-            let Some(ty) = ty.filter(|t| !t.is_integer() || !is_beyond_bigint(&right)) else { return Ok(None) };
-            column.push(right);
-            compared = Some((left, ty));
+            if !fits {
+                return Ok(None);
+            }
         }
-        let Some((left, ty)) = compared else { return Ok(None) };
+        if !column.finish(&mut out) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(out))
+}
+
+/// One column of a list of rows while it is collected.
+#[derive(Default)]
+struct ListColumn {
+    /// What the cells are compared with, and the type of all of them.
+    compared: Option<(Expr, SqlType)>,
+    cells: Vec<Expr>,
+}
+
+impl ListColumn {
+    fn push_null(&mut self) -> bool {
+        self.cells.push(super::null());
+        true
+    }
+
+    /// The sides of one more comparison. False: they do not go with those before.
+    fn push(&mut self, left: Expr, right: Expr) -> bool {
+        let ty = match &self.compared {
+            _ if !is_fixed(&right) => return false,
+            None => Some(right.ty),
+            Some((first, ty)) if *first == left => wider(*ty, right.ty),
+            Some(_) => None,
+        };
+        let Some(ty) = ty.filter(|t| !t.is_integer() || !is_beyond_bigint(&right)) else { return false };
+        self.cells.push(right);
+        self.compared = Some((left, ty));
+        true
+    }
+
+    /// Adds the column to the list's rows. False: there is nothing but NULLs.
+    fn finish(self, out: &mut RowList) -> bool {
+        let Some((left, ty)) = self.compared else { return false };
         let ty = match ty.is_integer() {
             // Keys are narrow where the row's are.
-            true if column.iter().all(|c| is_within(c, &left.ty)) => left.ty,
+            true if self.cells.iter().all(|c| is_within(c, &left.ty)) => left.ty,
             true => SqlType::BIGINT,
             false => ty,
         };
-        for (cells, cell) in out.rows.iter_mut().zip(column) {
+        for (cells, cell) in out.rows.iter_mut().zip(self.cells) {
             cells.push(match cell.as_const() {
                 Some(Value::UInt(v)) if !ty.is_unsigned() => Expr::constant(Value::Int(*v as i64), ty),
                 Some(Value::Int(v)) if ty.is_unsigned() => Expr::constant(Value::UInt(*v as u64), ty),
@@ -309,8 +342,85 @@ pub fn row_list(row: &[Expr], list: &[Expr]) -> Result<Option<RowList>> {
         }
         out.row.push(left);
         out.types.push(ty);
+        true
     }
-    Ok(Some(out))
+}
+
+/// The branches of an OR, those that say the same columns equal to constants as lists of rows: of so many rows at least.
+/// `a = 1 AND b = 2 OR b = 4 AND a = 3 OR c` is `(a, b) IN ((1, 2), (3, 4)) OR c`.
+pub fn lists_of_or(branches: Vec<Expr>, rows_min: usize) -> (Vec<RowList>, Vec<Expr>) {
+    if branches.len() < rows_min {
+        return (vec![], branches);
+    }
+    let mut groups: HashMap<Vec<ColumnId>, Vec<usize>> = HashMap::new();
+    for (i, b) in branches.iter().enumerate() {
+        if let Some(columns) = columns_equal_to_constants(b) {
+            groups.entry(columns).or_default().push(i);
+        }
+    }
+    let mut is_listed = vec![false; branches.len()];
+    let mut lists = vec![];
+    let mut groups: Vec<_> = groups.into_iter().filter(|(_, of)| of.len() >= rows_min).collect();
+    groups.sort_by_key(|(_, of)| of[0]);
+    for (columns, of) in groups {
+        if let Some(list) = list_of_branches(&branches, &columns, &of) {
+            of.iter().for_each(|&i| is_listed[i] = true);
+            lists.push(list);
+        }
+    }
+    let rest = branches.into_iter().zip(is_listed).filter(|(_, listed)| !listed).map(|(b, _)| b);
+    (lists, rest.collect())
+}
+
+fn terms_of(branch: &Expr) -> &[Expr] {
+    match &branch.kind {
+        ExprKind::And(terms) => terms,
+        _ => std::slice::from_ref(branch),
+    }
+}
+
+/// The columns, in order, that the terms of a branch are about, if each is `column = constant` of another column.
+fn columns_equal_to_constants(branch: &Expr) -> Option<Vec<ColumnId>> {
+    let mut columns = terms_of(branch).iter().map(|t| Some(column_and_constant(t)?.0)).collect::<Option<Vec<_>>>()?;
+    columns.sort_unstable();
+    columns.windows(2).all(|w| w[0] != w[1]).then_some(columns)
+}
+
+/// `column = constant`: the column, its side of the comparison, the other one.
+fn column_and_constant(e: &Expr) -> Option<(ColumnId, &Expr, &Expr)> {
+    let ExprKind::Compare { op: CmpOp::Eq, left, right } = &e.kind else { return None };
+    let column = |e: &Expr| match &e.kind {
+        ExprKind::Column(c) => Some(*c),
+        ExprKind::Cast { expr, explicit: false } => match expr.kind {
+            ExprKind::Column(c) => Some(c),
+            _ => None,
+        },
+        _ => None,
+    };
+    match (column(left), column(right)) {
+        (Some(c), None) => Some((c, left, right)),
+        (None, Some(c)) => Some((c, right, left)),
+        _ => None,
+    }
+}
+
+fn list_of_branches(branches: &[Expr], columns: &[ColumnId], of: &[usize]) -> Option<RowList> {
+    let mut lists: Vec<ListColumn> = columns.iter().map(|_| ListColumn::default()).collect();
+    for &i in of {
+        for term in terms_of(&branches[i]) {
+            let (column, left, right) = column_and_constant(term)?;
+            let list = &mut lists[columns.binary_search(&column).ok()?];
+            let fits = match is_null_const(right) {
+                true => list.push_null(),
+                false => list.push(left.clone(), right.clone()),
+            };
+            if !fits {
+                return None;
+            }
+        }
+    }
+    let mut out = RowList { row: vec![], rows: vec![vec![]; of.len()], types: vec![] };
+    lists.into_iter().all(|l| l.finish(&mut out)).then_some(out)
 }
 
 /// A constant or a parameter.

@@ -41,7 +41,7 @@ impl<'a> Bind<'a, '_, '_> {
             }
             K::Or(terms) => {
                 let terms = self.exprs(terms)?;
-                build::or(terms)
+                self.any_of(terms)
             }
             K::Is(is) => {
                 let x = self.expr(&is.expr)?;

@@ -88,6 +88,26 @@ impl<'a> Bind<'a, '_, '_> {
         build::in_list(x, list, negated)
     }
 
+    /// Three-valued OR. Many branches that say the same columns equal to constants are a long list, too.
+    pub fn any_of(&mut self, terms: Vec<Expr>) -> Result<Expr> {
+        let whole = build::or(terms)?;
+        let ExprKind::Or(branches) = whole.kind else { return Ok(whole) };
+        if self.shared.expands_row_lists {
+            return build::or(branches);
+        }
+        let (lists, mut terms) = build::lists_of_or(branches, EXPANDED_MAX + 1);
+        for list in lists {
+            terms.push(match &list.row[..] {
+                [column] => {
+                    let items = list.rows.into_iter().flatten().collect();
+                    build::in_list(column.clone(), items, false)?
+                }
+                _ => self.in_rows(list)?,
+            });
+        }
+        build::or(terms)
+    }
+
     fn in_rows(&mut self, list: build::RowList) -> Result<Expr> {
         let outer = self.enter_block(QueryUse::Subquery, BlockShape { limited: true, ..BlockShape::default() });
         let mut output = vec![];
