@@ -183,6 +183,12 @@ pub struct TableDef {
 }
 
 impl TableDef {
+    /// Puts foreign keys and CHECK constraints in the order of their names, as MySQL's dictionary keeps them.
+    pub fn sort_constraints(&mut self) {
+        self.foreign_keys.sort_by_cached_key(|f| f.name.to_lowercase());
+        self.checks.sort_by_cached_key(|c| c.name.to_lowercase());
+    }
+
     pub fn primary_key(&self) -> Option<&IndexDef> {
         self.indexes.first().filter(|i| i.kind == IndexKind::Primary)
     }

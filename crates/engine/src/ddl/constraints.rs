@@ -264,7 +264,8 @@ fn foreign_key(session: &Session, def: &TableDef, name: Box<str>, key: &ast::For
     })
 }
 
-/// The parent's columns must fit, and be a unique key. Without foreign_key_checks a missing parent is no fault.
+/// The parent's columns must fit, and be a unique key. Without foreign_key_checks a missing parent is no fault, nor is it
+/// where the table itself has no such key.
 fn check_parent(session: &Session, def: &TableDef, fk: &ForeignKey) -> Result<()> {
     let strict = session.vars().on("foreign_key_checks");
     let found;
@@ -295,22 +296,31 @@ fn check_parent(session: &Session, def: &TableDef, fk: &ForeignKey) -> Result<()
             return Err(Error::fk_cannot_use_virtual_column(&fk.name, &p.name));
         }
     }
-    if strict && crate::dml::referenced_index(parent, &fk.parent_columns).is_none() {
+    let is_own = std::ptr::eq(parent, def);
+    if (strict || !is_own) && crate::dml::referenced_index(parent, &fk.parent_columns).is_none() {
         return Err(Error::fk_no_index_parent(&fk.name, &fk.parent_table));
     }
     Ok(())
 }
 
-/// Tables that refer to one that was not there (without foreign_key_checks) must fit it when it comes: 3780.
-pub fn check_children(session: &Session, parent: &TableDef) -> Result<()> {
-    for (child, fk) in session.db().catalog().references_to(&parent.schema, &parent.name).iter() {
+/// A table that others refer to which were made before it (without foreign_key_checks) must fit them when it comes, under
+/// this name: 3734, 3780, 1822.
+pub fn check_children(session: &Session, parent: &TableDef, (schema, name): (&str, &str)) -> Result<()> {
+    if parent.engine != TableEngine::InnoDb {
+        return Ok(());
+    }
+    for (child, fk) in session.db().catalog().references_to(schema, name).iter() {
         let fk = &child.foreign_keys[*fk];
-        for (&column, name) in fk.columns.iter().zip(&fk.parent_columns) {
-            if let Some(idx) = parent.column_idx(name)
-                && !compatible(&child.columns[column].ty, &parent.columns[idx].ty)
-            {
-                return Err(Error::fk_incompatible_columns(&child.columns[column].name, name, &fk.name));
+        for (&column, parent_column) in fk.columns.iter().zip(&fk.parent_columns) {
+            let Some(idx) = parent.column_idx(parent_column) else {
+                return Err(Error::fk_no_column_parent(parent_column, &fk.name, name));
+            };
+            if !compatible(&child.columns[column].ty, &parent.columns[idx].ty) {
+                return Err(Error::fk_incompatible_columns(&child.columns[column].name, parent_column, &fk.name));
             }
+        }
+        if crate::dml::referenced_index(parent, &fk.parent_columns).is_none() {
+            return Err(Error::fk_no_index_parent(&fk.name, name));
         }
     }
     Ok(())
@@ -400,6 +410,7 @@ pub fn renamed(def: &TableDef, schema: &str, name: &str) -> TableDef {
     };
     new.checks.iter_mut().for_each(|c| rename(&mut c.name, "_chk_"));
     new.foreign_keys.iter_mut().for_each(|f| rename(&mut f.name, "_ibfk_"));
+    new.sort_constraints();
     new
 }
 

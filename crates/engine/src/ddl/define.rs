@@ -186,6 +186,7 @@ pub fn table(
     functional::add_columns(session, &mut def, &key_exprs)?;
     constraints::add_checks(session, &mut def, &checks)?;
     constraints::add_foreign_keys(session, &mut def, &references)?;
+    def.sort_constraints();
     Ok(def)
 }
 

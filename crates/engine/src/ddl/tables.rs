@@ -4,7 +4,7 @@ use super::statements::{check_name, rename_relation};
 use super::{constraints, define};
 use crate::session::Session;
 use crate::sink::ResultSink;
-use catalog::{Relation, TableDef, TableEngine};
+use catalog::{CatalogReader, Relation, TableDef, TableEngine};
 use parser::ast::{self, CreateTableBody, ObjectName, Statement};
 use std::sync::Arc;
 use types::{Error, Result, WarningLevel};
@@ -44,6 +44,7 @@ impl Session {
                 for (i, check) in def.checks.iter_mut().enumerate() {
                     check.name = format!("{name}_chk_{}", i + 1).into();
                 }
+                def.sort_constraints();
                 def.foreign_keys.clear();
                 def.columns.iter_mut().for_each(|c| c.histogram = None);
                 def.temporary = c.temporary;
@@ -60,7 +61,7 @@ impl Session {
             CreateTableBody::Like(_) => None,
         };
         if !def.temporary {
-            constraints::check_children(self, &def)?;
+            constraints::check_children(self, &def, (&schema, &name))?;
         }
         let def = Arc::new(def);
         let Some(query) = query else {
@@ -237,6 +238,11 @@ impl Session {
             self.check_user_schema(&from.0)?;
             self.check_user_schema(&to.0)?;
             check_name(&to.1, || Error::wrong_table_name(&to.1))?;
+            // What is there under the new name takes its references along to another one.
+            let is_free = self.db().catalog().relation(&to.0, &to.1).is_none();
+            if let (Some(Relation::Table(t)), true) = (self.db().catalog().relation(&from.0, &from.1), is_free) {
+                constraints::check_children(self, &t, (&to.0, &to.1))?;
+            }
             resolved.push((from, to));
         }
         self.db().catalog().write(|schemas| {

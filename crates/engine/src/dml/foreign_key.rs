@@ -16,7 +16,7 @@ use super::table_writer::{TableWriter, same};
 use crate::session::Session;
 use catalog::{FkAction, ForeignKey, Relation, TableDef, TableId};
 use std::sync::Arc;
-use storage::{Candidates, Found, KeyRange, LockWait, RowLockMode, Snapshot, Table};
+use storage::{Candidates, Found, KeyRange, LockWait, RowLockMode, Snapshot, Table, Txn};
 use types::{Error, Result, SqlType, Value};
 use vector::{BATCH_ROWS_MAX, Bounds, Chunk};
 
@@ -36,6 +36,9 @@ struct Outgoing {
     /// Position in the definition's foreign keys.
     fk: usize,
     parent: Option<(Arc<Table>, usize)>,
+    /// To the table itself, which nobody can see yet: all its rows are looked at when they are there
+    /// ([`Session::check_own_references`]).
+    is_late: bool,
 }
 
 /// A reference to the table.
@@ -69,13 +72,15 @@ impl ForeignKeys {
             return Ok(keys);
         }
         for (fk, key) in def.foreign_keys.iter().enumerate() {
-            let parent = match session.relation_of_key(&key.parent_schema, &key.parent_table)? {
-                Some(Relation::Table(p)) => referenced_index(&p, &key.parent_columns)
-                    .map(|index| Ok((session.db().store().expect_table(&p)?, index)))
-                    .transpose()?,
-                _ => None,
+            let own = key.references(&def.schema, &def.name);
+            let (parent, is_late) = match session.relation_of_key(&key.parent_schema, &key.parent_table)? {
+                Some(Relation::Table(p)) if !own || p.id == def.id => {
+                    let index = referenced_index(&p, &key.parent_columns);
+                    (index.map(|i| Ok((session.db().store().expect_table(&p)?, i))).transpose()?, false)
+                }
+                _ => (None, own),
             };
-            keys.outgoing.push(Outgoing { fk, parent });
+            keys.outgoing.push(Outgoing { fk, parent, is_late });
         }
         for (child, fk) in session.db().catalog().references_to(&def.schema, &def.name).iter() {
             // Looking the name up keeps the table's definition in place until the transaction ends.
@@ -125,12 +130,37 @@ pub(crate) fn referenced_index(parent: &TableDef, columns: &[Box<str>]) -> Optio
     })
 }
 
+impl Session {
+    /// 1452 if a row of a table that nobody can see yet refers to a row of the table that is not there.
+    pub(super) fn check_own_references(&self, def: &TableDef, txn: &Txn) -> Result<()> {
+        let keys = ForeignKeys::new(self, def)?;
+        let table = self.db().store().expect_table(def)?;
+        let snapshot = self.db().store().txns().current(txn);
+        for fk in keys.outgoing.iter().filter(|o| o.is_late).map(|o| &def.foreign_keys[o.fk]) {
+            let index = referenced_index(def, &fk.parent_columns);
+            for leaf in 0..table.leaf_count() {
+                self.check_killed()?;
+                let Some(view) = table.scan_leaf(leaf, &fk.columns, &snapshot) else { continue };
+                let refers = |p: &u16| view.columns.iter().all(|c| c.is_valid(*p as usize));
+                let rows: Vec<u16> = view.selection.to_positions(view.rows).into_iter().filter(refers).collect();
+                let key: Vec<Chunk> = view.columns.iter().map(|c| c.gather(&rows)).collect();
+                let refs: Vec<&Chunk> = key.iter().collect();
+                let is_there = |i: usize| table.get_many(i, &refs, rows.len(), &snapshot).iter().all(Option::is_some);
+                if !rows.is_empty() && !index.is_some_and(is_there) {
+                    return Err(Error::no_referenced_row_2(describe(def, fk)));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 impl TableWriter<'_> {
     /// Makes sure that the rows exist that the row `id` refers to, and that they stay. `changed`: only by these columns.
     pub(super) fn check_parents(&self, id: u64, changed: Option<&[usize]>) -> Result<()> {
         for o in &self.keys.outgoing {
             let fk = &self.def.foreign_keys[o.fk];
-            if changed.is_some_and(|c| !fk.columns.iter().any(|f| c.contains(f))) {
+            if o.is_late || changed.is_some_and(|c| !fk.columns.iter().any(|f| c.contains(f))) {
                 continue;
             }
             let key = self.table.fetch(&[id], &fk.columns, &self.current()).columns;

@@ -69,12 +69,18 @@ pub(crate) fn source_columns(query: &LogicalQuery, width: usize) -> Vec<SourceCo
 }
 
 impl SourceColumn {
-    /// As a column of a table: a base table's column keeps its attributes, but for AUTO_INCREMENT and keys.
+    /// As a column of a table: a base table's column keeps its attributes, but for AUTO_INCREMENT and keys. The default of
+    /// what was AUTO_INCREMENT is 0.
     pub fn column(&self) -> ColumnDef {
+        let default = |o: &ColumnDef| match &o.default {
+            DefaultValue::None if o.auto_increment => DefaultValue::Value(super::zero_of(&o.ty)),
+            default if default.reads_row() => DefaultValue::None,
+            default => default.clone(),
+        };
         match &self.origin {
             Some(o) => ColumnDef {
                 name: self.name.clone(),
-                default: if o.default.reads_row() { DefaultValue::None } else { o.default.clone() },
+                default: default(o),
                 generated: None,
                 auto_increment: false,
                 nullable: o.nullable || self.nullable,
@@ -220,6 +226,7 @@ impl Session {
         check_not_generated(def, &columns)?;
         let (txn, savepoint) = self.begin_change_of(def.temporary)?;
         let result = self.write_source(def, &columns, source, &txn, WriteMode::plain());
+        let result = result.and_then(|written| self.check_own_references(def, &txn).map(|()| written));
         let written = self.end_change(savepoint, result)?;
         if !def.temporary {
             self.commit()?;

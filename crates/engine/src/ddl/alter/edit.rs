@@ -32,7 +32,6 @@ pub struct Edit {
     collations: Vec<Option<Collation>>,
     foreign_keys: Vec<Box<str>>,
     renamed_keys: Vec<(Box<str>, Box<str>)>,
-    added_keys: Vec<Box<str>>,
 }
 
 fn same(a: &str, b: &str) -> bool {
@@ -66,7 +65,6 @@ impl Edit {
             collations: old.columns.iter().map(|c| collation(&c.ty)).collect(),
             foreign_keys: old.foreign_keys.iter().map(|f| f.name.clone()).collect(),
             renamed_keys: Vec::new(),
-            added_keys: Vec::new(),
         }
     }
 
@@ -91,9 +89,17 @@ impl Edit {
         !self.body.constraints.iter().any(|c| matches!(c, TableConstraint::ForeignKey(k) if is_it(k)))
     }
 
-    /// Whether a clause adds a key of this name.
-    pub fn adds_key(&self, name: &str) -> bool {
-        self.added_keys.iter().any(|k| same(k, name))
+    /// Whether some key begins with these columns, all of each.
+    pub fn has_key_of(&self, columns: &[&str]) -> bool {
+        let is =
+            |p: &ast::KeyPart, c: &str| matches!(&p.key, KeyPartKey::Column { name, prefix: None } if same(name, c));
+        let leads =
+            |i: &ast::IndexDef| i.parts.len() >= columns.len() && i.parts.iter().zip(columns).all(|(p, c)| is(p, c));
+        let is_primary = |c: &ast::ColumnDef| {
+            columns.len() == 1 && same(&c.name, columns[0]) && c.attrs.contains(&ColumnAttr::PrimaryKey)
+        };
+        self.body.constraints.iter().any(|c| matches!(c, TableConstraint::Index(i) if leads(i)))
+            || self.body.columns.iter().any(is_primary)
     }
 
     pub fn apply(&mut self, spec: &AlterSpec) -> Result<()> {
@@ -231,7 +237,6 @@ impl Edit {
             TableConstraint::Index(index) => {
                 super::check_invisible(index)?;
                 self.changes_keys = true;
-                self.added_keys.extend(key_name(index).map(Box::from));
                 if index.kind == IndexKind::Primary {
                     self.forbid_nulls(index);
                 }

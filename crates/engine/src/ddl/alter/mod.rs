@@ -86,6 +86,9 @@ impl Session {
         references::check_columns(&old, &edit)?;
         let (new, auto_increment) = self.define_altered(&old, &edit)?;
         references::check(self, &old, &new, &edit)?;
+        if let Some((schema, name)) = rename_to.as_ref().filter(|_| !old.temporary) {
+            constraints::check_children(self, &new, (schema, name))?;
+        }
         check_key_of_foreign_keys(&old, &new, &edit)?;
         let in_place = !edit.force_copy && same_layout(&old, &new);
         check_clauses(&edit, in_place)?;
@@ -327,19 +330,18 @@ fn holds(a: &SqlType, b: &SqlType) -> bool {
     }
 }
 
-/// 1553: a foreign key needs the key.
+/// 1553: a foreign key needs the key, and no other that the statement leaves or adds can stand for it. One that would be
+/// made because there is none is the dropped one again.
 fn check_key_of_foreign_keys(old: &TableDef, new: &TableDef, edit: &Edit) -> Result<()> {
     for dropped in &edit.dropped_keys {
         let Some(index) = old.indexes.iter().find(|i| i.name.eq_ignore_ascii_case(dropped)) else { continue };
-        let leads = |i: &IndexDef, names: &[&str], of: &TableDef| {
-            let parts = i.parts.iter().map(|p| &*of.columns[p.column_idx].name);
-            i.parts.len() >= names.len() && parts.zip(names).all(|(p, n)| p.eq_ignore_ascii_case(n))
+        let leads = |names: &[&str]| {
+            let parts = index.parts.iter().map(|p| &*old.columns[p.column_idx].name);
+            index.parts.len() >= names.len() && parts.zip(names).all(|(p, n)| p.eq_ignore_ascii_case(n))
         };
-        for fk in &new.foreign_keys {
+        for fk in new.foreign_keys.iter().filter(|fk| old.foreign_keys.iter().any(|o| o.name == fk.name)) {
             let names: Vec<&str> = fk.columns.iter().map(|&c| &*new.columns[c].name).collect();
-            let there_before = |i: &&IndexDef| old.indexes.iter().any(|o| o.name == i.name) || edit.adds_key(&i.name);
-            let another = new.indexes.iter().filter(there_before).any(|i| leads(i, &names, new));
-            if leads(index, &names, old) && !another {
+            if leads(&names) && !edit.has_key_of(&names) {
                 return Err(Error::drop_index_fk(&index.name));
             }
         }
