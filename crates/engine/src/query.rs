@@ -194,6 +194,7 @@ impl Session {
                 true => dop,
                 false => 1,
             },
+            one_by_one: runner.one_by_one,
             max_recursion_depth: hot.cte_max_recursion_depth,
             counters: self.process().counters(),
             node_stats: stats,
@@ -271,16 +272,22 @@ pub(crate) struct Runner {
     only: Option<(TableId, Vec<u64>)>,
     /// Where lookups by unique keys are noted.
     lookups: Option<Arc<Lookups>>,
+    one_by_one: bool,
 }
 
 impl Runner {
     pub fn at(snapshot: Snapshot) -> Runner {
-        Runner { snapshot, skipping: Vec::new(), only: None, lookups: None }
+        Runner { snapshot, skipping: Vec::new(), only: None, lookups: None, one_by_one: false }
     }
 
     /// Tables that are seen by other snapshots than the statement's.
     pub fn skipping(self, skipping: Vec<(TableId, Snapshot)>) -> Runner {
         Runner { skipping, ..self }
+    }
+
+    /// Rows are tested and handed on one by one: what a LIMIT leaves unread is not looked at.
+    pub fn one_by_one(self, one_by_one: bool) -> Runner {
+        Runner { one_by_one, ..self }
     }
 
     /// Has lookups by unique keys noted.

@@ -261,6 +261,8 @@ pub struct ExecContext<'a> {
     pub spill_dir: &'a Path,
     /// Threads at most, the statement's own included.
     pub dop: usize,
+    /// Tables' rows are tested and handed on one by one, on one thread: what a LIMIT leaves unread is not looked at.
+    pub one_by_one: bool,
     /// `cte_max_recursion_depth`
     pub max_recursion_depth: u64,
     pub counters: &'a StatementCounters,

@@ -41,7 +41,8 @@ fn execute_inner(plan: &Plan, ctx: &ExecContext<'_>, out: &mut Out<'_>) -> Resul
     let mut params = ctx.params.clone();
     let len = params.values.len().max(plan.param_count as usize);
     params.values.resize(len, None);
-    let shared = !plan.serial && ctx.pool.is_worth_sharing(plan.estimated_rows_read, PARALLEL_ROWS_MIN);
+    let shared =
+        !plan.serial && !ctx.one_by_one && ctx.pool.is_worth_sharing(plan.estimated_rows_read, PARALLEL_ROWS_MIN);
     let dop = if shared { ctx.dop.max(1) } else { 1 };
     for init in &plan.init {
         let value = init_value(&Run { ctx, params: &params, env: None, dop, depth: 0 }, init.kind, &init.plan)?;

@@ -107,6 +107,8 @@ impl Session {
         let warned = self.warnings().take();
         // Rows that are found anew assign user variables anew.
         let vars = plan.serial.then(|| self.user_vars().saved());
+        // Behind the last row that a LIMIT lets through nobody looks: batches do, which shows where values are at fault.
+        let mut one_by_one = false;
         loop {
             self.check_killed()?;
             vars.iter().for_each(|v| self.user_vars().restore(v));
@@ -117,14 +119,20 @@ impl Session {
             let mut memory = Reservation::new(self.db().memory());
             let lookups = locks.lookups();
             let runner = Runner::at(snapshot.clone()).skipping(locks.skipping(&snapshot)).noting(&lookups);
-            runner.run(self, plan, None, &mut |batch| {
+            let run = runner.one_by_one(one_by_one).run(self, plan, None, &mut |batch| {
                 let batch = batch.compact();
                 bytes += batch.columns.iter().map(|c| c.chunk().0.bytes_allocated()).sum::<usize>();
                 // It cannot be made smaller, but others may, for it.
                 memory.force(bytes);
                 batches.push(batch);
                 Ok(ControlFlow::Continue(()))
-            })?;
+            });
+            let at_fault = run.is_err() || self.warnings().count() > warned.len() as u64;
+            if at_fault && !one_by_one && stops_early(&plan.root) {
+                one_by_one = true;
+                continue;
+            }
+            run?;
             let locked = lock_all(&batches, &tables, txn, &snapshot)?;
             if self.lock_looked_up(&lookups, &locks, txn, &snapshot)? && locked {
                 return Ok(FoundRows { batches, _memory: Some(memory) });
@@ -136,6 +144,15 @@ impl Session {
 /// What a statement does to its tables, for EXPLAIN.
 pub(crate) fn change_of(verb: &'static str, targets: &[DmlTarget]) -> Change {
     Change { verb, targets: targets.iter().map(|t| t.alias.to_string()).collect() }
+}
+
+/// Whether rows are left unread once there are enough.
+fn stops_early(node: &PlanNode) -> bool {
+    match &node.op {
+        PlanOp::Limit { .. } => true,
+        PlanOp::Project { input, .. } => stops_early(input),
+        _ => false,
+    }
 }
 
 /// Whether some operator of the plan is such.

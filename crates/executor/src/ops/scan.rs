@@ -270,7 +270,7 @@ impl Source for ScanSource<'_> {
     fn local<'b>(&'b self) -> Result<Box<dyn Pull + 'b>> {
         let order = (0..self.filters.len()).collect();
         let costs = vec![Cost::default(); self.filters.len()];
-        Ok(Box::new(ScanPull { source: self, leaf: 0, end: 0, order, costs, batches: 0 }))
+        Ok(Box::new(ScanPull { source: self, leaf: 0, end: 0, order, costs, batches: 0, singles: None }))
     }
 
     fn workers_max(&self) -> usize {
@@ -307,6 +307,30 @@ struct ScanPull<'a> {
     order: Vec<usize>,
     costs: Vec<Cost>,
     batches: u64,
+    /// Rows that are handed on one by one.
+    singles: Option<Singles>,
+}
+
+/// The selected rows of a batch, each alone, in the order in which the scan hands them on.
+struct Singles {
+    batch: Batch,
+    /// Those that are left, the next one last.
+    positions: Vec<u16>,
+}
+
+impl Singles {
+    fn of(batch: Batch, backwards: bool) -> Singles {
+        let mut positions = batch.selection.to_positions(batch.rows);
+        if !backwards {
+            positions.reverse();
+        }
+        Singles { batch, positions }
+    }
+
+    fn next(&mut self) -> Option<Batch> {
+        let at = self.positions.pop()?;
+        Some(Batch { selection: Selection::Some(vec![at]), ..self.batch.clone() })
+    }
 }
 
 /// Filters are timed on every 16th batch and reordered every 64th.
@@ -425,6 +449,39 @@ impl Pull for ScanPull<'_> {
     fn next(&mut self) -> Result<Option<Batch>> {
         let s = self.source;
         loop {
+            let single = self.singles.as_mut().and_then(Singles::next);
+            let Some(mut batch) = (match single {
+                None => self.read()?,
+                single => single,
+            }) else {
+                return Ok(None);
+            };
+            if s.run.ctx.one_by_one && batch.count() > 1 {
+                self.singles = Some(Singles::of(batch, s.order == Some(true)));
+                continue;
+            }
+            self.filter(&mut batch)?;
+            for (column, f) in &s.sideways {
+                if batch.count() == 0 {
+                    break;
+                }
+                let selection = std::mem::take(&mut batch.selection);
+                batch.selection = f.narrow(&batch.columns[*column], selection, batch.rows);
+            }
+            if batch.count() == 0 {
+                continue;
+            }
+            let batch = s.output(batch);
+            return Ok(Some(if s.order == Some(true) { reversed(&batch) } else { batch }));
+        }
+    }
+}
+
+impl ScanPull<'_> {
+    /// The rows of the next leaf that may have some that pass.
+    fn read(&mut self) -> Result<Option<Batch>> {
+        let s = self.source;
+        loop {
             if self.leaf == self.end {
                 self.leaf = s.next_leaf.fetch_add(s.morsel_leaves, Ordering::Relaxed);
                 if self.leaf >= s.leaf_count {
@@ -446,24 +503,12 @@ impl Pull for ScanPull<'_> {
                 s.zones.iter().all(|z| bounds(z.column).is_none_or(|b| b.max >= z.min && b.min <= z.max))
                     && s.sideways.iter().all(|(c, f)| f.may_match(bounds(s.columns[*c])))
             };
-            let Some(mut batch) = s.reader.read(leaf, s.columns, s.with_row_id, &wanted)? else {
+            let Some(batch) = s.reader.read(leaf, s.columns, s.with_row_id, &wanted)? else {
                 s.run.ctx.counters.leaves_skipped.fetch_add(1, Ordering::Relaxed);
                 continue;
             };
             s.count(batch.count() as u64);
-            self.filter(&mut batch)?;
-            for (column, f) in &s.sideways {
-                if batch.count() == 0 {
-                    break;
-                }
-                let selection = std::mem::take(&mut batch.selection);
-                batch.selection = f.narrow(&batch.columns[*column], selection, batch.rows);
-            }
-            if batch.count() == 0 {
-                continue;
-            }
-            let batch = s.output(batch);
-            return Ok(Some(if s.order == Some(true) { reversed(&batch) } else { batch }));
+            return Ok(Some(batch));
         }
     }
 }

@@ -239,6 +239,7 @@ impl World {
             killed: &self.killed,
             spill_dir: &dir,
             dop,
+            one_by_one: false,
             max_recursion_depth: 1000,
             counters: &counters,
             node_stats: None,

@@ -259,6 +259,7 @@ impl<'a> Scan<'a> {
             _ => 1,
         };
         let batch_max = match workers.min(run.dop) {
+            _ if run.ctx.one_by_one => 1,
             1 => BATCH_ROWS_MAX,
             n => (entries as usize / (n * BATCHES_PER_WORKER)).clamp(CANDIDATES_PER_WORKER as usize, BATCH_ROWS_MAX),
         };
