@@ -105,6 +105,21 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
+    /// Digits, perhaps with a point. As many as no DECIMAL has are a double, beyond whose range they are error 1367.
+    fn decimal(&self, text: &[u8]) -> Result<Literal> {
+        const DOUBLE_DIGITS: usize = 308;
+        if text.len() > DOUBLE_DIGITS {
+            self.finite(text)?;
+        }
+        Ok(Literal::Decimal(self.utf8(text)?.into()))
+    }
+
+    fn finite(&self, text: &[u8]) -> Result<f64> {
+        let text = self.utf8(text)?;
+        let value: f64 = text.parse().map_err(|_| self.error())?;
+        if value.is_finite() { Ok(value) } else { Err(types::Error::illegal_value_for_type("double", text)) }
+    }
+
     /// The literal at the current token; None if it is none. TRUE, FALSE, NULL and temporal ones are the caller's.
     pub(super) fn literal(&mut self) -> Result<Option<Literal>> {
         let token = self.tok;
@@ -114,22 +129,15 @@ impl<'a> Parser<'a> {
                 self.bump();
                 match parse_u64(text) {
                     Some(v) => Literal::Int(v),
-                    None => Literal::Decimal(self.utf8(text)?.into()),
+                    None => self.decimal(text)?,
                 }
             }
             Tok::Decimal => {
                 self.bump();
-                Literal::Decimal(self.utf8(text)?.into())
+                self.decimal(text)?
             }
             Tok::Float => {
-                // Digits beyond double's range: MySQL answers 1367; here it stays a syntax error.
-                let value: f64 = self.utf8(text)?.parse().map_err(|_| self.error())?;
-                if !value.is_finite() {
-                    return Err(types::Error::new(
-                        types::ErrorCode::ILLEGAL_VALUE_FOR_TYPE,
-                        format!("Illegal double '{}' value found during parsing", self.utf8(text)?),
-                    ));
-                }
+                let value = self.finite(text)?;
                 self.bump();
                 Literal::Float(value)
             }
