@@ -19,6 +19,8 @@ pub struct Account {
     pub locked: bool,
     /// May GRANT and REVOKE.
     pub grant_option: bool,
+    /// May do everything else, or nothing but connect.
+    pub privileged: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +55,7 @@ impl Default for Accounts {
             secret: Box::default(),
             locked: false,
             grant_option: true,
+            privileged: true,
         }])
     }
 }
@@ -125,11 +128,19 @@ impl Accounts {
         self.accounts.read().iter().any(|a| *a.user == *user && *a.host == *host)
     }
 
-    /// Gives the grant option to these (user, host), or takes it.
-    pub fn set_grant_option(&self, whose: &[(Box<str>, Box<str>)], grant_option: bool) -> Result<()> {
+    /// Gives or takes privileges and the grant option of these (user, host), where it is said of either.
+    pub fn set_privileges(
+        &self,
+        whose: &[(Box<str>, Box<str>)],
+        privileged: Option<bool>,
+        grant_option: Option<bool>,
+    ) -> Result<()> {
         self.change(|accounts| {
             let meant = |a: &Account| whose.iter().any(|(user, host)| a.user == *user && a.host == *host);
-            accounts.iter_mut().filter(|a| meant(a)).for_each(|a| a.grant_option = grant_option);
+            for account in accounts.iter_mut().filter(|a| meant(a)) {
+                account.privileged = privileged.unwrap_or(account.privileged);
+                account.grant_option = grant_option.unwrap_or(account.grant_option);
+            }
         })
     }
 
@@ -189,6 +200,7 @@ mod tests {
             secret: Box::new([1]),
             locked: false,
             grant_option: false,
+            privileged: true,
         };
         accounts.create(account("%")).unwrap();
         accounts.create(account("10.0.%")).unwrap();

@@ -51,6 +51,8 @@ pub struct Options {
     pub notices: Notices,
     /// Opens the file of the server's log anew, where it has one.
     pub log_reopener: LogReopener,
+    /// Stops the server, where there is one.
+    pub stopper: ServerStopper,
     /// The disk that log and checkpoints go to; `None`: the machine's.
     pub disk: Option<Arc<dyn Io>>,
 }
@@ -80,6 +82,16 @@ pub struct LogReopener(pub Option<Arc<dyn Fn() -> Result<()> + Send + Sync>>);
 impl std::fmt::Debug for LogReopener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("LogReopener")
+    }
+}
+
+/// What SHUTDOWN does, once its client has its answer; nothing by default.
+#[derive(Clone, Default)]
+pub struct ServerStopper(pub Option<Arc<dyn Fn() + Send + Sync>>);
+
+impl std::fmt::Debug for ServerStopper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ServerStopper")
     }
 }
 
@@ -213,6 +225,11 @@ impl Database {
     /// FLUSH ERROR LOGS.
     pub(crate) fn reopen_error_log(&self) -> Result<()> {
         self.options.log_reopener.0.as_ref().map_or(Ok(()), |reopen| reopen())
+    }
+
+    /// What stops the server, if this database is served.
+    pub(crate) fn stopper(&self) -> Option<Arc<dyn Fn() + Send + Sync>> {
+        self.options.stopper.0.clone()
     }
 
     /// The optimizer's constants.

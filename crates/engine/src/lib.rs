@@ -38,7 +38,7 @@ mod variables;
 
 pub use accounts::{Account, Accounts, AuthPlugin};
 pub use collect::{Collect, LocalFiles, open_local};
-pub use database::{Database, LogReopener, Notices, Options};
+pub use database::{Database, LogReopener, Notices, Options, ServerStopper};
 /// The columns of EXPLAIN's table.
 pub use plan::explain::TRADITIONAL_COLUMNS as EXPLAIN_COLUMNS;
 pub use prepared::PreparedInfo;

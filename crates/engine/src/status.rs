@@ -11,6 +11,7 @@
 
 use executor::StatementCounts;
 use parking_lot::Mutex;
+use parser::ast::{MaintenanceOp, Statement};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -70,6 +71,32 @@ macro_rules! counters {
 }
 
 counters! {
+    com_alter_table = "Com_alter_table",
+    com_analyze = "Com_analyze",
+    com_begin = "Com_begin",
+    com_change_db = "Com_change_db",
+    com_commit = "Com_commit",
+    com_create_db = "Com_create_db",
+    com_create_index = "Com_create_index",
+    com_create_table = "Com_create_table",
+    com_create_user = "Com_create_user",
+    com_create_view = "Com_create_view",
+    com_drop_db = "Com_drop_db",
+    com_drop_index = "Com_drop_index",
+    com_drop_table = "Com_drop_table",
+    com_drop_user = "Com_drop_user",
+    com_drop_view = "Com_drop_view",
+    com_flush = "Com_flush",
+    com_grant = "Com_grant",
+    com_kill = "Com_kill",
+    com_lock_tables = "Com_lock_tables",
+    com_rename_table = "Com_rename_table",
+    com_revoke = "Com_revoke",
+    com_rollback = "Com_rollback",
+    com_rollback_to_savepoint = "Com_rollback_to_savepoint",
+    com_savepoint = "Com_savepoint",
+    com_truncate = "Com_truncate",
+    com_unlock_tables = "Com_unlock_tables",
     com_delete = "Com_delete",
     com_insert = "Com_insert",
     com_load = "Com_load",
@@ -136,6 +163,42 @@ counters! {
     spilled_bytes = "Nextleaf_spilled_bytes",
 }
 
+impl SessionStatus {
+    /// Counts a statement that is not counted where it is done.
+    pub(crate) fn count_statement(&self, s: &Statement) {
+        let counter = match s {
+            Statement::AlterTable(_) => &self.com_alter_table,
+            Statement::TableMaintenance(t) if t.op == MaintenanceOp::Analyze => &self.com_analyze,
+            Statement::Begin(_) => &self.com_begin,
+            Statement::Use(_) => &self.com_change_db,
+            Statement::Commit(_) => &self.com_commit,
+            Statement::CreateDatabase(_) => &self.com_create_db,
+            Statement::CreateIndex(_) => &self.com_create_index,
+            Statement::CreateTable(_) => &self.com_create_table,
+            Statement::CreateUser(_) => &self.com_create_user,
+            Statement::CreateView(_) => &self.com_create_view,
+            Statement::DropDatabase { .. } => &self.com_drop_db,
+            Statement::DropIndex(_) => &self.com_drop_index,
+            Statement::DropTable(_) => &self.com_drop_table,
+            Statement::DropUser { .. } => &self.com_drop_user,
+            Statement::DropView(_) => &self.com_drop_view,
+            Statement::Flush(_) => &self.com_flush,
+            Statement::Grant(_) => &self.com_grant,
+            Statement::Kill(_) => &self.com_kill,
+            Statement::LockTables(_) => &self.com_lock_tables,
+            Statement::RenameTable(_) => &self.com_rename_table,
+            Statement::Revoke(_) => &self.com_revoke,
+            Statement::Rollback(_) => &self.com_rollback,
+            Statement::RollbackTo(_) => &self.com_rollback_to_savepoint,
+            Statement::Savepoint(_) => &self.com_savepoint,
+            Statement::Truncate(_) => &self.com_truncate,
+            Statement::UnlockTables => &self.com_unlock_tables,
+            _ => return,
+        };
+        counter.add(1);
+    }
+}
+
 /// Counters of the server: its own, and the sessions'.
 #[derive(Debug, Default)]
 pub struct GlobalStatus {
@@ -143,6 +206,8 @@ pub struct GlobalStatus {
     pub aborted_connects: AtomicU64,
     pub connections: AtomicU64,
     pub threads_created: AtomicU64,
+    /// When FLUSH STATUS was last, in seconds since the server's start.
+    pub flushed_at_s: AtomicU64,
     sessions: Mutex<Sessions>,
 }
 

@@ -64,3 +64,17 @@ fn global_is_the_sum_of_sessions_that_are_and_were() {
     let rows = c.ok(&format!("SELECT VARIABLE_VALUE FROM information_schema.global_status {at}"));
     assert_eq!(rows, [(before + 9).to_string()]);
 }
+
+#[test]
+fn statements_that_change_no_rows_are_counted_by_kind() {
+    let (_db, mut c) = filled();
+    let names = ["Com_begin", "Com_commit", "Com_rollback", "Com_create_table", "Com_alter_table", "Com_drop_table"];
+    let script = "BEGIN; COMMIT; BEGIN; ROLLBACK; CREATE TABLE u (a INT); ALTER TABLE u ADD b INT; DROP TABLE u";
+    assert_eq!(c.counts(script, &names), [2, 1, 1, 1, 1, 1]);
+    assert_eq!(c.status("GLOBAL", "Innodb_page_size"), 16384);
+    assert!(c.status("GLOBAL", "Innodb_buffer_pool_pages_data") > 0 && c.status("GLOBAL", "Open_tables") > 0);
+    assert_eq!(c.status("SESSION", "Table_locks_waited"), 0);
+    assert!(c.status("GLOBAL", "Queries") > 0);
+    c.ok("FLUSH STATUS");
+    assert!(c.status("GLOBAL", "Uptime_since_flush_status") <= c.status("GLOBAL", "Uptime"));
+}

@@ -186,3 +186,17 @@ fn log_and_pid_file() {
     assert!(server.child.wait().expect("it ends").success());
     assert!(!pid.exists() && read(&log).contains("shutdown complete"));
 }
+
+#[test]
+fn a_client_stops_the_server() {
+    let mut server = start("shutdown", &["--pid-file=DIR/pid"]);
+    let said = server.said();
+    let (mut c, mut idle) = (Started::connect(&said), Started::connect(&said));
+    idle.query_drop("CREATE DATABASE d; CREATE TABLE d.t (a INT); INSERT INTO d.t VALUES (7)").expect("valid");
+    let restarted = c.query_drop("RESTART").expect_err("no supervisor");
+    assert!(restarted.to_string().contains("3707"), "{restarted}");
+    c.query_drop("SHUTDOWN").expect("an answer comes first");
+    assert!(server.child.wait().expect("it ends").success());
+    assert!(!server.dir.join("pid").exists());
+    assert!(idle.query_drop("DO 1").is_err());
+}

@@ -134,16 +134,18 @@ pub fn view(schema: &str, name: &str, bytes: &[u8]) -> Result<ViewDef> {
 
 pub fn of_account(a: &Account) -> Box<[u8]> {
     let flag = |set: bool, word: &'static str| if set { word.as_bytes() } else { b"" };
-    put(&[a.plugin.name().as_bytes(), &a.secret, flag(a.locked, "locked"), flag(a.grant_option, "grant")])
+    let fields = [a.plugin.name().as_bytes(), &a.secret, flag(a.locked, "locked"), flag(a.grant_option, "grant")];
+    if a.privileged { put(&fields) } else { put(&[&fields[..], &[b"usage"]].concat()) }
 }
 
 pub fn account(user: &str, host: &str, bytes: &[u8]) -> Result<Account> {
     let read = || -> Option<Account> {
         let fields = get(bytes)?;
-        // Once every account had the grant option.
-        let (plugin, secret, locked, grant) = match fields[..] {
-            [plugin, secret, locked] => (plugin, secret, locked, &b"grant"[..]),
-            [plugin, secret, locked, grant] => (plugin, secret, locked, grant),
+        // Once every account had the grant option, and then every account had the other privileges.
+        let (plugin, secret, locked, grant, usage) = match fields[..] {
+            [plugin, secret, locked] => (plugin, secret, locked, &b"grant"[..], &b""[..]),
+            [plugin, secret, locked, grant] => (plugin, secret, locked, grant, &b""[..]),
+            [plugin, secret, locked, grant, usage] => (plugin, secret, locked, grant, usage),
             _ => return None,
         };
         let plugins = [AuthPlugin::MysqlNativePassword, AuthPlugin::CachingSha2Password];
@@ -155,6 +157,7 @@ pub fn account(user: &str, host: &str, bytes: &[u8]) -> Result<Account> {
             secret: secret.into(),
             locked: !locked.is_empty(),
             grant_option: !grant.is_empty(),
+            privileged: usage.is_empty(),
         })
     };
     read().ok_or_else(|| unreadable("account", user, host, "its text is damaged"))

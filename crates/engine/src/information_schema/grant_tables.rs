@@ -88,7 +88,7 @@ fn of_account(account: &Account, column: &str) -> Value {
         "authentication_string" => s(if account.secret.is_empty() { "" } else { "<secret>" }),
         "password_expired" => flag(false),
         "account_locked" => flag(account.locked),
-        _ if column.ends_with("_priv") => flag(true),
+        _ if column.ends_with("_priv") => flag(account.privileged),
         _ => Value::Null,
     }
 }

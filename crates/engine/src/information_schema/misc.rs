@@ -147,6 +147,16 @@ pub const PROCESSLIST: VirtualTable = VirtualTable {
     rows: |session, out| out.rows = process_rows(session, true),
 };
 
+/// What MySQL has as plugins: name, type.
+pub const PLUGIN_LIST: &[(&str, &str)] = &[
+    ("mysql_native_password", "AUTHENTICATION"),
+    ("caching_sha2_password", "AUTHENTICATION"),
+    ("InnoDB", "STORAGE ENGINE"),
+    ("MEMORY", "STORAGE ENGINE"),
+];
+
+pub const PLUGIN_LICENSE: &str = "Apache-2.0";
+
 pub const PLUGINS: VirtualTable = VirtualTable {
     name: "PLUGINS",
     columns: &[
@@ -154,10 +164,19 @@ pub const PLUGINS: VirtualTable = VirtualTable {
         ("PLUGIN_VERSION", text(20)),
         ("PLUGIN_STATUS", text(10)),
         ("PLUGIN_TYPE", text(80)),
+        ("PLUGIN_TYPE_VERSION", text(20)),
+        ("PLUGIN_LIBRARY", text(64)),
+        ("PLUGIN_LIBRARY_VERSION", text(20)),
+        ("PLUGIN_AUTHOR", text(64)),
+        ("PLUGIN_DESCRIPTION", long_text()),
+        ("PLUGIN_LICENSE", text(80)),
+        ("LOAD_OPTION", text(64)),
     ],
     rows: |_, out| {
-        for name in ["mysql_native_password", "caching_sha2_password"] {
-            out.push(vec![s(name), s("1.0"), s("ACTIVE"), s("AUTHENTICATION")]);
+        for (name, kind) in PLUGIN_LIST {
+            let mut row = vec![s(name), s("1.0"), s("ACTIVE"), s(kind), s("1.0"), Value::Null, Value::Null];
+            row.extend([s("Nextleaf"), s(""), s(PLUGIN_LICENSE), s("FORCE")]);
+            out.push(row);
         }
     },
 };
@@ -208,7 +227,7 @@ pub const USER_PRIVILEGES: VirtualTable = VirtualTable {
         for account in session.db().accounts().all() {
             let grantee = format!("'{}'@'{}'", account.user, account.host);
             let grantable = if account.grant_option { "YES" } else { "NO" };
-            for privilege in PRIVILEGES {
+            for privilege in if account.privileged { PRIVILEGES } else { &["USAGE"] } {
                 out.push(vec![s(grantee.as_str()), s("def"), s(*privilege), s(grantable)]);
             }
         }

@@ -97,6 +97,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         use Statement::*;
+        self.check_power(statement)?;
         if commits_first(statement) {
             if !matches!(statement, LockTables(_)) {
                 self.check_writable()?;
@@ -108,8 +109,9 @@ impl Session {
             self.commit_all()?;
         }
         self.lock_statement(statement, text)?;
+        self.status().count_statement(statement);
         match statement {
-            Query(q) => self.query(q, more, sink),
+            Query(q) => self.query(q, more, sink).map_err(|e| self.unseen(e)),
             Explain(e) => self.explain(e, more, sink),
             Insert(i) => self.insert(i, more, sink),
             LoadData(l) => self.load_data(l, more, sink),
@@ -182,11 +184,19 @@ impl Session {
             UnlockTables => self.simple(more, sink, Session::unlock_tables),
             LockInstance | UnlockInstance => Err(Error::not_supported("LOCK INSTANCE")),
             Reset(_) => Err(Error::not_supported("RESET")),
-            Shutdown => Err(Error::not_supported("SHUTDOWN")),
+            Shutdown => self.shut_down(more, sink),
             BackupTo(dir) => self.backup(dir, more, sink),
-            Restart => Err(Error::not_supported("RESTART")),
+            Restart => Err(Error::restart_server_failed("mysqld is not managed by supervisor process")),
             Raw { what, .. } => Err(Error::not_supported(what)),
         }
+    }
+
+    /// SHUTDOWN: the client has its answer before the server begins to stop.
+    fn shut_down(&mut self, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+        let Some(stop) = self.db.stopper() else { return Err(Error::not_supported("SHUTDOWN without a server")) };
+        self.send_ok(0, String::new(), more, sink)?;
+        stop();
+        Ok(())
     }
 
     fn simple(

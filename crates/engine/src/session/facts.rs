@@ -120,6 +120,9 @@ impl Session {
 /// The catalog with information_schema added.
 impl CatalogReader for Session {
     fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
+        if self.powerless {
+            return None;
+        }
         if information_schema::is_virtual(schema) || information_schema::is_virtual_table(schema, name) {
             return information_schema::relation(schema, name);
         }
@@ -130,6 +133,9 @@ impl CatalogReader for Session {
     }
 
     fn stored_relation(&self, schema: &str, name: &str) -> Option<Relation> {
+        if self.powerless {
+            return None;
+        }
         if information_schema::is_virtual(schema) || information_schema::is_virtual_table(schema, name) {
             return information_schema::relation(schema, name);
         }

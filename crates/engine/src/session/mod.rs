@@ -22,6 +22,7 @@ mod facts;
 mod hints;
 mod locks;
 mod maintenance;
+mod power;
 mod read_only;
 mod set;
 mod temporary;
@@ -58,6 +59,8 @@ pub struct Session {
     entry: Option<Entry>,
     user: Box<str>,
     host: Box<str>,
+    /// The account had no privileges when the session began.
+    powerless: bool,
     /// USER()
     user_at_host: Arc<str>,
     database: Option<Arc<str>>,
@@ -119,6 +122,7 @@ impl Session {
             entry,
             user: user.into(),
             host: host.into(),
+            powerless: false,
             user_at_host: format!("{user}@{host}").into(),
             database: None,
             vars,
@@ -149,6 +153,8 @@ impl Session {
             running,
             traces: Default::default(),
         };
+        let account = session.db.accounts().find(user, &session.host_only());
+        session.powerless = account.is_some_and(|a| !a.privileged);
         session.start_clock();
         session.note_command("Connect", format!("{user}@{host}").as_bytes());
         session
@@ -470,6 +476,9 @@ impl Session {
     pub fn use_database(&mut self, name: &str) -> Result<()> {
         if name.is_empty() {
             return Err(Error::no_db());
+        }
+        if self.powerless {
+            return Err(Error::dbaccess_denied(&*self.user, &*self.host, name));
         }
         let canonical = self.canonical_schema(name).ok_or_else(|| Error::bad_db(name))?;
         self.process.set_database(Some(&canonical));

@@ -1,5 +1,5 @@
-//! Account statements. Every account may do everything but GRANT and REVOKE, for which it needs the grant option: other
-//! privileges come later, and GRANT and REVOKE of them are refused rather than remembered without effect.
+//! Account statements. An account may do everything but GRANT and REVOKE, for which it needs the grant option, or, once all
+//! was revoked, nothing (see `power`): finer privileges are refused rather than remembered without effect.
 
 use super::Session;
 use crate::accounts::{Account, AuthPlugin};
@@ -19,7 +19,7 @@ impl Session {
     }
 
     /// The client's host without its port.
-    fn host_only(&self) -> Box<str> {
+    pub(super) fn host_only(&self) -> Box<str> {
         let h = &*self.host;
         match h.rsplit_once(':') {
             Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host.trim_matches(['[', ']']).into(),
@@ -68,7 +68,7 @@ impl Session {
             let (user, host) = self.account_name(&u.account);
             let (plugin, secret) = credentials(u, AuthPlugin::CachingSha2Password)?;
             let secret = secret.unwrap_or_default();
-            let account = Account { user, host, plugin, secret, locked, grant_option: false };
+            let account = Account { user, host, plugin, secret, locked, grant_option: false, privileged: true };
             match self.db.accounts().create(account) {
                 Err(e) if if_not_exists => self.note(e),
                 other => other?,
@@ -118,9 +118,10 @@ impl Session {
         let GrantWhat::Privileges { privileges, level, .. } = &g.what else {
             return Err(Error::not_supported("roles and proxies"));
         };
-        let all = privileges.iter().any(|p| p.name.eq_ignore_ascii_case("ALL") && p.columns.is_empty());
-        if !all || *level != GrantLevel::Global {
-            return Err(Error::not_supported("GRANT other than ALL ON *.*"));
+        let is = |word: &str| privileges.iter().all(|p| p.name.eq_ignore_ascii_case(word) && p.columns.is_empty());
+        let all = is("ALL");
+        if !(all || is("USAGE")) || *level != GrantLevel::Global {
+            return Err(Error::not_supported("GRANT other than ALL and USAGE ON *.*"));
         }
         if g.as_user.is_some() {
             return Err(Error::not_supported("GRANT ... AS"));
@@ -133,22 +134,21 @@ impl Session {
         if !to.iter().all(|(user, host)| self.db.accounts().is_there(user, host)) {
             return Err(Error::cant_create_user_with_grant());
         }
-        if g.with_grant_option {
-            self.db.accounts().set_grant_option(&to, true)?;
-        }
-        Ok(())
+        self.db.accounts().set_privileges(&to, all.then_some(true), g.with_grant_option.then_some(true))
     }
 
     fn revoke(&mut self, r: &ast::Revoke) -> Result<()> {
-        let grant_option_only = match &r.what {
+        let (all, grant_option) = match &r.what {
+            GrantWhat::AllAndGrantOption => (true, true),
             GrantWhat::Privileges { privileges, level: GrantLevel::Global, .. } => {
-                privileges.iter().all(|p| p.name.eq_ignore_ascii_case("GRANT OPTION") && p.columns.is_empty())
+                let is = |p: &ast::Privilege, word| p.name.eq_ignore_ascii_case(word) && p.columns.is_empty();
+                if !privileges.iter().all(|p| is(p, "ALL") || is(p, "GRANT OPTION") || is(p, "USAGE")) {
+                    return Err(Error::not_supported("REVOKE other than ALL and GRANT OPTION ON *.*"));
+                }
+                (privileges.iter().any(|p| is(p, "ALL")), privileges.iter().any(|p| is(p, "GRANT OPTION")))
             }
-            _ => false,
+            _ => return Err(Error::not_supported("REVOKE other than ALL and GRANT OPTION ON *.*")),
         };
-        if !grant_option_only {
-            return Err(Error::not_supported("REVOKE other than GRANT OPTION ON *.*"));
-        }
         self.check_grant_option()?;
         let mut from = Vec::new();
         for account in &r.from {
@@ -161,7 +161,7 @@ impl Session {
                 return Err(Error::nonexisting_grant(&user, &host));
             }
         }
-        self.db.accounts().set_grant_option(&from, false)
+        self.db.accounts().set_privileges(&from, all.then_some(false), grant_option.then_some(false))
     }
 
     /// Error 1045 where the session's account may not GRANT and REVOKE.

@@ -133,8 +133,8 @@ impl Session {
             ("Library", text(64)),
             ("License", text(80)),
         ]);
-        for name in ["mysql_native_password", "caching_sha2_password"] {
-            rows.push(vec![s(name), s("ACTIVE"), s("AUTHENTICATION"), Value::Null, s("Apache-2.0")]);
+        for (name, kind) in misc::PLUGIN_LIST {
+            rows.push(vec![s(name), s("ACTIVE"), s(kind), Value::Null, s(misc::PLUGIN_LICENSE)]);
         }
         rows
     }
@@ -143,13 +143,12 @@ impl Session {
         let (user, host) = self.account_name(account.unwrap_or(&Account::CurrentUser));
         let all = self.db().accounts().all();
         let found = all.iter().find(|a| *a.user == *user && *a.host == *host);
-        let option = match found.ok_or_else(|| Error::nonexisting_grant(&user, &host))?.grant_option {
-            true => " WITH GRANT OPTION",
-            false => "",
-        };
+        let found = found.ok_or_else(|| Error::nonexisting_grant(&user, &host))?;
+        let option = if found.grant_option { " WITH GRANT OPTION" } else { "" };
+        let what = if found.privileged { "ALL PRIVILEGES" } else { "USAGE" };
         let heading = format!("Grants for {user}@{host}");
         let mut rows = RowSet::new(&[(heading.as_str(), text(1024))]);
-        rows.push(vec![s(format!("GRANT ALL PRIVILEGES ON *.* TO `{user}`@`{host}`{option}"))]);
+        rows.push(vec![s(format!("GRANT {what} ON *.* TO `{user}`@`{host}`{option}"))]);
         Ok(rows)
     }
 

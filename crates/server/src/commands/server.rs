@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Database, OptionFault};
 use types::{Error, Result};
@@ -48,7 +49,8 @@ fn start(config: &ServerConfig) -> std::result::Result<(), StartError> {
         None => Ok(()),
     };
     let log_reopener = engine::LogReopener(Some(Arc::new(reopen)));
-    let options = engine::Options { log_reopener, ..engine_options(config)? };
+    let stopper = engine::ServerStopper(Some(Arc::new(stop_this_process)));
+    let options = engine::Options { log_reopener, stopper, ..engine_options(config)? };
     let db = Database::open(options).map_err(|e| failed("cannot open the database", &e))?;
     if let Some(path) = &config.init_file {
         db.before_serving(|| run_init_file(&db, path))
@@ -61,6 +63,18 @@ fn start(config: &ServerConfig) -> std::result::Result<(), StartError> {
         Err(e) => log::error(format_args!("the last checkpoint failed, the next start will replay the log: {e}")),
     }
     served
+}
+
+/// Has the server stop as SIGTERM has it: once, because the second signal would not wait for connections.
+fn stop_this_process() {
+    static ASKED: AtomicBool = AtomicBool::new(false);
+    if ASKED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    log::system("SHUTDOWN");
+    if let Err(e) = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TERM) {
+        log::error(format_args!("cannot stop: {e}"));
+    }
 }
 
 /// Settings that the engine knows; those it does not are fatal or, where they may be meant for MySQL, worth a warning.

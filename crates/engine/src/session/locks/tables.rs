@@ -7,6 +7,7 @@ use crate::session::Session;
 use catalog::{CatalogReader, FkAction, Relation, TableDef};
 use parser::ast::{self, FlushWhat, ObjectName, TableLockKind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use types::{Error, Result};
 
 /// Database and name of a table or view, and how it is to be locked.
@@ -180,7 +181,10 @@ impl Session {
             FlushWhat::Options(options) => {
                 for option in options {
                     match &**option {
-                        "STATUS" => self.db.status().flush(&self.status),
+                        "STATUS" => {
+                            self.db.status().flush(&self.status);
+                            self.db.status().flushed_at_s.store(self.db.uptime_s(), Ordering::Relaxed);
+                        }
                         "LOGS" => self.db.reopen_logs()?,
                         "ERROR LOGS" => self.db.reopen_error_log()?,
                         "SLOW LOGS" => self.db.slow_log().reopen(),

@@ -88,6 +88,7 @@ constructors! {
         "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
     client_local_files_disabled() = CLIENT_LOCAL_FILES_DISABLED,
         "Loading local data is disabled; this must be enabled on both the client and server sides";
+    restart_server_failed(why) = RESTART_SERVER_FAILED, "Restart server failed ({why}).";
     server_shutdown() = SERVER_SHUTDOWN, "Server shutdown in progress";
     host_not_privileged(host) = HOST_NOT_PRIVILEGED, "Host '{host}' is not allowed to connect to this MySQL server";
     not_supported_auth_mode() = NOT_SUPPORTED_AUTH_MODE,
