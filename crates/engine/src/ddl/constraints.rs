@@ -92,6 +92,21 @@ pub(super) fn columns_of(e: &Expr) -> Vec<usize> {
     out
 }
 
+/// 3108: a generated column that stays reads a column that does not, or not under its name.
+pub fn check_columns_kept(
+    old: &TableDef,
+    stays: impl Fn(usize) -> bool,
+    is_kept: impl Fn(usize) -> bool,
+) -> Result<()> {
+    for (idx, c) in old.shown_columns().iter().enumerate().filter(|(idx, _)| stays(*idx)) {
+        let Some(g) = &c.generated else { continue };
+        if let Some(&used) = columns_of(&g.expr).iter().find(|u| **u != idx && !is_kept(**u)) {
+            return Err(Error::dependent_by_generated_column(&old.columns[used].name));
+        }
+    }
+    Ok(())
+}
+
 /// Adds CHECK constraints; those of a column come with its position.
 pub fn add_checks(session: &Session, def: &mut TableDef, checks: &[(Option<usize>, ast::CheckDef)]) -> Result<()> {
     if checks.is_empty() {

@@ -72,11 +72,15 @@ fn inline_generated(e: &mut Expr, columns: &[ColumnDef]) {
 }
 
 /// 3766: a default that stays reads a column that does not, or not under its name.
-pub fn check_columns_kept(old: &TableDef, is_kept: impl Fn(usize) -> bool) -> Result<()> {
+pub fn check_columns_kept(
+    old: &TableDef,
+    stays: impl Fn(usize) -> bool,
+    is_kept: impl Fn(usize) -> bool,
+) -> Result<()> {
     for (idx, c) in old.columns.iter().enumerate() {
         let DefaultValue::Expr { expr, .. } = &c.default else { continue };
         if let Some(&used) = columns_of(expr).iter().find(|u| !is_kept(**u))
-            && is_kept(idx)
+            && stays(idx)
         {
             return Err(Error::dependent_by_default_generated_value(&old.columns[used].name, &old.name));
         }

@@ -155,7 +155,7 @@ pub fn table(
         }
     }
     check_row_size(&columns)?;
-    let (indexes, key_exprs) = index::define_all(&mut columns, keys)?;
+    let (indexes, key_exprs) = index::define_all(session, &mut columns, keys)?;
     check_auto_column(&columns, &indexes)?;
     for c in &columns {
         if !c.nullable && matches!(&c.default, DefaultValue::Value(v) if v.is_null()) {

@@ -2,9 +2,10 @@
 //!
 //! MySQL manual, "CREATE INDEX Statement" and "Column Prefix Key Parts".
 
-use catalog::{ColumnDef, IndexAlgorithm, IndexDef, IndexKind, IndexPart};
+use crate::session::Session;
+use catalog::{ColumnDef, IndexAlgorithm, IndexDef, IndexKind, IndexPart, TableDef};
 use parser::ast;
-use types::{Collation, Error, Result, SqlType, StringKind};
+use types::{Collation, Error, ErrorCode, Result, SqlType, StringKind, WarningLevel};
 
 /// Longest key part, bytes (InnoDB, DYNAMIC rows).
 const KEY_PART_BYTES_MAX: u64 = 3072;
@@ -18,15 +19,20 @@ pub type KeyExprs = Vec<ast::Expr>;
 /// See [`KeyExprs`].
 pub const FIRST_EXPR: usize = usize::MAX / 2;
 
-/// Builds a table's keys in MySQL's order: primary, unique, others.
-pub fn define_all(columns: &mut [ColumnDef], keys: Vec<ast::IndexDef>) -> Result<(Vec<IndexDef>, KeyExprs)> {
+/// Builds a table's keys in MySQL's order: primary, unique, others. Without strict mode too long parts of keys that are
+/// not unique are cut, with a warning.
+pub fn define_all(
+    session: &Session,
+    columns: &mut [ColumnDef],
+    keys: Vec<ast::IndexDef>,
+) -> Result<(Vec<IndexDef>, KeyExprs)> {
     if keys.len() > KEYS_MAX {
         return Err(Error::too_many_keys(KEYS_MAX));
     }
     let mut out: Vec<IndexDef> = Vec::with_capacity(keys.len());
     let mut exprs = Vec::new();
     for key in keys {
-        let def = define(columns, &key, &out, &mut exprs)?;
+        let def = define(session, columns, &key, &out, &mut exprs)?;
         if def.kind == IndexKind::Primary && out.iter().any(|i| i.kind == IndexKind::Primary) {
             return Err(Error::multiple_pri_key());
         }
@@ -46,6 +52,7 @@ pub fn define_all(columns: &mut [ColumnDef], keys: Vec<ast::IndexDef>) -> Result
 }
 
 fn define(
+    session: &Session,
     columns: &mut [ColumnDef],
     key: &ast::IndexDef,
     before: &[IndexDef],
@@ -72,7 +79,8 @@ fn define(
             parts.push(IndexPart { column_idx, prefix_len: None, descending: part.desc });
             continue;
         }
-        let p = define_part(columns, part)?;
+        let may_cut = kind == IndexKind::Plain && !session.sql_mode().strict;
+        let p = define_part(columns, part, may_cut.then_some(session))?;
         if parts.iter().any(|q: &IndexPart| q.column_idx == p.column_idx) {
             return Err(Error::dup_fieldname(&columns[p.column_idx].name));
         }
@@ -123,7 +131,8 @@ pub(super) fn generated_name(column: &str, before: &[IndexDef]) -> Box<str> {
     (2..).map(|i| format!("{column}_{i}")).find(|n| !taken(n)).expect("some number is free").into()
 }
 
-fn define_part(columns: &[ColumnDef], part: &ast::KeyPart) -> Result<IndexPart> {
+/// `warned`: whom to tell that the part is cut.
+fn define_part(columns: &[ColumnDef], part: &ast::KeyPart, warned: Option<&Session>) -> Result<IndexPart> {
     let ast::KeyPartKey::Column { name, prefix } = &part.key else {
         return Err(Error::internal("an expression is no column"));
     };
@@ -132,16 +141,22 @@ fn define_part(columns: &[ColumnDef], part: &ast::KeyPart) -> Result<IndexPart> 
         .position(|c| c.name.to_lowercase() == name.to_lowercase() && !c.is_hidden())
         .ok_or_else(|| Error::key_column_does_not_exist(name.as_str()))?;
     let column = &columns[column_idx];
-    let prefix_len = check_prefix(column, *prefix)?;
+    let prefix_len = match (check_prefix(column, *prefix), warned) {
+        (Err(e), Some(session)) if e.code() == ErrorCode::TOO_LONG_KEY => {
+            session.warn(e.into_warning(WarningLevel::Warning));
+            Some((KEY_PART_BYTES_MAX / char_bytes(&column.ty)) as u32)
+        }
+        (checked, _) => checked?,
+    };
     Ok(IndexPart { column_idx, prefix_len, descending: part.desc })
 }
 
 pub(super) fn check_prefix(column: &ColumnDef, prefix: Option<u32>) -> Result<Option<u32>> {
-    let SqlType::String { kind, len, collation } = column.ty else {
+    let SqlType::String { kind, len, .. } = column.ty else {
         return if prefix.is_some() { Err(Error::wrong_sub_key()) } else { Ok(None) };
     };
     let is_lob = !matches!(kind, StringKind::Char | StringKind::VarChar);
-    let char_bytes = if collation == Collation::Binary { 1 } else { collation.charset().max_len() as u64 };
+    let char_bytes = char_bytes(&column.ty);
     match prefix {
         Some(0) => Err(Error::key_part_0(&column.name)),
         None if is_lob => Err(Error::blob_key_without_length(&column.name)),
@@ -151,5 +166,27 @@ pub(super) fn check_prefix(column: &ColumnDef, prefix: Option<u32>) -> Result<Op
         Some(n) => Ok(Some(n)),
         None if len as u64 * char_bytes > KEY_PART_BYTES_MAX => Err(Error::too_long_key(KEY_PART_BYTES_MAX)),
         None => Ok(None),
+    }
+}
+
+/// The longest character's bytes.
+fn char_bytes(ty: &SqlType) -> u64 {
+    match ty.collation() {
+        None | Some(Collation::Binary) => 1,
+        Some(collation) => collation.charset().max_len() as u64,
+    }
+}
+
+impl Session {
+    /// 1831 for keys over the same parts as one before them, where either is new.
+    pub(super) fn warn_of_duplicate_keys(&self, def: &TableDef, is_new: impl Fn(&str) -> bool) {
+        for (i, index) in def.indexes.iter().enumerate() {
+            let same = |o: &&IndexDef| o.kind == index.kind && o.parts == index.parts;
+            let Some(before) = def.indexes[..i].iter().find(same) else { continue };
+            if let Some(new) = [index, before].into_iter().find(|k| is_new(&k.name)) {
+                let warning = Error::dup_index(&new.name, &def.schema, &def.name);
+                self.warn(warning.into_warning(WarningLevel::Warning));
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::statements::{check_name, rename_relation};
 use super::{constraints, define};
+use crate::dml::WriteMode;
 use crate::session::Session;
 use crate::sink::ResultSink;
 use catalog::{CatalogReader, Relation, TableDef, TableEngine};
@@ -45,13 +46,20 @@ impl Session {
                     check.name = format!("{name}_chk_{}", i + 1).into();
                 }
                 def.sort_constraints();
+                if self.vars().on("sql_require_primary_key") && def.primary_key().is_none() {
+                    return Err(Error::table_without_pk());
+                }
                 def.foreign_keys.clear();
                 def.columns.iter_mut().for_each(|c| c.histogram = None);
                 def.temporary = c.temporary;
                 (def.id, def.created_at) = (id, self.now_us() / 1_000_000);
                 (def, None)
             }
-            CreateTableBody::Define(body) => self.define_table(id, &schema, &name, body, c.temporary)?,
+            CreateTableBody::Define(body) => {
+                let defined = self.define_table(id, &schema, &name, body, c.temporary)?;
+                self.warn_of_duplicate_keys(&defined.0, |_| true);
+                defined
+            }
         };
         let auto_start = match &c.body {
             CreateTableBody::Define(body) => body.options.iter().find_map(|o| match o {
@@ -77,7 +85,7 @@ impl Session {
         }
         // The table is filled before anyone can see it: a query that fails leaves nothing behind.
         let table = self.db().store().create_table(def.clone());
-        let filled = self.fill_table(&def, query);
+        let filled = self.fill_table(&def, query, WriteMode::plain());
         let published = filled.and_then(|rows| {
             if def.temporary {
                 self.add_temporary(def.clone());

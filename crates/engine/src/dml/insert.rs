@@ -55,6 +55,7 @@ impl Session {
             single: !several,
             keep_ids: !i.returning.is_empty(),
             view_checks,
+            kept: None,
         };
         let returning = self.plan_returning(&i.returning, &i.table, None)?;
         // In strict mode a fault in a value, such as 1/0, is an error in statements that change data.

@@ -35,6 +35,11 @@ impl BoundSource {
         self.columns.len() - self.extra
     }
 
+    /// Only as many rows are wanted: no column is for the table.
+    pub fn rows_alone(self) -> BoundSource {
+        BoundSource { extra: self.columns.len(), ..self }
+    }
+
     /// Columns of CREATE TABLE ... SELECT.
     pub fn columns(&self) -> Vec<ColumnDef> {
         self.columns.iter().map(SourceColumn::column).collect()
@@ -214,18 +219,18 @@ impl Session {
         w.finish()
     }
 
-    /// CREATE TABLE ... SELECT: fills a table that nobody sees yet.
-    pub(crate) fn fill_table(&mut self, def: &Arc<TableDef>, source: BoundSource) -> Result<u64> {
+    /// CREATE TABLE ... SELECT and ALTER TABLE: fills a table that nobody sees yet.
+    pub(crate) fn fill_table(&mut self, def: &Arc<TableDef>, source: BoundSource, mode: WriteMode) -> Result<u64> {
         let shown = def.shown_columns().len();
         let extra = shown - source.width().min(shown);
         let mut columns: Vec<usize> = Vec::with_capacity(source.width());
-        for SourceColumn { name, .. } in &source.columns {
+        for SourceColumn { name, .. } in source.columns.iter().take(source.width()) {
             let idx = def.column_idx(name).unwrap_or(extra + columns.len());
             columns.push(idx);
         }
         check_not_generated(def, &columns)?;
         let (txn, savepoint) = self.begin_change_of(def.temporary)?;
-        let result = self.write_source(def, &columns, source, &txn, WriteMode::plain());
+        let result = self.write_source(def, &columns, source, &txn, mode);
         let result = result.and_then(|written| self.check_own_references(def, &txn).map(|()| written));
         let written = self.end_change(savepoint, result)?;
         if !def.temporary {

@@ -28,6 +28,8 @@ use vector::{BATCH_ROWS_MAX, Chunk, ChunkBuilder};
 enum Source {
     /// The value at this position of the given row.
     Given(usize),
+    /// The same, which is of the column's type already.
+    Kept(usize),
     Default,
     /// The writer below computes it.
     Generated,
@@ -46,6 +48,8 @@ pub(crate) struct WriteMode {
     pub keep_ids: bool,
     /// What the view demands that the rows are written through.
     pub view_checks: Vec<ViewCheck>,
+    /// ALTER TABLE: for each column whether the values given to it were stored in one like it, and are not judged again.
+    pub kept: Option<Vec<bool>>,
 }
 
 impl WriteMode {
@@ -58,6 +62,7 @@ impl WriteMode {
             single: false,
             keep_ids: false,
             view_checks: Vec::new(),
+            kept: None,
         }
     }
 }
@@ -133,6 +138,7 @@ impl<'s> RowWriter<'s> {
         let sources: Vec<Source> = (0..def.columns.len())
             .map(|i| match columns.iter().position(|&c| c == i) {
                 _ if def.columns[i].generated.is_some() => Source::Generated,
+                Some(p) if mode.kept.as_ref().is_some_and(|kept| kept[i]) => Source::Kept(p),
                 Some(p) => Source::Given(p),
                 None => Source::Default,
             })
@@ -266,7 +272,7 @@ impl<'s> RowWriter<'s> {
             return false;
         }
         let is_default = match self.sources[i] {
-            Source::Given(p) => row.get(p).is_none_or(Option::is_none),
+            Source::Given(p) | Source::Kept(p) => row.get(p).is_none_or(Option::is_none),
             Source::Default => true,
             Source::Generated => false,
         };
@@ -286,6 +292,11 @@ impl<'s> RowWriter<'s> {
                 Some((v, ty)) => self.convert(i, v, ty),
                 None => self.default(i),
             },
+            Source::Kept(p) => match &row[p] {
+                Some((v, _)) if !v.is_null() => Ok(v.clone()),
+                Some((v, ty)) => self.convert(i, v, ty),
+                None => self.default(i),
+            },
             Source::Default => self.default(i),
             Source::Generated => Ok(Value::Null),
         }
@@ -297,6 +308,10 @@ impl<'s> RowWriter<'s> {
             return match c.nullable || c.auto_increment {
                 true => Ok(Value::Null),
                 false if self.mode.single && !self.mode.ignore => Err(Error::bad_null(&c.name)),
+                false if self.mode.kept.is_some() => {
+                    self.writer.converter().fault(Error::warn_data_truncated(&c.name, self.row_number))?;
+                    Ok(zero_of(&c.ty))
+                }
                 false => self.writer.converter().null(i),
             };
         }

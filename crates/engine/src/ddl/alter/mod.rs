@@ -11,7 +11,11 @@
 //!
 //! MySQL manual, "ALTER TABLE Statement", "Online DDL Operations".
 
+mod clauses;
+mod columns;
+mod copy;
 mod edit;
+mod keys;
 mod references;
 
 use super::statements::{QualifiedName, check_name, rename_relation};
@@ -20,7 +24,7 @@ use crate::mdl::Mode;
 use crate::session::Session;
 use crate::sink::ResultSink;
 use crate::statistics::histogram::keep_histograms;
-use catalog::{ColumnDef, DefaultValue, IndexDef, Relation, TableDef, TableEngine};
+use catalog::{ColumnDef, IndexDef, Relation, TableDef, TableEngine};
 use edit::Edit;
 use parser::ast::{self, AlterAlgorithm, AlterLock, AlterSpec, CreateTableBody, Statement, TableConstraint};
 use std::sync::Arc;
@@ -72,17 +76,12 @@ impl Session {
         if old.engine == TableEngine::Virtual {
             return Err(Error::not_supported("ALTER TABLE of this kind of table"));
         }
-        let mut edit = Edit::of(body_of(&old)?, &old);
-        for spec in specs {
-            edit.apply(spec)?;
-        }
+        let edit = Edit::of(body_of(&old)?, &old, specs)?;
         let rename_to = edit.rename_to.as_ref().map(|to| self.new_name(&old, to)).transpose()?.flatten();
         if edit.keys_option {
             self.note(Error::illegal_ha(&old.name));
         }
-        let is_kept = |c: usize| edit.keeps_column(c, &old.columns[c].name);
-        functional::check_columns_kept(&old, |key| edit.keeps_key(key), is_kept)?;
-        defaults::check_columns_kept(&old, is_kept)?;
+        check_columns_used(&old, &edit)?;
         references::check_columns(&old, &edit)?;
         let (new, auto_increment) = self.define_altered(&old, &edit)?;
         references::check(self, &old, &new, &edit)?;
@@ -90,7 +89,7 @@ impl Session {
             constraints::check_children(self, &new, (schema, name))?;
         }
         check_key_of_foreign_keys(&old, &new, &edit)?;
-        let in_place = !edit.force_copy && same_layout(&old, &new);
+        let in_place = !edit.force_copy && same_layout(&old, &new, &edit);
         check_clauses(&edit, in_place)?;
         let changed = if in_place {
             self.alter_in_place(&old, new, &edit, rename_to.as_ref()).map(|new| (new, 0))
@@ -152,6 +151,7 @@ impl Session {
         }
         let mut def =
             define::table(self, old.id, &old.schema, &old.name, &edit.body, &options, Vec::new(), old.temporary)?;
+        self.warn_of_duplicate_keys(&def, |key| !edit.keeps_key_as(key));
         keep_histograms(old, &mut def, &edit.origins);
         Ok((def, options.auto_increment.filter(|_| edit.sets_auto_increment)))
     }
@@ -211,31 +211,6 @@ impl Session {
         filled.map(|rows| (new, rows))
     }
 
-    fn copy_rows(&mut self, old: &TableDef, new: &Arc<TableDef>, edit: &Edit) -> Result<u64> {
-        let forbidden = new.columns.iter().zip(&edit.origins);
-        let forbidden = forbidden.filter_map(|(c, origin)| origin.filter(|o| old.columns[*o].nullable && !c.nullable));
-        let forbidden: Vec<usize> = forbidden.collect();
-        if self.sql_mode().strict
-            && !forbidden.is_empty()
-            && self.db().store().expect_table(old)?.has_nulls_in(&forbidden)
-        {
-            return Err(Error::invalid_use_of_null());
-        }
-        let text = copy_query(old, new, edit);
-        let parsed = parser::parse_single(text.as_bytes(), &parser::ParseOptions::default())?;
-        let Statement::Query(query) = &parsed.statement else {
-            return Err(Error::internal("the copying query is no query"));
-        };
-        let source = self.bind_source(query)?;
-        self.fill_table(new, source).map_err(|e| match e.code() {
-            // Values that were stored once are not too long for an insert, but truncated by ALTER.
-            ErrorCode::DATA_TOO_LONG => {
-                Error::new(ErrorCode::WARN_DATA_TRUNCATED, e.message().replace("Data too long", "Data truncated"))
-            }
-            _ => e,
-        })
-    }
-
     /// All definitions that ALTER TABLE changes go through here; the table is locked exclusively.
     fn publish_altered(&mut self, old: &TableDef, new: Arc<TableDef>, rename_to: Option<&QualifiedName>) -> Result<()> {
         if old.temporary {
@@ -292,14 +267,15 @@ fn body_of(table: &TableDef) -> Result<ast::TableDef> {
 
 /// The position that an index of the new definition has in the old one.
 fn kept_index(old: &TableDef, index: &IndexDef, edit: &Edit) -> Option<usize> {
-    let name = edit.old_key_name(&index.name);
+    let name = edit.old_key_name(&index.name)?;
     old.indexes.iter().position(|o| {
         *o.name == *name && o.kind == index.kind && o.parts == index.parts && o.algorithm == index.algorithm
     })
 }
 
-/// Whether rows of the old definition are rows of the new one. Primary keys may forbid NULLs that there are not.
-fn same_layout(old: &TableDef, new: &TableDef) -> bool {
+/// Whether rows of the old definition are rows of the new one: each column is what it was, and where it was. Primary keys
+/// may forbid NULLs that there are not.
+fn same_layout(old: &TableDef, new: &TableDef, edit: &Edit) -> bool {
     let in_key = |c: usize| new.primary_key().is_some_and(|k| k.parts.iter().any(|p| p.column_idx == c));
     let same = |c: usize, (a, b): (&ColumnDef, &ColumnDef)| {
         let generated = match (&a.generated, &b.generated) {
@@ -316,6 +292,7 @@ fn same_layout(old: &TableDef, new: &TableDef) -> bool {
     old.engine == new.engine
         && constraints
         && old.columns.len() == new.columns.len()
+        && edit.origins.iter().enumerate().all(|(i, origin)| *origin == Some(i))
         && old.columns.iter().zip(&new.columns).enumerate().all(|(c, pair)| same(c, pair))
 }
 
@@ -330,18 +307,28 @@ fn holds(a: &SqlType, b: &SqlType) -> bool {
     }
 }
 
-/// 1553: a foreign key needs the key, and no other that the statement leaves or adds can stand for it. One that would be
-/// made because there is none is the dropped one again.
+/// Columns that stay are computed from others, which stay too, under their names: 3108, 3837, 3766.
+fn check_columns_used(old: &TableDef, edit: &Edit) -> Result<()> {
+    let is_kept = |c: usize| edit.keeps_column(c, &old.columns[c].name);
+    let stays = |c: usize| edit.position_of(c).is_some();
+    constraints::check_columns_kept(old, stays, is_kept)?;
+    functional::check_columns_kept(old, |key| edit.keeps_key(key), is_kept)?;
+    defaults::check_columns_kept(old, stays, is_kept)
+}
+
+/// 1553: a foreign key needs the key.
 fn check_key_of_foreign_keys(old: &TableDef, new: &TableDef, edit: &Edit) -> Result<()> {
     for dropped in &edit.dropped_keys {
         let Some(index) = old.indexes.iter().find(|i| i.name.eq_ignore_ascii_case(dropped)) else { continue };
-        let leads = |names: &[&str]| {
-            let parts = index.parts.iter().map(|p| &*old.columns[p.column_idx].name);
-            index.parts.len() >= names.len() && parts.zip(names).all(|(p, n)| p.eq_ignore_ascii_case(n))
+        let starts = |i: &IndexDef, columns: &[usize]| {
+            i.parts.len() >= columns.len() && i.parts.iter().zip(columns).all(|(p, c)| p.column_idx == *c)
         };
-        for fk in new.foreign_keys.iter().filter(|fk| old.foreign_keys.iter().any(|o| o.name == fk.name)) {
-            let names: Vec<&str> = fk.columns.iter().map(|&c| &*new.columns[c].name).collect();
-            if leads(&names) && !edit.has_key_of(&names) {
+        for fk in old.foreign_keys.iter().filter(|fk| !edit.drops_foreign_key(&fk.name)) {
+            let now: Vec<usize> = fk.columns.iter().filter_map(|&c| edit.position_of(c)).collect();
+            let names: Vec<&str> = now.iter().map(|&c| &*new.columns[c].name).collect();
+            // The primary key may stand in a column's definition.
+            let another = edit.has_key_over(&names) || new.primary_key().is_some_and(|i| starts(i, &now));
+            if starts(index, &fk.columns) && !another {
                 return Err(Error::drop_index_fk(&index.name));
             }
         }
@@ -367,45 +354,6 @@ fn check_clauses(edit: &Edit, in_place: bool) -> Result<()> {
         return Err(Error::alter_operation_not_supported_reason("LOCK=NONE", reason, "LOCK=SHARED"));
     }
     Ok(())
-}
-
-/// The query whose columns have the names that they are to have in the new table.
-fn copy_query(old: &TableDef, new: &TableDef, edit: &Edit) -> String {
-    let mut columns = Vec::new();
-    for (c, origin) in new.columns.iter().zip(&edit.origins) {
-        let name = show_create::quote(&c.name);
-        match origin {
-            _ if c.generated.is_some() => {}
-            Some(o) if old.columns[*o].generated.is_none() || c.generated.is_none() => {
-                columns.push(format!("{} AS {name}", show_create::quote(&old.columns[*o].name)));
-            }
-            Some(_) => {}
-            None if c.nullable || c.auto_increment || c.default != DefaultValue::None => {}
-            None => columns.push(format!("{} AS {name}", implicit_default(&c.ty))),
-        }
-    }
-    if columns.is_empty() {
-        columns.push("NULL AS `no column`".into());
-    }
-    let order: Vec<String> = edit
-        .order_by
-        .iter()
-        .map(|(name, desc)| format!("{}{}", show_create::quote(name), if *desc { " DESC" } else { "" }))
-        .collect();
-    let order = if order.is_empty() { String::new() } else { format!(" ORDER BY {}", order.join(", ")) };
-    let (schema, table) = (show_create::quote(&old.schema), show_create::quote(&old.name));
-    format!("SELECT {} FROM {schema}.{table}{order}", columns.join(", "))
-}
-
-/// What a NOT NULL column without DEFAULT gets in rows that are there already.
-fn implicit_default(ty: &SqlType) -> &'static str {
-    match ty {
-        SqlType::String { .. } => "''",
-        SqlType::Date => "'0000-00-00'",
-        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => "'0000-00-00 00:00:00'",
-        SqlType::Time { .. } => "'00:00:00'",
-        _ => "0",
-    }
 }
 
 /// The primary key may not be hidden.
