@@ -57,6 +57,11 @@ fn computes_anew(old: &TableDef, new: &TableDef, edit: &Edit) -> bool {
         let Some(g) = &c.generated else {
             return origin(old, edit, idx).is_none() && matches!(c.default, DefaultValue::Expr { .. });
         };
+        // a virtual column that no key holds is looked at when it is read
+        let is_key = new.indexes.iter().any(|i| i.parts.iter().any(|p| p.column_idx == idx));
+        if !g.stored && !c.is_hidden() && !is_key {
+            return false;
+        }
         let same =
             |before: &ColumnDef| before.ty == c.ty && before.generated.as_ref().is_some_and(|b| b.text == g.text);
         let there = match c.is_hidden() {

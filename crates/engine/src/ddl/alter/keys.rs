@@ -76,9 +76,6 @@ impl Edit {
             *prefix = prefix.filter(|n| takes_prefix(&column.ty, *n));
             true
         });
-        if index.parts.is_empty() {
-            return None;
-        }
         clauses.key_visibility.retain(|(n, visible)| {
             let is_it = same(n, &name);
             if is_it {
@@ -92,6 +89,9 @@ impl Edit {
             now = new.as_str().into();
             index.name = Some(new);
             index.constraint = None;
+        }
+        if index.parts.is_empty() {
+            return None;
         }
         self.kept_keys.push((name, now));
         Some(index)
