@@ -151,6 +151,16 @@ impl Session {
         Runner::at(self.read_snapshot())
     }
 
+    /// What a statement may hold: its share of what all may.
+    pub(crate) fn statement_memory(&self) -> Arc<MemoryAccountant> {
+        let all = self.db().memory();
+        let limit = match self.vars().hot().max_query_memory {
+            0 => all.limit_bytes(),
+            n => n as usize,
+        };
+        MemoryAccountant::child(all, limit)
+    }
+
     fn run_at(
         &self,
         runner: Runner,
@@ -169,10 +179,6 @@ impl Session {
             None => &all,
         };
         let hot = self.vars().hot();
-        let limit = match hot.max_query_memory {
-            0 => self.db().memory().limit_bytes(),
-            n => n as usize,
-        };
         let dop = match hot.parallel_workers {
             0 => self.db().pool().thread_count() + 1,
             n => n,
@@ -186,7 +192,7 @@ impl Session {
             tables,
             virtual_tables: self,
             pool: self.db().pool(),
-            memory: MemoryAccountant::child(self.db().memory(), limit),
+            memory: self.statement_memory(),
             bounds: self.vars().hot().bounds,
             killed: self.process().stop_flag(),
             spill_dir: self.db().spill_dir(),

@@ -3,7 +3,7 @@
 //! All of it is `Sync`: one context serves every worker of a statement.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use types::temporal::TimeZone;
 use types::{Error, Result, SqlType, Value, Warning, WarningLevel};
@@ -99,10 +99,19 @@ pub struct Params {
     pub values: Vec<Option<(Value, SqlType)>>,
 }
 
+/// Where the bytes of long values are counted that live on after their statement.
+pub trait HeldBytes: std::fmt::Debug + Send + Sync {
+    /// So many are held now; 3170 if there is no memory for more.
+    fn hold(&self, bytes: usize) -> Result<()>;
+}
+
 /// `@variables` of a session.
 #[derive(Debug, Default)]
 pub struct UserVars {
     values: Mutex<HashMap<String, (Value, SqlType)>>,
+    /// Of strings among the values.
+    bytes: AtomicUsize,
+    held: Option<Box<dyn HeldBytes>>,
     /// [`LAST_INSERT_ID`] may be among them: every statement asks.
     last_insert_id: AtomicBool,
 }
@@ -133,11 +142,30 @@ impl UserVars {
         self.values.lock().expect("no panic while held").get(&name.to_lowercase()).cloned()
     }
 
-    pub fn set(&self, name: &str, value: Value, ty: SqlType) {
+    pub fn set(&self, name: &str, value: Value, ty: SqlType) -> Result<()> {
         if name == LAST_INSERT_ID {
             self.last_insert_id.store(true, Ordering::Relaxed);
         }
-        self.values.lock().expect("no panic while held").insert(name.to_lowercase(), (value, ty));
+        let name = name.to_lowercase();
+        let mut values = self.values.lock().expect("no panic while held");
+        let old = values.get(&name).map_or(0, |(v, _)| value_bytes(v));
+        let bytes = self.bytes.load(Ordering::Relaxed) + value_bytes(&value) - old;
+        self.hold(bytes)?;
+        values.insert(name, (value, ty));
+        Ok(())
+    }
+
+    /// Variables whose strings are charged to `held`.
+    pub fn held_by(held: Box<dyn HeldBytes>) -> UserVars {
+        UserVars { held: Some(held), ..UserVars::default() }
+    }
+
+    fn hold(&self, bytes: usize) -> Result<()> {
+        if let Some(held) = &self.held {
+            held.hold(bytes)?;
+        }
+        self.bytes.store(bytes, Ordering::Relaxed);
+        Ok(())
     }
 
     /// All of them as they are now.
@@ -149,10 +177,22 @@ impl UserVars {
     pub fn restore(&self, saved: &SavedVars) {
         self.last_insert_id.store(saved.0.contains_key(LAST_INSERT_ID), Ordering::Relaxed);
         self.values.lock().expect("no panic while held").clone_from(&saved.0);
+        let bytes = saved.0.values().map(|(v, _)| value_bytes(v)).sum();
+        // They were held before; should that be refused now, the count stays too high.
+        let _ = self.hold(bytes);
     }
 
     pub fn clear(&self) {
         self.values.lock().expect("no panic while held").clear();
+        // What shrinks is never refused.
+        let _ = self.hold(0);
+    }
+}
+
+fn value_bytes(v: &Value) -> usize {
+    match v {
+        Value::Bytes(b) => b.len(),
+        _ => 0,
     }
 }
 

@@ -20,6 +20,7 @@ use crate::query::Runner;
 use crate::session::Session;
 use catalog::TableEngine;
 use executor::Reservation;
+use executor::columns::batch_bytes;
 use plan::explain::Change;
 use plan::{Plan, PlanNode, PlanOp};
 use planner::bind::DmlTarget;
@@ -116,14 +117,13 @@ impl Session {
             warned.iter().for_each(|w| self.warnings().push(w.clone()));
             let snapshot = store.txns().snapshot_of(txn);
             let (mut batches, mut bytes) = (Vec::new(), 0);
-            let mut memory = Reservation::new(self.db().memory());
+            let mut memory = Reservation::new(&self.statement_memory());
             let lookups = locks.lookups();
             let runner = Runner::at(snapshot.clone()).skipping(locks.skipping(&snapshot)).noting(&lookups);
             let run = runner.one_by_one(one_by_one).run(self, plan, None, &mut |batch| {
                 let batch = batch.compact();
-                bytes += batch.columns.iter().map(|c| c.chunk().0.bytes_allocated()).sum::<usize>();
-                // It cannot be made smaller, but others may, for it.
-                memory.force(bytes);
+                bytes += batch_bytes(&batch);
+                memory.hold_long(bytes, "The rows that a statement changes")?;
                 batches.push(batch);
                 Ok(ControlFlow::Continue(()))
             });

@@ -67,6 +67,9 @@ impl WriteMode {
     }
 }
 
+/// Rows with more bytes of strings are written before there are as many as a batch may have.
+const BATCH_BYTES_MAX: usize = 16 << 20;
+
 pub(crate) struct RowWriter<'s> {
     session: &'s Session,
     def: Arc<TableDef>,
@@ -79,6 +82,8 @@ pub(crate) struct RowWriter<'s> {
     /// There are defaults that are computed from other columns.
     row_defaults: bool,
     builders: Vec<ChunkBuilder>,
+    /// Of the strings in them.
+    batch_bytes: usize,
     /// The row being converted.
     row: Vec<Value>,
     auto: Option<AutoIncrement>,
@@ -165,6 +170,7 @@ impl<'s> RowWriter<'s> {
             defaults: vec![None; def.columns.len()],
             row_defaults: def.columns.iter().any(|c| c.default.reads_row()),
             builders: Vec::new(),
+            batch_bytes: 0,
             row: Vec::with_capacity(def.columns.len()),
             auto,
             row_number: 0,
@@ -179,6 +185,7 @@ impl<'s> RowWriter<'s> {
     fn start_batch(&mut self, rows: u64) {
         let rows = (rows as usize).clamp(1, BATCH_ROWS_MAX);
         let types = self.def.columns.iter().map(|c| &c.ty).chain(self.mode.on_duplicate.source_types());
+        self.batch_bytes = 0;
         self.builders = types.map(|ty| ChunkBuilder::new(ty.phys(), rows)).collect();
     }
 
@@ -230,9 +237,12 @@ impl<'s> RowWriter<'s> {
         }
         for (b, v) in self.builders.iter_mut().zip(&self.row) {
             b.push(v);
+            if let Value::Bytes(bytes) = v {
+                self.batch_bytes += bytes.len();
+            }
         }
         let one_by_one = self.auto.as_ref().is_some_and(|a| a.left_over && a.values.last().is_some_and(|v| v.1));
-        if one_by_one || self.builders[0].len() == BATCH_ROWS_MAX {
+        if one_by_one || self.builders[0].len() == BATCH_ROWS_MAX || self.batch_bytes > BATCH_BYTES_MAX {
             self.flush()?;
             self.start_batch(if one_by_one { 1 } else { BATCH_ROWS_MAX as u64 });
         }

@@ -6,11 +6,15 @@
 
 use super::fields::{Scanner, find};
 use super::format::Format;
+use executor::{MemoryAccountant, Reservation};
 use std::io::Read;
+use std::sync::Arc;
 use types::{Error, ErrorCode, Result};
 
 /// A block has about so many bytes, unless one line has more.
 pub const BLOCK_BYTES: usize = 2 << 20;
+/// Blocks longer than this are charged.
+const LONG_BYTES: usize = 4 * BLOCK_BYTES;
 /// The longest line.
 const LINE_BYTES_MAX: usize = 1 << 30;
 
@@ -22,6 +26,7 @@ pub struct Block {
     pub bytes: Vec<u8>,
     /// No block follows.
     pub last: bool,
+    _memory: Reservation,
 }
 
 /// Reads blocks.
@@ -34,11 +39,20 @@ pub struct BlockReader<'a> {
     number: u64,
     eof: bool,
     bytes_read: u64,
+    /// For a line that is long.
+    memory: Reservation,
 }
 
 impl<'a> BlockReader<'a> {
-    pub fn new(input: &'a mut dyn Read, format: &'a Format, ignore_lines: u64) -> BlockReader<'a> {
-        BlockReader { input, format, ignore_lines, carry: Vec::new(), number: 0, eof: false, bytes_read: 0 }
+    /// `memory`: what lines that are longer than a block are charged to.
+    pub fn new(
+        input: &'a mut dyn Read,
+        format: &'a Format,
+        ignore_lines: u64,
+        memory: &Arc<MemoryAccountant>,
+    ) -> BlockReader<'a> {
+        let memory = Reservation::new(memory);
+        BlockReader { input, format, ignore_lines, carry: Vec::new(), number: 0, eof: false, bytes_read: 0, memory }
     }
 
     /// Bytes of the input read so far.
@@ -78,13 +92,17 @@ impl<'a> BlockReader<'a> {
     fn number(&mut self, bytes: Vec<u8>) -> Block {
         let number = self.number;
         self.number += 1;
-        Block { number, bytes, last: self.eof }
+        Block { number, bytes, last: self.eof, _memory: self.memory.take() }
     }
 
     /// Reads until the buffer has a block's bytes, or one buffer more than it had.
     fn fill(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
         let wanted = if bytes.len() < BLOCK_BYTES { BLOCK_BYTES } else { bytes.len() * 2 };
         let mut have = bytes.len();
+        if wanted > LONG_BYTES {
+            // Its fields are copied.
+            self.memory.hold(2 * wanted, "A line of the file")?;
+        }
         bytes.resize(wanted, 0);
         while have < wanted {
             match self.input.read(&mut bytes[have..]) {

@@ -78,7 +78,7 @@ impl RowLoad<'_> {
         let converter = Converter::new(self.session, self.def, self.ignore);
         let place = |c: usize| columns.iter().position(|x| *x == c).expect("every target is listed");
         let untouched: Vec<Value> = (0..self.def.columns.len()).map(|c| self.initial(c)).collect();
-        let mut reader = BlockReader::new(input, self.format, self.ignore_lines);
+        let mut reader = BlockReader::new(input, self.format, self.ignore_lines, &self.session.statement_memory());
         let mut number = 0;
         while let Some(block) = reader.next_block()? {
             self.session.check_killed()?;
@@ -122,7 +122,7 @@ impl RowLoad<'_> {
         for target in list {
             out.push(match target {
                 ast::LoadTarget::UserVar(name) => {
-                    self.session.user_vars().set(name.as_str(), Value::Null, FIELD_TYPE);
+                    self.session.user_vars().set(name.as_str(), Value::Null, FIELD_TYPE)?;
                     To::UserVar(name.as_str().into())
                 }
                 ast::LoadTarget::Column(name) => {
@@ -210,7 +210,7 @@ impl RowLoad<'_> {
             let field = scanner.next_field();
             let value = self.text(&field, target);
             match target {
-                To::UserVar(name) => self.session.user_vars().set(name, value, FIELD_TYPE),
+                To::UserVar(name) => self.session.user_vars().set(name, value, FIELD_TYPE)?,
                 To::Column(c) => {
                     let def = &self.def.columns[*c];
                     let value = match converter.convert(*c, &value, &FIELD_TYPE, number)? {
@@ -229,7 +229,7 @@ impl RowLoad<'_> {
             converter.fault(Error::warn_too_few_records(number))?;
             for target in missing {
                 match target {
-                    To::UserVar(name) => self.session.user_vars().set(name, Value::Null, FIELD_TYPE),
+                    To::UserVar(name) => self.session.user_vars().set(name, Value::Null, FIELD_TYPE)?,
                     To::Column(c) => {
                         let def = &self.def.columns[*c];
                         let has_default =

@@ -13,6 +13,7 @@ use super::blocks::{Block, BlockReader};
 use super::columns::{ColumnTarget, FileCharset, RowContext};
 use super::fields::Scanner;
 use super::format::Format;
+use executor::MemoryAccountant;
 use expr::Warnings;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -68,6 +69,8 @@ pub struct Load<'a> {
     pub warnings: &'a Warnings,
     /// Worker threads at most; 1: everything on this thread.
     pub workers: usize,
+    /// What long lines are charged to.
+    pub memory: Arc<MemoryAccountant>,
     /// An error if the statement is to stop. Called once a block.
     pub check_killed: &'a (dyn Fn() -> Result<()> + Sync),
     /// Told of the bytes read, once a block.
@@ -151,7 +154,7 @@ struct Part {
 impl Load<'_> {
     /// Loads all of `input`. After an error the caller rolls back what was loaded.
     pub fn run(&self, input: &mut dyn Read) -> Result<Loaded> {
-        let mut reader = BlockReader::new(input, self.format, self.ignore_lines);
+        let mut reader = BlockReader::new(input, self.format, self.ignore_lines, &self.memory);
         let order = Order::default();
         let Some(first) = reader.next_block()? else {
             return Ok(Loaded { user_vars: vec![None; self.user_vars], ..Loaded::default() });

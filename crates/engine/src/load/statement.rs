@@ -70,7 +70,7 @@ impl Session {
         let loaded = self.end_change(savepoint, result)?;
         for (name, value) in targets.user_vars.iter().zip(loaded.user_vars) {
             let value = value.map_or(Value::Null, |b| Value::Bytes(b.into()));
-            self.user_vars().set(name, value, FIELD_TYPE);
+            self.user_vars().set(name, value, FIELD_TYPE)?;
         }
         let first_generated = if targets.generates && loaded.rows > 0 { before } else { 0 };
         if first_generated > 0 {
@@ -180,7 +180,7 @@ impl Session {
         let compute = |fields: &[Option<Vec<u8>>]| -> Result<Vec<Value>> {
             for (name, value) in targets.user_vars.iter().zip(fields) {
                 let value = value.as_ref().map_or(Value::Null, |b| Value::Bytes(b.as_slice().into()));
-                context.user_vars.set(name, value, FIELD_TYPE);
+                context.user_vars.set(name, value, FIELD_TYPE)?;
             }
             let value = |e| Ok(crate::dml::stored_form(&expr::eval::eval_const(e, &context)?, &e.ty, &zone));
             targets.computed.iter().map(value).collect()
@@ -201,6 +201,7 @@ impl Session {
             ignore_duplicates: ignore,
             warnings: self.warnings(),
             workers: if one_by_one { 1 } else { self.load_workers() },
+            memory: self.statement_memory(),
             check_killed: &|| process.check_killed(),
             progress: &|done| process.set_load_progress(done, bytes_total),
         };
@@ -249,7 +250,7 @@ impl Session {
         }
         // The variables take text; SET is bound with that in mind.
         for name in &t.user_vars {
-            self.user_vars().set(name, Value::Null, FIELD_TYPE);
+            self.user_vars().set(name, Value::Null, FIELD_TYPE)?;
         }
         for c in 0..def.columns.len() {
             let set = l.set.iter().zip(&assigned).find(|(_, a)| **a == c).map(|(s, _)| &s.value);

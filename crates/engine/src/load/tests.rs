@@ -55,13 +55,22 @@ struct Options {
     ignore_lines: u64,
     strict: bool,
     workers: usize,
+    /// Bytes that statements may hold.
+    memory: usize,
     /// Columns of the fields; `None`: a user variable.
     fields: Option<Vec<Option<usize>>>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { format: FieldsLines::default(), ignore_lines: 0, strict: true, workers: 1, fields: None }
+        Options {
+            format: FieldsLines::default(),
+            ignore_lines: 0,
+            strict: true,
+            workers: 1,
+            memory: 64 << 20,
+            fields: None,
+        }
     }
 }
 
@@ -112,6 +121,7 @@ fn load(store: &Store, table: &Arc<Table>, text: &[u8], o: Options) -> (Result<L
         ignore_duplicates: !o.strict,
         warnings: &warnings,
         workers: o.workers,
+        memory: executor::MemoryAccountant::new(o.memory),
         check_killed: &|| Ok(()),
         progress: &|_| (),
     };
@@ -223,6 +233,20 @@ fn lists_of_columns_skip_and_reorder_fields() {
     let (loaded, _) = load(&store, &t, b"head\tx\ty\none\tskip\t1\ntwo\tlast\t2\n", options);
     assert_eq!(loaded.expect("valid").user_vars, [Some(b"last".to_vec())]);
     assert_eq!(rows(&store, &t), ["1,1,one", "2,2,two"]);
+}
+
+/// A line without end takes what there is, and no more.
+#[test]
+fn long_lines_are_charged() {
+    let (store, t) = table(vec![column("a", SqlType::varchar(30 << 20, Collation::Binary))], &[]);
+    let mut text = vec![b'x'; 20 << 20];
+    text.push(b'\n');
+    for workers in [1, 2] {
+        let (loaded, _) = load(&store, &t, &text, Options { workers, memory: 16 << 20, ..Options::default() });
+        assert_eq!(loaded.expect_err("it does not fit").code(), types::ErrorCode::CAPACITY_EXCEEDED);
+        let (loaded, _) = load(&store, &t, &text, Options { workers, memory: 256 << 20, ..Options::default() });
+        assert_eq!(loaded.expect("it fits").rows, 1);
+    }
 }
 
 /// Blocks finish in any order; rows, warnings and the first error are those of one thread.

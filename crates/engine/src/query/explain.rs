@@ -233,7 +233,7 @@ impl Session {
             Look::Steps => plan::explain::steps(plan, change, stats, "", counters),
         };
         if let Some(name) = &e.into {
-            self.user_vars().set(name, Value::Bytes(text.into_bytes().into()), long_text());
+            self.user_vars().set(name, Value::Bytes(text.into_bytes().into()), long_text())?;
             return self.send_ok(0, String::new(), more, sink);
         }
         let mut rows = RowSet::new(&[("EXPLAIN", long_text())]);

@@ -40,7 +40,7 @@ impl Session {
             Some(row) => {
                 for (var, (value, ty)) in vars.iter().zip(row) {
                     match var {
-                        IntoVar::User(name) => self.user_vars().set(name, value, ty),
+                        IntoVar::User(name) => self.user_vars().set(name, value, ty)?,
                         IntoVar::Local(name) => return Err(Error::sp_undeclared_var(name.as_str())),
                     }
                 }

@@ -19,6 +19,7 @@
 mod described;
 mod dispatch;
 mod facts;
+mod held;
 mod hints;
 mod locks;
 mod maintenance;
@@ -113,6 +114,7 @@ impl Session {
         let status = db.status().register();
         let vars = SessionVars::new(db.variables());
         let sql_mode = set::parse_sql_mode(vars.text("sql_mode"));
+        let user_vars = UserVars::held_by(Box::new(held::HeldByVars::new(db.memory())));
         let warnings = Warnings::new(vars.uint("max_error_count") as usize);
         let locks = SessionLocks::new(&db, &process);
         let running = Running::new(&status, 0, &process);
@@ -126,7 +128,7 @@ impl Session {
             user_at_host: format!("{user}@{host}").into(),
             database: None,
             vars,
-            user_vars: UserVars::default(),
+            user_vars,
             sql_mode,
             warnings,
             diagnostics: Vec::new(),

@@ -161,7 +161,7 @@ impl Session {
 
     fn assign(&mut self, a: Assignment) -> Result<()> {
         match a {
-            Assignment::User(name, value, ty) => self.user_vars.set(&name, value, ty),
+            Assignment::User(name, value, ty) => self.user_vars.set(&name, value, ty)?,
             Assignment::Global(def, text) => {
                 self.db.variables().set(def, text);
                 self.db.apply_variable(def.name);

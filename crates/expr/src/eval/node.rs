@@ -267,7 +267,7 @@ impl Node {
                     }
                     let v = self.args[0].eval(cx, &Selection::Some(vec![row]))?.value(row as usize, &self.ty);
                     out.push(&v);
-                    cx.ctx.user_vars.set(name, v, self.ty);
+                    cx.ctx.user_vars.set(name, v, self.ty)?;
                 }
                 while out.len() < cx.rows {
                     out.push_null();
@@ -276,8 +276,13 @@ impl Node {
             }
             Op::SetUserVar { name, by_row: false } => {
                 let v = self.args[0].eval(cx, sel)?;
-                sel.for_each(cx.rows, |i| cx.ctx.user_vars.set(name, v.value(i, &self.ty), self.ty));
-                Ok(v)
+                let mut set = Ok(());
+                sel.for_each(cx.rows, |i| {
+                    if set.is_ok() {
+                        set = cx.ctx.user_vars.set(name, v.value(i, &self.ty), self.ty);
+                    }
+                });
+                set.map(|()| v)
             }
             _ => match self.pred_op(cx, sel)? {
                 Pred::Const(b) => kernels::constant(&b.map_or(Value::Null, |b| Value::Int(b as i64)), &SqlType::Bool),
