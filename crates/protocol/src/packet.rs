@@ -156,6 +156,11 @@ impl PacketReader {
         }
     }
 
+    /// Bytes that the buffer takes.
+    pub fn held_bytes(&self) -> usize {
+        self.buf.len()
+    }
+
     /// Gives memory back after a long packet.
     pub fn shrink(&mut self) {
         if self.start == self.end && self.buf.len() > BUFFER_KEPT_MAX {
@@ -327,6 +332,7 @@ impl PacketWriter {
     fn split(&mut self, header: usize, len: usize) {
         let further = len / FRAME_PAYLOAD_MAX;
         let payload = header + HEADER_LEN;
+        self.buf.reserve_exact(further * HEADER_LEN);
         self.buf.resize(self.buf.len() + further * HEADER_LEN, 0);
         for frame in (1..=further).rev() {
             let from = payload + frame * FRAME_PAYLOAD_MAX;

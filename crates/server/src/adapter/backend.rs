@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use engine::{AuthPlugin, Database};
+use executor::MemoryAccountant;
 use protocol::auth::{Account, Plugin, Secret};
 use types::Result;
 
@@ -47,6 +48,10 @@ impl Backend for EngineBackend {
 
     fn has_account_with_password(&self) -> bool {
         self.db.accounts().all().iter().any(|account| !account.secret.is_empty())
+    }
+
+    fn memory(&self) -> Option<Arc<MemoryAccountant>> {
+        Some(self.db.memory().clone())
     }
 
     fn max_connections(&self) -> Option<usize> {

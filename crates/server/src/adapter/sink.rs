@@ -4,6 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use engine::{ColumnMeta, EndInfo, OkInfo, ResultShape, ResultSink, RowAt};
+use executor::columns::{for_each_part, string_bytes};
 use protocol::{BinaryRow, OkPacket, SessionChange, StatusFlags, TextRow};
 use types::{Error, Result};
 use vector::Batch;
@@ -14,6 +15,9 @@ use super::columns::{column, format};
 use super::statements::Cursor;
 use super::text_rows::{self, Column, Format, TextRows, resolve_chunk};
 use crate::net::{DEFAULT_COLLATION_ID, Reply, encode_columns};
+
+/// Rows whose strings have more bytes together are written in parts.
+const ROWS_BYTES: usize = 16 << 20;
 
 /// Status flags in the protocol's bits.
 pub(super) fn status(flags: engine::StatusFlags) -> StatusFlags {
@@ -104,6 +108,20 @@ impl<'a, 'b, 'c> WireSink<'a, 'b, 'c> {
     fn collation_id(&self) -> u16 {
         if self.latin1.is_some() { LATIN1_COLLATION_ID } else { DEFAULT_COLLATION_ID }
     }
+
+    /// Writes rows whose strings are not too long together to be copied, or one row.
+    fn write(&mut self, batch: &Batch) -> Result<()> {
+        let bytes = string_bytes(&batch.columns, batch);
+        self.reply.expect_bytes(if bytes > ROWS_BYTES { bytes } else { 0 })?;
+        let encoded = self.latin1.as_ref().map(|formats| charset::encode(&batch.compact(), formats));
+        let batch = encoded.as_ref().unwrap_or(batch);
+        match (&self.rows, &mut self.form) {
+            (Some(Rows::Text(rows)), _) => rows.write(batch, |values| self.reply.row(values)),
+            (Some(Rows::Binary(rows)), RowForm::Cursor(Some(cursor))) => rows.write(batch, |write| cursor.push(write)),
+            (Some(Rows::Binary(rows)), _) => rows.write(batch, |write| self.reply.payload(write)),
+            (None, _) => Err(Error::internal("rows before their columns")),
+        }
+    }
 }
 
 impl ResultSink for WireSink<'_, '_, '_> {
@@ -118,7 +136,7 @@ impl ResultSink for WireSink<'_, '_, '_> {
             RowForm::Text => Rows::Text(TextRows::new(formats)),
             RowForm::Binary => Rows::Binary(BinaryRows::new(formats)),
             RowForm::Cursor(cursor) => {
-                **cursor = Some(Cursor::default());
+                **cursor = Some(Cursor::new(self.reply.reservation()));
                 self.reply.cursor_columns(&definitions)?;
                 self.rows = Some(Rows::Binary(BinaryRows::new(formats)));
                 return Ok(());
@@ -134,17 +152,7 @@ impl ResultSink for WireSink<'_, '_, '_> {
                 RowForm::Binary | RowForm::Cursor(_) => Rows::Binary(BinaryRows::new(formats.to_vec())),
             });
         }
-        let encoded = self.latin1.as_ref().map(|formats| charset::encode(batch, formats));
-        let batch = encoded.as_ref().unwrap_or(batch);
-        match (&self.rows, &mut self.form) {
-            (Some(Rows::Text(rows)), _) => rows.write(batch, |values| self.reply.row(values)),
-            (Some(Rows::Binary(rows)), RowForm::Cursor(Some(cursor))) => rows.write(batch, |write| {
-                cursor.push(write);
-                Ok(())
-            }),
-            (Some(Rows::Binary(rows)), _) => rows.write(batch, |write| self.reply.payload(write)),
-            (None, _) => Err(Error::internal("rows before their columns")),
-        }
+        for_each_part(batch, ROWS_BYTES, |part| self.write(part))
     }
 
     fn shared_columns(&mut self, shape: &ResultShape) -> Result<()> {
@@ -178,7 +186,7 @@ impl ResultSink for WireSink<'_, '_, '_> {
                 }
             }),
             RowForm::Binary => self.reply.payload_unsent(|out| known.write_binary(out, cell)),
-            RowForm::Cursor(Some(cursor)) => cursor.push(|out| known.write_binary(out, cell)),
+            RowForm::Cursor(Some(cursor)) => cursor.push(|out| known.write_binary(out, cell))?,
             RowForm::Cursor(None) => return Err(Error::internal("rows before their columns")),
         }
         Ok(())

@@ -11,6 +11,7 @@
 
 use std::collections::HashMap;
 
+use executor::Reservation;
 use protocol::statement::ParamType;
 use types::{Error, Result};
 
@@ -76,17 +77,30 @@ pub(super) struct Cursor {
     /// Payloads, each behind its length.
     rows: Vec<u8>,
     at: usize,
+    memory: Option<Reservation>,
 }
 
 const LEN_BYTES: usize = 4;
 
 impl Cursor {
-    pub(super) fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    /// `memory`: what the rows are charged to.
+    pub(super) fn new(memory: Option<Reservation>) -> Cursor {
+        Cursor { memory, ..Cursor::default() }
+    }
+
+    /// Adds a row; error 3170 if there is no memory for the rows.
+    pub(super) fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         let start = self.rows.len();
         self.rows.extend_from_slice(&[0; LEN_BYTES]);
         write(&mut self.rows);
         let len = (self.rows.len() - start - LEN_BYTES) as u32;
         self.rows[start..start + LEN_BYTES].copy_from_slice(&len.to_le_bytes());
+        match &mut self.memory {
+            Some(memory) if self.rows.capacity() > memory.bytes() => {
+                memory.hold(self.rows.capacity(), "The rows of a cursor")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The next row's payload.
@@ -109,13 +123,24 @@ mod tests {
     #[test]
     fn a_cursor_gives_its_rows_once() {
         let mut cursor = Cursor::default();
-        cursor.push(|out| out.extend_from_slice(b"one"));
-        cursor.push(|_| {});
+        cursor.push(|out| out.extend_from_slice(b"one")).expect("nothing is charged");
+        cursor.push(|_| {}).expect("nothing is charged");
         assert_eq!(cursor.next_row(), Some(&b"one"[..]));
         assert!(!cursor.is_at_end());
         assert_eq!(cursor.next_row(), Some(&b""[..]));
         assert!(cursor.is_at_end());
         assert_eq!(cursor.next_row(), None);
+    }
+
+    #[test]
+    fn a_cursor_that_does_not_fit_is_refused() {
+        let root = executor::MemoryAccountant::new(1 << 20);
+        let mut cursor = Cursor::new(Some(Reservation::new(&root)));
+        let row = vec![b'x'; 100_000];
+        let refused = (0..20).find_map(|_| cursor.push(|out| out.extend_from_slice(&row)).err());
+        assert_eq!(refused.map(|e| e.code()), Some(types::ErrorCode::CAPACITY_EXCEEDED));
+        drop(cursor);
+        assert_eq!(root.used_bytes(), 0);
     }
 
     #[test]

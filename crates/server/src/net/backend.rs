@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Unsettled;
+use executor::MemoryAccountant;
 use protocol::auth::Account;
 use protocol::{Capabilities, StatusFlags};
 use types::{Error, Result};
@@ -17,6 +18,11 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Whether anybody has a password; otherwise the server does not listen beyond this machine.
     fn has_account_with_password(&self) -> bool;
+
+    /// What long packets are charged to.
+    fn memory(&self) -> Option<Arc<MemoryAccountant>> {
+        None
+    }
 
     /// SET GLOBAL max_connections, which overrides the option.
     fn max_connections(&self) -> Option<usize> {

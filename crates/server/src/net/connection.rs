@@ -77,6 +77,9 @@ pub(crate) fn serve(shared: Arc<Shared>, socket: Socket, host: ClientHost, entry
     });
     let limits = Limits { write: shared.connect_timeout(), ..Limits::default() };
     let mut wire = Wire::new(stream, process.clone(), limits);
+    if let Some(memory) = shared.backend.memory() {
+        wire.charge_to(&memory);
+    }
     let mut reader = PacketReader::new(LOGIN_LEN_MAX);
     let logged_in = match login::log_in(&shared, &mut wire, &mut reader, host) {
         Ok(logged_in) => logged_in,
@@ -160,7 +163,7 @@ impl Served for Connection {
             return After::Ended;
         }
         let drained = !served || why != Why::HungUp && self.wire.is_drained(&reader);
-        reader.shrink();
+        self.let_go(&mut reader);
         self.obey_limits(&mut reader);
         self.reader = reader;
         if served && !self.shared.crowd.is_there() {
@@ -196,6 +199,14 @@ impl Served for Connection {
 }
 
 impl Connection {
+    /// A command is done: what it took is given back.
+    fn let_go(&mut self, reader: &mut PacketReader) {
+        reader.shrink();
+        // What shrinks is never refused.
+        let _ = self.wire.charge_received(reader);
+        let _ = self.wire.charge_written(0);
+    }
+
     /// Serves the connection until it ends or is left to the workers.
     fn run(mut self: Box<Self>) {
         let mut reader = std::mem::replace(&mut self.reader, PacketReader::unused());
@@ -215,7 +226,7 @@ impl Connection {
                 Err(error) => break self.no_command(error),
             }
             let next = self.command(&mut reader, false);
-            reader.shrink();
+            self.let_go(&mut reader);
             if next != Next::Command {
                 break next;
             }

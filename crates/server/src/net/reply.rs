@@ -11,6 +11,7 @@
 
 use std::io;
 
+use executor::Reservation;
 use protocol::{Capabilities, Column, OkPacket, PacketReader, PacketWriter, StatusFlags, TextRow};
 use types::{Collation, Error, Result, SqlType};
 
@@ -90,6 +91,16 @@ impl<'a> Reply<'a> {
         }
         self.state = State::Rows;
         Ok(())
+    }
+
+    /// A row of so many bytes is about to be written: error 1041 if there is no memory for it.
+    pub fn expect_bytes(&mut self, bytes: usize) -> Result<()> {
+        self.wire.charge_written(bytes)
+    }
+
+    /// For what is kept of the answer until the client asks for it.
+    pub fn reservation(&self) -> Option<Reservation> {
+        self.wire.reservation()
     }
 
     /// One row, whose values `write` appends.

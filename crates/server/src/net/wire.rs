@@ -5,6 +5,7 @@ use std::net::Shutdown;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use executor::{MemoryAccountant, Reservation};
 use protocol::{Capabilities, CompressedReader, CompressedWriter, PacketReader, PacketWriter};
 use types::{Error, Result};
 
@@ -13,6 +14,10 @@ use super::{Kill, Limits, Process};
 
 /// Collected output is sent when it is longer than this, or at the end of the answer.
 pub(crate) const FLUSH_LEN: usize = 32 << 10;
+/// Packets longer than this are charged.
+const LONG_LEN: usize = 1 << 20;
+/// So much is compressed at a time.
+const COMPRESSED_LEN: usize = 4 << 20;
 /// A connection that is to end may still try this long to send its last words.
 const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
 /// After an error that ends the connection, so much of what the client is still sending is read and dropped, in order
@@ -56,8 +61,15 @@ pub(crate) struct Wire {
     process: Arc<Process>,
     pub(crate) capabilities: Capabilities,
     pub(crate) limits: Limits,
+    /// What long packets take, which is charged like the memory of statements.
+    memory: Option<Charged>,
     /// Something could not be sent: the client's view is unknown, and the connection ends.
     broken: bool,
+}
+
+struct Charged {
+    received: Reservation,
+    written: Reservation,
 }
 
 struct Compression {
@@ -76,8 +88,38 @@ impl Wire {
             process,
             capabilities: Capabilities::default(),
             limits,
+            memory: None,
             broken: false,
         }
+    }
+
+    /// What long packets take is charged to `accountant`.
+    pub(crate) fn charge_to(&mut self, accountant: &Arc<MemoryAccountant>) {
+        let new = || Reservation::new(accountant);
+        self.memory = Some(Charged { received: new(), written: new() });
+    }
+
+    /// Charges what a packet takes as far as it has come, and what a statement made of it will take: as much again for
+    /// its values as they are read, and as they are used. Error 1041 if there is not so much.
+    pub(crate) fn charge_received(&mut self, reader: &PacketReader) -> Result<()> {
+        let Some(Charged { received, .. }) = &mut self.memory else { return Ok(()) };
+        let bytes = match reader.held_bytes() {
+            0..LONG_LEN => 0,
+            held => held.saturating_mul(3),
+        };
+        if received.try_resize(bytes) { Ok(()) } else { Err(Error::out_of_resources()) }
+    }
+
+    /// An empty reservation, for what the connection holds longer.
+    pub(crate) fn reservation(&self) -> Option<Reservation> {
+        self.memory.as_ref().map(|m| m.written.fellow())
+    }
+
+    /// Charges what a packet that is about to be written will take; until the next one.
+    pub(crate) fn charge_written(&mut self, bytes: usize) -> Result<()> {
+        let Some(Charged { written, .. }) = &mut self.memory else { return Ok(()) };
+        let bytes = if bytes < LONG_LEN { 0 } else { bytes };
+        if written.try_resize(bytes) { Ok(()) } else { Err(Error::out_of_resources()) }
     }
 
     pub(crate) fn process(&self) -> &Arc<Process> {
@@ -171,6 +213,7 @@ impl Wire {
         self.seq = self.out.seq();
         let mut began = !reader.is_idle();
         loop {
+            self.charge_received(reader).map_err(|e| (ReadError::Protocol(e), began))?;
             let advanced = reader.advance(&mut self.seq);
             // An error answers what has come of the packet.
             self.out.set_seq(self.seq);
@@ -272,11 +315,11 @@ impl Wire {
                 self.process.note_sent(len as u64);
                 compression.output.advance(len);
             }
-            let plain = self.out.unsent().len();
+            let plain = self.out.unsent().len().min(COMPRESSED_LEN);
             if plain == 0 {
                 return Ok(());
             }
-            compression.output.write(self.out.unsent(), &mut compression.seq);
+            compression.output.write(&self.out.unsent()[..plain], &mut compression.seq);
             self.out.advance(plain);
         }
     }
