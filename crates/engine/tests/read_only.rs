@@ -76,3 +76,15 @@ fn from_the_start() {
     assert_eq!(run(&mut root, "SELECT 'a' || 'b', \"a\" FROM (SELECT 1 AS a) AS d"), 0);
     assert_eq!(db.variables().by_name("max_allowed_packet").as_deref(), Some("16777216"));
 }
+
+#[test]
+fn a_comment_alone_is_a_statement_that_does_nothing() {
+    let db = open(&[]);
+    let mut s = db.session("root", "localhost");
+    for sql in ["-- x", "--", "/* a */", "#a", "/*!99999 select 1 */", " \n-- b\n"] {
+        assert_eq!(run(&mut s, sql), 0, "{sql}");
+    }
+    for sql in ["", " ", ";"] {
+        assert_eq!(run(&mut s, sql), 1065, "{sql}");
+    }
+}

@@ -108,6 +108,14 @@ impl Session {
             }
             self.commit_all()?;
         }
+        let temporary = match statement {
+            CreateTable(c) => c.temporary,
+            DropTable(d) => d.temporary,
+            _ => false,
+        };
+        if temporary {
+            self.check_writable()?;
+        }
         self.lock_statement(statement, text)?;
         self.status().count_statement(statement);
         match statement {

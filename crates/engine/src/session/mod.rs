@@ -44,7 +44,7 @@ use parser::normalize::Normalized;
 use parser::{ParseOptions, StatementHints};
 use std::sync::Arc;
 use storage::Unsettled;
-use types::{Error, Result, SqlType, Value, Warning, WarningLevel};
+use types::{Error, ErrorCode, Result, SqlType, Value, Warning, WarningLevel};
 
 use locks::SessionLocks;
 pub use read_only::{ReadOnly, ReadOnlyCell};
@@ -334,6 +334,11 @@ impl Session {
             let options = self.parse_options();
             let parsed =
                 if multi { parser::parse_next(text, offset, &options) } else { parser::parse_single(text, &options) };
+            if parsed.as_ref().is_err_and(|e| e.code() == ErrorCode::EMPTY_QUERY) && is_comment(&text[offset..]) {
+                self.begin_diagnostics();
+                self.row_count = 0;
+                return self.send_ok(0, String::new(), false, sink);
+            }
             let parsed = parsed.map_err(|e| self.failed_to_parse(e))?;
             if parsed.param_count > 0 {
                 let near = String::from_utf8_lossy(&text[parsed.start..parsed.end]);
@@ -524,4 +529,9 @@ impl Drop for Session {
         self.db.mdl().remove_owner(&self.locks.owner);
         self.db.status().unregister(&self.status);
     }
+}
+
+/// Of a text without a statement: it says something, to people.
+fn is_comment(text: &[u8]) -> bool {
+    text.iter().find(|b| !b.is_ascii_whitespace()).is_some_and(|b| *b != b';')
 }

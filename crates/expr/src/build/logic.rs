@@ -1,6 +1,7 @@
 //! Predicates and conditionals.
 
-use super::arith::{numeric, scalar};
+use super::arith::{decimal_shape, numeric, scalar};
+use super::common::decimal_type;
 use super::compare::is_null_const;
 use super::digits::of_all_digits;
 use super::{aggregate_collations, boolean, common_type, compare, implicit_cast};
@@ -169,7 +170,15 @@ fn alternatives(conditions: &[Expr], mut results: Vec<Expr>, connection: Collati
 
 /// The common type of alternatives, with the collation that wins among them.
 pub(super) fn common_result(exprs: &[&Expr], operation: &str, connection: Collation) -> Result<SqlType> {
-    let types: Vec<SqlType> = exprs.iter().map(|e| e.ty).collect();
+    let is_decimal = exprs.iter().any(|e| matches!(e.ty, SqlType::Decimal { .. }));
+    let type_of = |e: &&Expr| match e.as_const() {
+        // beside a DECIMAL a whole number has as many digits as are written
+        Some(types::Value::Int(_) | types::Value::UInt(_)) if is_decimal && e.ty.is_integer() => {
+            decimal_type(decimal_shape(e).0, 0)
+        }
+        _ => e.ty,
+    };
+    let types: Vec<SqlType> = exprs.iter().map(type_of).collect();
     let ty = common_type(&types, connection);
     Ok(match (ty, aggregate_collations(exprs, operation)?) {
         (SqlType::String { kind, len, .. }, Some(collation)) => SqlType::String { kind, len, collation },

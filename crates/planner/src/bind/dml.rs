@@ -91,6 +91,7 @@ impl<'e> Binder<'e> {
             columns.push((target, column_idx));
         }
         b.check_one_table_a_view(&places)?;
+        b.check_keys_stay(&places, &columns)?;
         let multi = b.block().scope.sources.len() > 1;
         if multi && (!u.order_by.is_empty() || u.limit.is_some()) {
             return Err(Error::wrong_usage("UPDATE", if u.limit.is_some() { "LIMIT" } else { "ORDER BY" }));
@@ -279,6 +280,25 @@ impl<'a> Bind<'a, '_, '_> {
 
     fn note_targets(&mut self, places: &[Place]) {
         self.shared.update_targets = places.iter().map(|p| self.base(*p).table.id).collect();
+    }
+
+    /// 1706: a table that is updated under two names keeps its primary key, by which the second update finds its rows.
+    fn check_keys_stay(&self, places: &[Place], columns: &[(usize, usize)]) -> Result<()> {
+        let table = |p: &Place| &self.base(*p).table;
+        for (i, first) in places.iter().enumerate() {
+            for (j, second) in places.iter().enumerate().skip(i + 1) {
+                let key = table(first).primary_key();
+                let moves = |(target, c): &(usize, usize)| {
+                    (*target == i || *target == j)
+                        && key.is_some_and(|k| k.parts.iter().any(|part| part.column_idx == *c))
+                };
+                if table(first).id == table(second).id && columns.iter().any(moves) {
+                    let alias = |p: &Place| self.blocks[self.blocks.len() - 1].scope.sources[p.source].alias.clone();
+                    return Err(Error::multi_update_key_conflict(alias(first), alias(second)));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// 1393: a statement changes one of the tables of a join view.

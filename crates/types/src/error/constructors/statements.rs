@@ -76,6 +76,8 @@ constructors! {
         "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. {detail}";
     non_updatable_table(table, statement) = NON_UPDATABLE_TABLE,
         "The target table {table} of the {statement} is not updatable";
+    multi_update_key_conflict(one, other) = MULTI_UPDATE_KEY_CONFLICT,
+        "Primary key/partition key update is not allowed since the table is updated both as '{one}' and '{other}'.";
     non_insertable_table(table, statement) = NON_INSERTABLE_TABLE,
         "The target table {table} of the {statement} is not insertable-into";
     too_many_tables(max) = TOO_MANY_TABLES, "Too many tables; MySQL can only use {max} tables in a join";
