@@ -143,6 +143,15 @@ constructors! {
     cant_create_file(file, errno, what) = CANT_CREATE_FILE, "Can't create file '{file}' (errno: {errno} - {what})";
     cant_open_file(file, errno, what) = CANT_OPEN_FILE, "Can't open file: '{file}' (errno: {errno} - {what})";
     file_not_found(file, errno, what) = FILE_NOT_FOUND, "Can't find file: '{file}' (errno: {errno} - {what})";
+    malformed_gtid_set_specification(text) = MALFORMED_GTID_SET_SPECIFICATION,
+        "Malformed GTID set specification '{text}'.";
+    malformed_gtid_specification(text) = MALFORMED_GTID_SPECIFICATION, "Malformed GTID specification '{text}'.";
+    cant_set_gtid_next_to_gtid_when_gtid_mode_is_off() = CANT_SET_GTID_NEXT_TO_GTID_WHEN_GTID_MODE_IS_OFF,
+        "@@SESSION.GTID_NEXT cannot be set to UUID:NUMBER when @@GLOBAL.GTID_MODE = OFF.";
+    cant_set_gtid_purged_due_sets_constraints(why) = CANT_SET_GTID_PURGED_DUE_SETS_CONSTRAINTS,
+        "@@GLOBAL.GTID_PURGED cannot be changed: {why}";
+    cant_get_stat(file, errno, what) = CANT_GET_STAT, "Can't get stat of '{file}' (OS errno {errno} - {what})";
+    file_not_readable(file, errno, what) = FILE_NOT_READABLE, "File '{file}' not found (OS errno {errno} - {what})";
     file_exists(file) = FILE_EXISTS, "File '{file}' already exists";
     textfile_not_readable(file) = TEXTFILE_NOT_READABLE,
         "The file '{file}' must be in the database directory or be readable by all";

@@ -112,6 +112,8 @@ constructors! {
     function_not_defined(function) = FUNCTION_NOT_DEFINED, "Function '{function}' is not defined";
     wrong_arguments(function) = WRONG_ARGUMENTS, "Incorrect arguments to {function}";
     incorrect_type(argument, function) = INCORRECT_TYPE, "Incorrect type for argument {argument} in function {function}.";
+    character_set_mismatch(a, b, function) = CHARACTER_SET_MISMATCH,
+        "Character set '{a}' cannot be used in conjunction with '{b}' in call to {function}.";
     regexp_illegal_argument() = REGEXP_ILLEGAL_ARGUMENT, "Illegal argument to a regular expression.";
     regexp_index_outofbounds() = REGEXP_INDEX_OUTOFBOUNDS, "Index out of bounds in regular expression search.";
     regexp_rule_syntax(line, character) = REGEXP_RULE_SYNTAX,
