@@ -58,6 +58,18 @@ pub fn implicit_cast(e: Expr, ty: SqlType) -> Expr {
     node(e, ty, false)
 }
 
+/// `e` as a column of type `ty` stores it: what does not fit is an error in strict mode, else cut with a warning.
+pub fn column_value(e: Expr, ty: SqlType, column: &str) -> Expr {
+    if e.ty == ty || is_free(&e.ty, &ty) {
+        return e;
+    }
+    if let Some(v) = e.as_const().and_then(|v| convert_exactly(v, &ty)) {
+        return Expr::constant(v, ty);
+    }
+    let args = vec![e, Expr::constant(Value::str(column), SqlType::varchar(64, Collation::default()))];
+    Expr::new(ExprKind::Call { function: Function::ColumnValue, args }, ty, true)
+}
+
 /// Conversions that change no bits: a VARCHAR to a longer one.
 fn is_free(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {

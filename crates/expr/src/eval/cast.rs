@@ -13,8 +13,9 @@ use super::rows::Rows;
 use crate::kernels::{self, text};
 use crate::{EvalContext, SessionInfo};
 use types::temporal::{LocalConverter, TemporalMode};
-use types::{Collation, DateTime, Error, Result, SqlType, StringKind, Timestamp};
-use vector::{Chunk, Selection, Values, Vector};
+use types::value::{ConvertMode, convert_for_column};
+use types::{Collation, DateTime, Error, Result, SqlType, StringKind, Timestamp, Value};
+use vector::{Chunk, ChunkBuilder, Selection, Values, Vector};
 
 /// The session's rules for dates.
 pub(crate) fn temporal_mode(session: &SessionInfo) -> TemporalMode {
@@ -35,6 +36,45 @@ pub(crate) fn local(session: &SessionInfo) -> LocalConverter {
 /// The moment at which the statement began, in the session's time zone.
 pub(crate) fn statement_now(session: &SessionInfo) -> DateTime {
     local(session).to_datetime(Timestamp(session.statement_time_us))
+}
+
+/// `v`, of type `from`, as a column of type `to` stores it; see [`convert_for_column`]. The rows have no numbers: it is
+/// row 1 that messages speak of.
+pub(crate) fn column_value(
+    v: &Vector,
+    from: &SqlType,
+    column: &str,
+    to: &SqlType,
+    cx: &Cx,
+    sel: &Selection,
+) -> Result<Vector> {
+    let session = cx.ctx.session;
+    let mode = ConvertMode {
+        strict: session.sql_mode.strict,
+        temporal: temporal_mode(session),
+        zone: &session.time_zone,
+        today: statement_now(session).date(),
+    };
+    // NULL alone has made a column without any width.
+    let nothing = SqlType::String { kind: StringKind::VarChar, len: 0, collation: Collation::Binary };
+    let stored = if *to == SqlType::Null { &nothing } else { to };
+    let mut out = ChunkBuilder::new(to.phys(), cx.rows);
+    for row in sel.to_positions(cx.rows) {
+        while out.len() < row as usize {
+            out.push_null();
+        }
+        let value = match v.value(row as usize, from) {
+            Value::Timestamp(t) => Value::DateTime(session.time_zone.to_datetime(t)),
+            value => value,
+        };
+        let (value, warning) = convert_for_column(&value, stored, column, 1, &mode)?;
+        warning.into_iter().for_each(|w| cx.ctx.warnings.push(w));
+        out.push(if *to == SqlType::Null { &Value::Null } else { &value });
+    }
+    while out.len() < cx.rows {
+        out.push_null();
+    }
+    Ok(Vector::flat(out.finish()))
 }
 
 /// `v`, of type `from`, as `to`.

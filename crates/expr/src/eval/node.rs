@@ -252,6 +252,10 @@ impl Node {
                 let v = self.args[0].eval(cx, sel)?;
                 cast::cast(&v, &self.args[0].ty, &self.ty, false, cx, sel)
             }
+            Op::Call { function: Function::ColumnValue, .. } => {
+                let (v, name) = (self.args[0].eval(cx, sel)?, self.args[1].eval(cx, sel)?);
+                cast::column_value(&v, &self.args[0].ty, &String::from_utf8_lossy(name.bytes(0)), &self.ty, cx, sel)
+            }
             Op::Call { function: Function::HexLiteral, .. } => self.args[0].eval(cx, sel),
             Op::Call { function: Function::Coalesce, .. } => assemble::coalesce(self, cx, sel),
             Op::Call { function, state } => self.call(*function, state, cx, sel),

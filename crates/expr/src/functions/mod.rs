@@ -290,6 +290,8 @@ functions! {
     RoundToScale ["ROUND TO SCALE"] 1..1 "*" Custom, MAY_WARN;
     // `0x41`, `x'41'`, `b'..'`: a binary string that is a number where one is wanted. Made by the builder only.
     HexLiteral ["HEXADECIMAL LITERAL"] 1..1 "*" Custom, 0;
+    // A value as a column of the type of `Expr::ty` stores it: (x, the column's name). Made by the builder only.
+    ColumnValue ["COLUMN VALUE"] 2..2 "*" Custom, MAY_NULL | MAY_WARN | SEES_NULL;
     // `x COLLATE c`; the collation is that of `Expr::ty`.
     Collate ["COLLATE"] 1..1 "s" Custom, 0;
 }

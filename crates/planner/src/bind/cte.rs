@@ -11,13 +11,14 @@
 //! its use.
 //!
 //! A recursive CTE is `anchor UNION [ALL] recursive`: one or more operands that do not name the CTE, then one or more that
-//! name it once, in their own FROM. Column types are the anchors', and all columns may be NULL.
+//! name it once, in their own FROM. Column types are the anchors', and all columns may be NULL; the values of the
+//! recursive operands are stored in them as INSERT stores values, so those that do not fit are errors in strict mode.
 //! Source: MySQL manual, "WITH (Common Table Expressions)".
 
 use super::api::Bind;
 use super::query::{Bound, QueryUse};
 use super::scope::{Scope, Source, SourceColumn, same_name};
-use expr::{ColumnId, Expr};
+use expr::{ColumnId, Expr, build};
 use parser::ast;
 use plan::logical::{BlockShape, Logical, LogicalCte, SetOpKind};
 use types::{Error, Result, SqlType};
@@ -206,9 +207,13 @@ impl<'a> Bind<'a, '_, '_> {
         let outer_block = self.enter_block(QueryUse::Cte, shape);
         let mut anchor = self.set_chain(&chain.first, before)?;
         rename_columns(&mut anchor, &cte.columns)?;
+        // The column of a truth value takes any integer.
+        let column_type = |ty: SqlType| if ty == SqlType::Bool { SqlType::BIGINT } else { ty };
+        let types: Vec<SqlType> =
+            anchor.output.iter().map(|(id, _)| column_type(self.shared.columns.get(*id).ty)).collect();
+        let anchor = self.align(anchor, &types);
         let columns: Vec<(Box<str>, SqlType)> =
             anchor.output.iter().map(|(id, n)| (n.clone(), self.shared.columns.get(*id).ty)).collect();
-        let types: Vec<SqlType> = columns.iter().map(|(_, t)| *t).collect();
         let mut members = vec![];
         for term in after {
             let own = self.ctes.last_mut().expect("bind_definition pushed it");
@@ -222,10 +227,10 @@ impl<'a> Bind<'a, '_, '_> {
             if matches!(own.state, CteState::Recursive { references: 0, .. }) {
                 return Err(Error::cte_recursive_requires_nonrecursive_first(name));
             }
-            if bound.output.len() != types.len() {
+            if bound.output.len() != columns.len() {
                 return Err(Error::wrong_number_of_columns_in_select());
             }
-            members.push(self.align(bound, &types));
+            members.push(self.as_column_values(bound, &columns));
         }
         let own = self.ctes.last_mut().expect("bind_definition pushed it");
         own.state = CteState::Undefined { union: true };
@@ -261,6 +266,15 @@ impl<'a> Bind<'a, '_, '_> {
             distinct: !after[0].all,
         };
         self.order_and_limit(Bound { plan, output }, &cte.query.order_by, cte.query.limit.as_deref(), QueryUse::Cte)
+    }
+
+    /// The rows of a recursive member go into columns that the anchor has made.
+    fn as_column_values(&mut self, bound: Bound, columns: &[(Box<str>, SqlType)]) -> Bound {
+        let mut values: Vec<Expr> = vec![];
+        for ((id, _), (name, ty)) in bound.output.iter().zip(columns) {
+            values.push(build::column_value(self.shared.columns.expr(*id), *ty, name));
+        }
+        self.replace_output(bound, values)
     }
 
     /// How often the recursive member being bound has named its CTE.
