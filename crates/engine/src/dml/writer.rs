@@ -379,7 +379,10 @@ impl<'s> RowWriter<'s> {
             a.values.push((given as u64, false));
             return Ok(value);
         }
-        if a.left == 0 {
+        if a.left == 0 && self.session.insert_id() != 0 {
+            // SET insert_id names the first value; the others of the statement follow it.
+            (a.next, a.left) = (self.session.take_insert_id(), u64::from(u32::MAX));
+        } else if a.left == 0 {
             // The table learns of given values when their rows are in it; those of this batch are not yet.
             self.writer.table().observe_auto_increment(a.greatest_given);
             a.left = self.mode.expected_rows.max(1);

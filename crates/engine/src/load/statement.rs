@@ -93,7 +93,8 @@ impl Session {
     fn loads_by_row(&self, l: &LoadData, def: &TableDef) -> Result<bool> {
         let by_row = |c: &ColumnDef| c.generated.is_some() || c.default.reads_row() || c.float_digits.is_some();
         let has_rules = def.columns.iter().any(by_row) || !def.checks.is_empty() || !def.foreign_keys.is_empty();
-        if has_rules || l.duplicates == LoadDuplicates::Replace {
+        let from_insert_id = self.insert_id() != 0 && def.columns.iter().any(|c| c.auto_increment);
+        if has_rules || from_insert_id || l.duplicates == LoadDuplicates::Replace {
             return Ok(true);
         }
         for a in l.set.iter().filter(|a| !matches!(a.value.kind, ExprKind::Default)) {

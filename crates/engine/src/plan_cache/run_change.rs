@@ -182,6 +182,9 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Option<()>> {
         let Some(mut ready) = insert.ready(self, params) else { return Ok(None) };
+        if ready.generates && self.insert_id() != 0 {
+            return Ok(None);
+        }
         self.status().com_insert.add(1);
         let (txn, savepoint) = self.begin_change()?;
         let result = self.insert_ready(insert, &mut ready, &txn);

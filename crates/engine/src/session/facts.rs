@@ -217,6 +217,7 @@ impl Session {
             "warning_count" => self.diagnostics_count.to_string(),
             "error_count" => self.diagnostics_total(true).to_string(),
             "identity" | "last_insert_id" => self.last_insert_id.to_string(),
+            "insert_id" => self.insert_id().to_string(),
             "pseudo_thread_id" => self.process.id().to_string(),
             "timestamp" if self.vars.text("timestamp") == "0.000000" => {
                 format!("{:.6}", self.statement_time_us as f64 / 1e6)

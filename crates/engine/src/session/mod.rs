@@ -43,6 +43,7 @@ use expr::{SqlMode, UserVars, Warnings};
 use parser::normalize::Normalized;
 use parser::{ParseOptions, StatementHints};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use storage::Unsettled;
 use types::{Error, ErrorCode, Result, SqlType, Value, Warning, WarningLevel};
 
@@ -74,6 +75,8 @@ pub struct Session {
     diagnostics: Vec<Warning>,
     diagnostics_count: u64,
     last_insert_id: u64,
+    /// The variable insert_id: the value that the next statement to generate AUTO_INCREMENT values begins with, or 0.
+    insert_id: AtomicU64,
     row_count: i64,
     found_rows: u64,
     /// CLIENT_FOUND_ROWS: UPDATE reports the rows it matched, not those it changed.
@@ -134,6 +137,7 @@ impl Session {
             diagnostics: Vec::new(),
             diagnostics_count: 0,
             last_insert_id: 0,
+            insert_id: AtomicU64::new(0),
             row_count: 0,
             found_rows: 0,
             reports_found_rows: false,
@@ -511,8 +515,19 @@ impl Session {
         self.diagnostics.clear();
         self.diagnostics_count = 0;
         self.last_insert_id = 0;
+        self.insert_id.store(0, Ordering::Relaxed);
         self.row_count = 0;
         self.found_rows = 0;
+    }
+
+    /// See [`Session::insert_id`].
+    pub(crate) fn insert_id(&self) -> u64 {
+        self.insert_id.load(Ordering::Relaxed)
+    }
+
+    /// A statement generates values from [`Session::insert_id`] on: others do not.
+    pub(crate) fn take_insert_id(&self) -> u64 {
+        self.insert_id.swap(0, Ordering::Relaxed)
     }
 
     /// Error 1317 if the running statement was killed.

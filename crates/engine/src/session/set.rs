@@ -6,6 +6,7 @@ use super::Session;
 use crate::variables::{self, NULL_TEXT, Scope, VarDef, defs, meaning};
 use expr::SqlMode;
 use parser::ast::{self, SetItem, SetValue, VarScope};
+use std::sync::atomic::Ordering;
 use types::{Error, Result, SqlType, Value, WarningLevel};
 
 /// A session has the values that were global when it began.
@@ -171,6 +172,7 @@ impl Session {
                     "autocommit" => self.set_autocommit(&*text == "ON")?,
                     "sql_mode" => self.sql_mode = parse_sql_mode(&text),
                     "last_insert_id" => self.last_insert_id = text.parse().unwrap_or(0),
+                    "insert_id" => self.insert_id.store(text.parse().unwrap_or(0), Ordering::Relaxed),
                     _ => {}
                 }
                 self.vars.set(def, text);

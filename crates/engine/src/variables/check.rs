@@ -32,7 +32,9 @@ pub fn normalize(def: &VarDef, value: &Value) -> Result<(Box<str>, bool)> {
                 Value::Null => return Err(wrong_type()),
                 _ => return Err(wrong_type()),
             };
-            let clamped = v.clamp(*min, *max);
+            // A default outside of the range has a meaning of its own.
+            let is_default = def.default.parse() == Ok(v);
+            let clamped = if is_default { v } else { v.clamp(*min, *max) };
             Ok((clamped.to_string().into(), clamped != v))
         }
         Kind::Double { min, max } => {

@@ -3,7 +3,7 @@
 //! The same for SET and for options at the start: whoever assigns a value sends it through [`check`], and assigns what
 //! [`followers`] names too. MySQL manual, "Server System Variables".
 
-use super::{NULL_TEXT, VarDef, defs, find};
+use super::{NULL_TEXT, VarDef, defs, find, gtid};
 use types::{Error, Result};
 
 /// Checks a normalized value further; may rewrite it. `now` is the present value, over which flags are set.
@@ -25,7 +25,20 @@ pub fn check(def: &VarDef, text: Box<str>, now: &str) -> Result<Box<str>> {
             crate::charset::default_collation(&text)?;
             Ok(charset_shown(&text).into())
         }
+        "character_set_filesystem" => {
+            if &*text == NULL_TEXT {
+                return Err(bad());
+            }
+            crate::charset::default_collation(&text)?;
+            Ok(charset_shown(&text).to_ascii_lowercase().into())
+        }
+        "gtid_purged" | "gtid_next" if &*text == NULL_TEXT => Err(bad()),
+        "gtid_purged" => Ok(gtid::purged(&text, now)?.into()),
+        "gtid_next" => Ok(gtid::next(&text)?.into()),
         "collation_connection" | "collation_server" | "collation_database" => {
+            if &*text == NULL_TEXT {
+                return Err(bad());
+            }
             Ok(crate::charset::collation(&text)?.name().into())
         }
         // Whether CHAR values keep their blanks is not a session's choice here.
@@ -63,6 +76,8 @@ pub fn followers(name: &str, text: &str) -> Result<Vec<(&'static VarDef, Box<str
         "collation_connection" => to("character_set_connection", charset_of(text)?),
         "collation_database" => to("character_set_database", charset_of(text)?),
         "collation_server" => to("character_set_server", charset_of(text)?),
+        // Nothing else is executed under an identifier.
+        "gtid_purged" => to("gtid_executed", text),
         "super_read_only" if text == "ON" => to("read_only", "ON"),
         "read_only" if text == "OFF" => to("super_read_only", "OFF"),
         _ => Vec::new(),

@@ -6,6 +6,7 @@
 
 mod check;
 pub mod defs;
+mod gtid;
 mod hot;
 pub mod meaning;
 mod start;
