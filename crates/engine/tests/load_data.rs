@@ -45,7 +45,7 @@ fn a_file_of_the_server() {
     assert_eq!(e.message(), "Duplicate entry '1' for key 't.PRIMARY'");
     assert_eq!(rows(&mut s, "SELECT COUNT(*) FROM t"), ["2"]);
     std::fs::remove_file(&path).expect("it is there");
-    assert_eq!(run(&mut s, &load, b"").map(|_| ()).expect_err("no file").code().0, 1017);
+    assert_eq!(run(&mut s, &load, b"").map(|_| ()).expect_err("no file").code().0, 13);
 }
 
 #[test]
@@ -81,12 +81,33 @@ fn what_is_refused() {
         ("LOAD DATA LOCAL INFILE 'x' REPLACE INTO TABLE t (a) SET b = 1, b = a", 1110),
         ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t FIELDS ENCLOSED BY 'ab'", 1083),
         ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t FIELDS TERMINATED BY '' ENCLOSED BY ''", 1235),
-        ("LOAD DATA INFILE 'x' INTO TABLE t", 1017),
+        ("LOAD DATA INFILE 'x' INTO TABLE t", 13),
     ] {
         let e = run(&mut s, load, b"1\t2\n").map(|_| ()).expect_err(load);
         assert_eq!(e.code().0, code, "{load}: {e}");
     }
     assert_eq!(rows(&mut s, "SELECT COUNT(*) FROM t"), ["0"]);
+}
+
+#[test]
+fn each_missing_column_counts() {
+    let mut s = session();
+    run(&mut s, "CREATE TABLE t (a INT, b INT, c INT)", b"").expect("valid");
+    run(&mut s, "CREATE TABLE by_row (a INT, b INT, c INT, d INT AS (a + 1))", b"").expect("valid");
+    for (columns, warnings) in [("t", 2), ("t (a, @x, b)", 1), ("by_row (a, b, @x, c)", 2)] {
+        let load = format!("LOAD DATA LOCAL INFILE 'x' INTO TABLE {columns}");
+        let info = run(&mut s, &load, b"1\n").expect("loads").ok.info;
+        assert_eq!(info, format!("Records: 1  Deleted: 0  Skipped: 0  Warnings: {warnings}"), "{load}");
+    }
+}
+
+#[test]
+fn an_insert_id() {
+    let mut s = session();
+    run(&mut s, "CREATE TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b INT)", b"").expect("valid");
+    run(&mut s, "SET insert_id = 40", b"").expect("valid");
+    run(&mut s, "LOAD DATA LOCAL INFILE 'x' INTO TABLE t (b)", b"1\n2\n").expect("loads");
+    assert_eq!(rows(&mut s, "SELECT a, b, @@insert_id FROM t ORDER BY a"), ["40,1,0", "41,2,0"]);
 }
 
 /// A statement that waits for another transaction's key ends when it is killed.

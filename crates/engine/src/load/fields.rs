@@ -6,7 +6,8 @@
 //! ```
 //! A line end is recognized before a field end where one begins like the other. Inside of an enclosed field neither
 //! counts, unless the enclosing character comes right before it; doubled, that character stands for itself. The escape
-//! character takes the meaning from the next byte, or gives it one: `\0 \b \n \r \t \Z`, and `\N` alone is NULL.
+//! character takes the meaning from the next byte, or gives it one: `\0 \b \n \r \t \Z`, and `\N` alone is NULL. If it is
+//! the enclosing character, too, it does so only where it is doubled.
 
 use super::format::Format;
 
@@ -127,6 +128,11 @@ impl<'a> Scanner<'a> {
                 i += 1;
                 match data.get(i) {
                     None => self.scratch.push(data[i - 1]),
+                    // An escape character that encloses, too, only stands for itself.
+                    Some(&b) if self.format.escape == self.format.enclosed => {
+                        self.scratch.push(data[i - 1]);
+                        i += usize::from(Some(b) == self.format.escape);
+                    }
                     Some(&b) => {
                         null_seen |= b == b'N';
                         self.scratch.push(unescape(b));
@@ -287,6 +293,7 @@ mod tests {
         check(&f, "\"open,\n", "open,\n");
         let f = format(",", "\"", "\"", "", "\r\n");
         check(&f, "\"a\\b\",\"c\"\"d\"\r\nx\\N,y\n\r\n", "a\\b,c\"d/x\\N,y\n");
+        check(&f, "9,un\"quoted,9\"\"0,\"N\r\nx\",y\"\r\nz\"", "9,un\"quoted,9\"0,\"N/x\",y\"/z\"");
     }
 
     #[test]

@@ -224,18 +224,14 @@ impl RowLoad<'_> {
                 }
             }
         }
-        let mut missing = targets.peekable();
-        if missing.peek().is_some() {
-            converter.fault(Error::warn_too_few_records(number))?;
-            for target in missing {
-                match target {
-                    To::UserVar(name) => self.session.user_vars().set(name, Value::Null, FIELD_TYPE)?,
-                    To::Column(c) => {
-                        let def = &self.def.columns[*c];
-                        let has_default =
-                            def.nullable || def.auto_increment || !matches!(def.default, DefaultValue::None);
-                        give(*c, (!has_default).then(|| zero_of(&def.ty)));
-                    }
+        for target in targets {
+            match target {
+                To::UserVar(name) => self.session.user_vars().set(name, Value::Null, FIELD_TYPE)?,
+                To::Column(c) => {
+                    converter.fault(Error::warn_too_few_records(number))?;
+                    let def = &self.def.columns[*c];
+                    let has_default = def.nullable || def.auto_increment || !matches!(def.default, DefaultValue::None);
+                    give(*c, (!has_default).then(|| zero_of(&def.ty)));
                 }
             }
         }

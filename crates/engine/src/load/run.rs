@@ -329,15 +329,15 @@ impl<'a> Worker<'a> {
                 FieldTarget::Nothing => {}
             }
         }
-        let mut missing = targets.peekable();
-        if missing.peek().is_some() {
-            context.misfit(Error::warn_too_few_records((context.row_number)()))?;
-            for target in missing {
-                match target {
-                    FieldTarget::Column(c) => c.store_missing(&mut self.out, context)?,
-                    FieldTarget::UserVar(i) => user_vars[*i] = None,
-                    FieldTarget::Nothing => {}
-                }
+        for target in targets {
+            // Each missing column counts.
+            if !matches!(target, FieldTarget::UserVar(_)) {
+                context.misfit(Error::warn_too_few_records((context.row_number)()))?;
+            }
+            match target {
+                FieldTarget::Column(c) => c.store_missing(&mut self.out, context)?,
+                FieldTarget::UserVar(i) => user_vars[*i] = None,
+                FieldTarget::Nothing => {}
             }
         }
         if scanner.end_line() {

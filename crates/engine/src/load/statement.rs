@@ -293,7 +293,8 @@ impl Session {
         let failed = |e: std::io::Error| {
             let (shown, errno) = (path.display(), e.raw_os_error().unwrap_or(0));
             match e.kind() {
-                std::io::ErrorKind::NotFound => Error::file_not_found(shown, errno, "No such file or directory"),
+                std::io::ErrorKind::NotFound => Error::cant_get_stat(shown, errno, "No such file or directory"),
+                std::io::ErrorKind::PermissionDenied => Error::file_not_readable(shown, errno, "Permission denied"),
                 _ => Error::cant_open_file(shown, errno, e),
             }
         };
