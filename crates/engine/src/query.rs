@@ -27,6 +27,9 @@ use vector::Batch;
 /// Rows at which a statement is worth more than its own thread.
 const PARALLEL_ROWS_MIN: f64 = 20_000.0;
 
+/// Rows of values with their types.
+type Rows = Vec<Vec<(Value, SqlType)>>;
+
 impl Session {
     /// Answers a query of the client.
     pub(crate) fn query(&mut self, query: &ast::Query, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
@@ -213,15 +216,23 @@ impl Session {
 
     /// Runs a query to its end and collects the rows, at most `max` of them (1172 beyond).
     pub(crate) fn collect(&mut self, logical: LogicalQuery, max: usize) -> Result<Vec<Vec<(Value, SqlType)>>> {
+        let (rows, more_rows) = self.collect_first(logical, max)?;
+        if more_rows { Err(Error::too_many_rows()) } else { Ok(rows) }
+    }
+
+    /// The first `max` rows of a query, and whether there are more.
+    fn collect_first(&mut self, logical: LogicalQuery, max: usize) -> Result<(Rows, bool)> {
         if !logical.locks.is_empty() {
-            let rows = self.locked_values(logical.into())?;
-            return if rows.len() > max { Err(Error::too_many_rows()) } else { Ok(rows) };
+            let mut rows = self.locked_values(logical.into())?;
+            let more_rows = rows.len() > max;
+            rows.truncate(max);
+            return Ok((rows, more_rows));
         }
         let types: Vec<SqlType> = logical.output.iter().map(|(id, _)| logical.columns.get(*id).ty).collect();
         let plan = self.optimize(logical)?;
         let mut rows = Vec::new();
+        let mut over = false;
         self.run(&plan, None, &mut |batch| {
-            let mut over = false;
             batch.selection.for_each(batch.rows, |i| {
                 if rows.len() == max {
                     over = true;
@@ -229,9 +240,9 @@ impl Session {
                     rows.push(batch.columns.iter().zip(&types).map(|(c, ty)| (c.value(i, ty), *ty)).collect());
                 }
             });
-            if over { Err(Error::too_many_rows()) } else { Ok(ControlFlow::Continue(())) }
+            Ok(if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
-        Ok(rows)
+        Ok((rows, over))
     }
 
     /// The value of an expression that may hold subqueries: SET, DO, CALL.

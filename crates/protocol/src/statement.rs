@@ -188,7 +188,11 @@ fn time(cursor: &mut Cursor<'_>, collation: Collation) -> Result<Param, Malforme
     if len == 12 {
         micros = cursor.u32()?;
     }
-    let hours = u64::from(days) * 24 + u64::from(clock.0);
+    let mut hours = u64::from(days) * 24 + u64::from(clock.0);
+    if hours > 838 && clock.1 < 60 && clock.2 < 60 {
+        // As in MySQL the greatest TIME stands for those beyond.
+        (hours, clock, micros) = (838, (0, 59, 59), 0);
+    }
     let fsp = if micros > 0 { 6 } else { 0 };
     let whole =
         u32::try_from(hours).ok().and_then(|hours| Time::new(negative, hours, clock.1.into(), clock.2.into(), micros));
@@ -235,6 +239,11 @@ mod tests {
         assert_eq!(one(12, 0, &[7, 0xe8, 7, 2, 31, 0, 0, 0]).0, Value::str("2024-02-31 00:00:00.000000"));
         let time = Time::new(true, 25, 1, 2, 0).unwrap();
         assert_eq!(one(11, 0, &[8, 1, 1, 0, 0, 0, 1, 1, 2]).0, Value::Time(time));
+        let greatest = Time::new(true, 838, 59, 59, 0).unwrap();
+        assert_eq!(
+            one(11, 0, &[12, 1, 35, 0, 0, 0, 2, 0, 0, 9, 0, 0, 0]),
+            (Value::Time(greatest), SqlType::Time { fsp: 0 })
+        );
         assert_eq!(one(11, 0, &[0]).0, Value::Time(Time::new(false, 0, 0, 0, 0).unwrap()));
     }
 

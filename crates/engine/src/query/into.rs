@@ -18,22 +18,21 @@ impl Session {
             SelectInto::Outfile { .. } => return Err(Error::not_supported("SELECT ... INTO OUTFILE")),
             SelectInto::Dumpfile(_) => return Err(Error::not_supported("SELECT ... INTO DUMPFILE")),
         };
-        let rows = if super::locking::has_locking(query) {
+        let (rows, more_rows) = if super::locking::has_locking(query) {
             let bound = self.bind_locking(query)?;
             if bound.width != vars.len() {
                 return Err(Error::wrong_number_of_columns_in_select());
             }
-            self.locked_values(bound)?
+            let rows = self.locked_values(bound)?;
+            let more_rows = rows.len() > 1;
+            (rows, more_rows)
         } else {
             let logical = self.bind_query(query)?;
             if logical.output.len() != vars.len() {
                 return Err(Error::wrong_number_of_columns_in_select());
             }
-            self.collect(logical, 1)?
+            self.collect_first(logical, 1)?
         };
-        if rows.len() > 1 {
-            return Err(Error::too_many_rows());
-        }
         let found = rows.len() as u64;
         match rows.into_iter().next() {
             None => self.warn(Error::sp_fetch_no_data().into_warning(types::WarningLevel::Warning)),
@@ -45,6 +44,10 @@ impl Session {
                     }
                 }
             }
+        }
+        // The variables have the first row's values by then.
+        if more_rows {
+            return Err(Error::too_many_rows());
         }
         self.send_ok(found, String::new(), more, sink)
     }

@@ -135,6 +135,7 @@ fn call(function: Function, args: Vec<Expr>, connection: Collation) -> Result<Ex
         .map(|(i, e)| convert(e, letters.get(i).or(letters.last()).copied().unwrap_or(b'*'), common, connection))
         .collect();
     special_arguments(function, &mut args, connection);
+    check_regexp_charsets(function, &args)?;
     share_collation(signature.names[0], &mut args)?;
     if let Some(constant) = answered_by_type(function, &args, connection) {
         return Ok(constant);
@@ -159,6 +160,31 @@ fn call(function: Function, args: Vec<Expr>, connection: Collation) -> Result<Ex
         _ => signature.flags & MAY_NULL != 0 || (!sees_null && args.iter().any(|a| a.nullable)),
     };
     Ok(Expr::new(ExprKind::Call { function, args }, ty, nullable))
+}
+
+/// Tells SLEEP that nothing else is asked for by its query: when it is interrupted, it is 1, not an error.
+pub fn sleep_alone(e: &mut Expr) {
+    if let ExprKind::Call { function: Function::Sleep, args } = &mut e.kind
+        && args.len() == 1
+    {
+        args.push(super::boolean(true));
+    }
+}
+
+/// 3995: a binary string is matched with a pattern of characters, or the other way round.
+fn check_regexp_charsets(function: Function, args: &[Expr]) -> Result<()> {
+    use Function::*;
+    if !matches!(function, RegexpLike | RegexpInstr | RegexpSubstr | RegexpReplace) {
+        return Ok(());
+    }
+    let of = |e: &Expr| e.ty.collation().filter(|_| !matches!(e.kind, ExprKind::Const(Value::Null)));
+    match (of(&args[0]), of(&args[1])) {
+        (Some(a), Some(b)) if (a == Collation::Binary) != (b == Collation::Binary) => {
+            let name = function.name().to_ascii_lowercase();
+            Err(Error::character_set_mismatch(a.name(), b.name(), name))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn replace(slot: &mut Expr, f: impl FnOnce(Expr) -> Expr) {

@@ -178,8 +178,7 @@ pub fn collate(e: Expr, collation: Collation, connection: Collation) -> Result<E
     let SqlType::String { kind, len, collation: from } = e.ty else {
         return Err(types::Error::internal("to_string yields strings"));
     };
-    // A literal is read in the collation's character set.
-    if from.charset() != collation.charset() && !matches!(e.kind, ExprKind::Const(_)) {
+    if from.charset() != collation.charset() && !matches!(e.kind, ExprKind::Const(Value::Null)) {
         return Err(types::Error::collation_charset_mismatch(collation.name(), from.charset().name()));
     }
     let nullable = e.nullable;

@@ -230,10 +230,15 @@ pub fn extract(unit: IntervalUnit, e: Expr) -> Result<Expr> {
         _ => match unit {
             Hour | Minute | Second | Microsecond | SecondMicrosecond | MinuteMicrosecond | MinuteSecond
             | HourMicrosecond | HourSecond | HourMinute => implicit_cast(e, SqlType::Time { fsp: 6 }),
+            // What looks like a date and time has a day, a time has none, or has it among its hours.
+            DayMicrosecond | DaySecond | DayMinute | DayHour => match e.ty {
+                SqlType::String { .. } => e,
+                _ => implicit_cast(e, SqlType::Time { fsp: 6 }),
+            },
             _ => implicit_cast(e, SqlType::DateTime { fsp: 6 }),
         },
     };
-    let nullable = e.nullable;
+    let nullable = e.nullable || e.ty.is_string();
     Ok(Expr::new(ExprKind::Call { function: Function::Extract(unit), args: vec![e] }, SqlType::BIGINT, nullable))
 }
 

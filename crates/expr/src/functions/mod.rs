@@ -401,6 +401,13 @@ impl Function {
 
     pub(crate) fn flags(self) -> u8 {
         match self {
+            // Of strings, which may be no times.
+            Function::Extract(
+                IntervalUnit::DayMicrosecond
+                | IntervalUnit::DaySecond
+                | IntervalUnit::DayMinute
+                | IntervalUnit::DayHour,
+            ) => MAY_NULL | MAY_WARN,
             Function::Extract(_) => MAY_NULL,
             Function::DateAdd(_) | Function::DateSub(_) => MAY_NULL | MAY_WARN,
             Function::TimestampDiff(_) => MAY_NULL | MAY_WARN,

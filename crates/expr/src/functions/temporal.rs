@@ -143,7 +143,7 @@ fn date_add(call: &Call, unit: IntervalUnit, subtract: bool, rows: usize, sel: &
     }
 }
 
-/// What a string, TIME or DATETIME argument of TIMEDIFF and ADDTIME is.
+/// What a string, TIME or DATETIME argument of TIMEDIFF, ADDTIME and EXTRACT is.
 enum Moment {
     Time(Time),
     DateTime(DateTime),
@@ -273,6 +273,12 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         Quarter => r.fixed(|i| Ok(Some(datetime(call, 0, i).date().quarter() as i64)))?,
         Extract(unit) => match call.types[0] {
             SqlType::Time { .. } => r.fixed(|i| Ok(Some(time(call, 0, i).extract(unit))))?,
+            SqlType::String { .. } => r.fixed(|i| {
+                Ok(moment(call, 0, i)?.map(|m| match m {
+                    Moment::Time(t) => t.extract(unit),
+                    Moment::DateTime(d) => d.extract(unit),
+                }))
+            })?,
             _ => r.fixed(|i| Ok(Some(datetime(call, 0, i).extract(unit))))?,
         },
         Hour => r.fixed(|i| Ok(Some(time(call, 0, i).hour())))?,
@@ -490,8 +496,9 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             let d = datetime(call, 0, i);
             let Some(t) = from.to_timestamp(d) else { return Ok(None) };
             let t = t.timestamp();
-            // Beyond the range of TIMESTAMP nothing is converted.
-            Ok(Some(if t.in_range() && !d.is_zero() { to.to_datetime(t).0 } else { d.0 }))
+            // Outside of the years that UNIX_TIMESTAMP knows nothing is converted.
+            let known = t >= Timestamp::MIN && (t.0 as i128) < (UNIXTIME_MAX + 1) * MICROS_PER_SECOND as i128;
+            Ok(Some(if known && !d.is_zero() { to.to_datetime(t).0 } else { d.0 }))
         })?,
         GetFormat => r.strings(|i, out| {
             let text = |k: usize| String::from_utf8_lossy(call.bytes(k, i)).to_ascii_uppercase();

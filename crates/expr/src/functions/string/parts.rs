@@ -148,16 +148,19 @@ pub(crate) fn locate(c: Collation, needle: &[u8], hay: &[u8], from: i64) -> i64 
         memmem::find(&rest.to_ascii_lowercase(), &needle.to_ascii_lowercase())
     } else {
         let n = utf8::char_count(needle);
+        let by_char = c.charset() != Collation::Utf8mb4GeneralCi.charset();
+        let is_boundary = |s: &[u8], i: usize| s.get(i).is_none_or(|b| b & 0xC0 != 0x80);
         let mut at = 0;
         loop {
             if at >= rest.len() {
                 break None;
             }
-            let end = at + utf8::offset_of_char(&rest[at..], n);
-            if utf8::char_count(&rest[at..end]) < n {
+            // What is compared is as many bytes long as the needle; in latin1, whose bytes are characters, as many characters.
+            let end = if by_char { at + utf8::offset_of_char(&rest[at..], n) } else { at + needle.len() };
+            if end > rest.len() || by_char && utf8::char_count(&rest[at..end]) < n {
                 break None;
             }
-            if c.eq(&rest[at..end], needle) {
+            if is_boundary(rest, end) && c.eq(&rest[at..end], needle) {
                 break Some(at);
             }
             at += utf8::decode(rest, at).1;
