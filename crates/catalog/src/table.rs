@@ -189,6 +189,17 @@ impl TableDef {
         self.checks.sort_by_cached_key(|c| c.name.to_lowercase());
     }
 
+    /// The key that clients are shown as primary: that, or else the first unique key that holds whole columns which are
+    /// never NULL.
+    pub fn shown_primary_key(&self) -> Option<&IndexDef> {
+        let is_whole = |p: &IndexPart| {
+            let c = &self.columns[p.column_idx];
+            !c.nullable && p.prefix_len.is_none() && c.generated.as_ref().is_none_or(|g| g.stored)
+        };
+        let is_unique = |i: &&IndexDef| i.kind == IndexKind::Unique && i.parts.iter().all(is_whole);
+        self.primary_key().or_else(|| self.indexes.iter().find(is_unique))
+    }
+
     pub fn primary_key(&self) -> Option<&IndexDef> {
         self.indexes.first().filter(|i| i.kind == IndexKind::Primary)
     }

@@ -99,7 +99,7 @@ pub fn default_text(c: &ColumnDef) -> Option<String> {
             Some(String::from_utf8_lossy(&text).into_owned())
         }
         DefaultValue::CurrentTimestamp => Some(current_timestamp(&c.ty)),
-        DefaultValue::Expr { text, .. } => Some(text.to_string()),
+        DefaultValue::Expr { text, .. } => Some(parenthesized(text)),
     }
 }
 
@@ -145,7 +145,7 @@ fn column_line(c: &ColumnDef, table_collation: Collation) -> String {
             let _ = write!(s, " DEFAULT {}", current_timestamp(&c.ty));
         }
         DefaultValue::Expr { text, .. } => {
-            let _ = write!(s, " DEFAULT ({text})");
+            let _ = write!(s, " DEFAULT ({})", parenthesized(text));
         }
     }
     if c.on_update_current_timestamp {
@@ -225,8 +225,26 @@ pub fn parenthesized(text: &str) -> String {
     let is_name = bytes.first() == Some(&b'`') && text[1..].find('`') == Some(text.len() - 2);
     let word = bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
     let is_call = word > 0 && closes_at_end(&bytes[word..]);
-    let is_number = !text.is_empty() && bytes.iter().all(|b| b.is_ascii_digit() || *b == b'.');
-    if is_name || is_call || is_number || closes_at_end(bytes) { text.to_string() } else { format!("({text})") }
+    let is_number = text.trim_start_matches('-').bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let is_literal = is_number || word == bytes.len() || is_string(bytes);
+    if is_name || is_call || is_literal || closes_at_end(bytes) { text.to_string() } else { format!("({text})") }
+}
+
+/// Whether the text is one string literal, perhaps with a character set or a type before it.
+fn is_string(bytes: &[u8]) -> bool {
+    let word = bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+    let rest = bytes[word..].strip_prefix(b" ").unwrap_or(&bytes[word..]);
+    let mut i = 1;
+    while rest.first() == Some(&b'\'') && i < rest.len() {
+        match rest[i] {
+            b'\\' => i += 1,
+            b'\'' if rest.get(i + 1) == Some(&b'\'') => i += 1,
+            b'\'' => return i + 1 == rest.len(),
+            _ => {}
+        }
+        i += 1;
+    }
+    false
 }
 
 /// Whether the text is one parenthesis from its first byte to its last.

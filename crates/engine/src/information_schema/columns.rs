@@ -46,7 +46,10 @@ fn column_rows(session: &Reading<'_>, out: &mut RowSet) {
             let ty = column_type(c);
             let data_type = ty.split(['(', ' ']).next().unwrap_or_default();
             let (chars, octets) = string_lengths(&c.ty);
-            let (precision, scale) = numeric(&c.ty);
+            let (precision, scale) = match c.float_digits {
+                Some((digits, scale)) => (uint(digits.into()), uint(scale.into())),
+                None => numeric(&c.ty),
+            };
             let collation = c.ty.collation().filter(|c| *c != Collation::Binary);
             out.push(vec![
                 s("def"),
@@ -120,7 +123,7 @@ fn datetime_precision(ty: &SqlType) -> Value {
 /// PRI, UNI, MUL or nothing (MySQL manual, "SHOW COLUMNS Statement").
 pub fn column_key(t: &TableDef, column_idx: usize) -> &'static str {
     let leads = |i: &&catalog::IndexDef| i.parts.first().is_some_and(|p| p.column_idx == column_idx);
-    if t.primary_key().is_some_and(|i| i.parts.iter().any(|p| p.column_idx == column_idx)) {
+    if t.shown_primary_key().is_some_and(|i| i.parts.iter().any(|p| p.column_idx == column_idx)) {
         "PRI"
     } else if t.indexes.iter().filter(leads).any(|i| i.kind == IndexKind::Unique && i.parts.len() == 1) {
         "UNI"

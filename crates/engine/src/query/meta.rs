@@ -50,11 +50,12 @@ pub(crate) fn columns(query: &LogicalQuery) -> Vec<ColumnMeta> {
             meta.no_default = matches!(column.default, DefaultValue::None) && !column.nullable && !given;
             meta.on_update_now = column.on_update_current_timestamp;
             meta.timestamp = meta.on_update_now || matches!(column.default, DefaultValue::CurrentTimestamp);
+            let shown_primary = table.shown_primary_key();
             for index in &table.indexes {
                 let Some(pos) = index.parts.iter().position(|p| p.column_idx == *idx) else { continue };
                 meta.part_key = true;
                 match index.kind {
-                    IndexKind::Primary => meta.primary_key = true,
+                    _ if shown_primary.is_some_and(|p| p.name == index.name) => meta.primary_key = true,
                     IndexKind::Unique if index.parts.len() == 1 => meta.unique_key = true,
                     _ if pos == 0 => meta.multiple_key = true,
                     _ => {}
