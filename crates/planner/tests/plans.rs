@@ -64,11 +64,7 @@ fn huge_statements_are_planned_in_time() {
         ),
         (
             format!("select count(*) from nation where {}", ors.join(" or ")),
-            &[
-                "Aggregate: count(0)",
-                "Filter: (nation.n_nationkey in (0,1,2,3,",
-                "Table scan on nation",
-            ],
+            &["Aggregate: count(0)", "Filter: (nation.n_nationkey in (0,1,2,3,", "Table scan on nation"],
         ),
         (
             format!(
