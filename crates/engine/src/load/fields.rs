@@ -293,7 +293,7 @@ mod tests {
         check(&f, "\"open,\n", "open,\n");
         let f = format(",", "\"", "\"", "", "\r\n");
         check(&f, "\"a\\b\",\"c\"\"d\"\r\nx\\N,y\n\r\n", "a\\b,c\"d/x\\N,y\n");
-        check(&f, "9,un\"quoted,9\"\"0,\"N\r\nx\",y\"\r\nz\"", "9,un\"quoted,9\"0,\"N/x\",y\"/z\"");
+        check(&f, "9,un\"quoted,9\"\"0,\"N\r\nx\",y\"\r\nz\"", "9,un\"quoted,9\"0,N\r\nx,y\"/z\"");
     }
 
     #[test]

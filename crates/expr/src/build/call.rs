@@ -162,15 +162,6 @@ fn call(function: Function, args: Vec<Expr>, connection: Collation) -> Result<Ex
     Ok(Expr::new(ExprKind::Call { function, args }, ty, nullable))
 }
 
-/// Tells SLEEP that nothing else is asked for by its query: when it is interrupted, it is 1, not an error.
-pub fn sleep_alone(e: &mut Expr) {
-    if let ExprKind::Call { function: Function::Sleep, args } = &mut e.kind
-        && args.len() == 1
-    {
-        args.push(super::boolean(true));
-    }
-}
-
 /// 3995: a binary string is matched with a pattern of characters, or the other way round.
 fn check_regexp_charsets(function: Function, args: &[Expr]) -> Result<()> {
     use Function::*;

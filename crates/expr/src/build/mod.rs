@@ -25,7 +25,7 @@ mod temporal;
 
 pub use aggregate::{aggregate, window};
 pub use arith::{arith, bit_not, neg};
-pub use call::{coalesce, convert_using, function, ifnull, sleep_alone, trim};
+pub use call::{coalesce, convert_using, function, ifnull, trim};
 pub use cast::{cast, cast_char, collate, column_value, implicit_cast};
 pub use coercibility::{aggregate_collations, coercibility};
 pub use common::{char_length_of, common_type, string_type, union_type};

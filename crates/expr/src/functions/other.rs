@@ -100,19 +100,14 @@ fn with_unit(v: f64, units: &Units, width: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Sleeps in short steps, so that KILL is noticed. Where the query asks for nothing else, being interrupted is its
-/// result: true.
-fn sleep(call: &Call, seconds: f64) -> Result<bool> {
-    let is_alone = call.len() == 2;
+/// Sleeps in short steps, so that KILL is noticed.
+fn sleep(call: &Call, seconds: f64) -> Result<()> {
     let end = Instant::now() + Duration::from_secs_f64(seconds.min(1e9));
     loop {
-        match call.ctx.check_killed() {
-            Err(_) if is_alone => return Ok(true),
-            checked => checked?,
-        }
+        call.ctx.check_killed()?;
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Ok(false);
+            return Ok(());
         }
         std::thread::sleep(left.min(Duration::from_millis(20)));
     }
@@ -245,7 +240,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         Sleep => call.all_rows(rows, sel).fixed(|i| {
             let seconds = if call.is_null(0, i) { -1.0 } else { call.double(0, i) };
             if (0.0..).contains(&seconds) {
-                return Ok(Some(sleep(call, seconds)? as i64));
+                sleep(call, seconds)?;
             } else if session.sql_mode.strict {
                 return Err(Error::wrong_arguments("sleep."));
             } else {

@@ -78,10 +78,6 @@ impl<'a> Bind<'a, '_, '_> {
             self.set_clause(Clause::Having);
             having = Some(build::truth(self.expr(h)?)?);
         }
-        let plain = s.where_.is_none() && s.group_by.is_none() && s.having.is_none();
-        if usage == QueryUse::Top && s.from.is_empty() && plain && s.items.len() == 1 {
-            self.block().items.iter_mut().for_each(|i| build::sleep_alone(&mut i.expr));
-        }
         let aggregates_before = self.block().aggregates.len();
         self.set_clause(Clause::OrderBy);
         let mut keys = vec![];
