@@ -11,41 +11,12 @@ use expr::{AggCall, AggFunc, CmpOp, Expr, FrameBound, FrameUnits, WindowCall, Wi
 use naive::Naive;
 use plan::physical::*;
 use types::{Collation, ErrorCode, IntSize, SqlType, Value};
-use world::{A, B, D, Rng, S, U, World, X};
+use world::{A, B, D, Rng, S, U, World, X, col, node, scan};
 
 const ROUNDS: u64 = 24;
 
-fn node(op: PlanOp, output: Vec<(SqlType, bool)>) -> PlanNode {
-    let output = output
-        .into_iter()
-        .enumerate()
-        .map(|(i, (ty, nullable))| OutputColumn { name: format!("c{i}").into(), ty, nullable })
-        .collect();
-    PlanNode { id: 0, op, output, estimated_rows: 0.0, estimated_cost: 0.0, notes: Default::default() }
-}
-
 fn types_of(n: &PlanNode) -> Vec<(SqlType, bool)> {
     n.output.iter().map(|c| (c.ty, c.nullable)).collect()
-}
-
-fn scan(world: &World, table: usize) -> PlanNode {
-    let def = world.tables[table].def.clone();
-    let n = def.columns.len();
-    let output = def.columns.iter().map(|c| (c.ty, true)).collect();
-    let op = PlanOp::Scan {
-        table: def,
-        alias: "t".into(),
-        columns: (0..n).collect(),
-        filters: vec![],
-        project: (0..n).collect(),
-        sideways: vec![],
-        with_row_id: false,
-    };
-    node(op, output)
-}
-
-fn col(n: &PlanNode, i: usize) -> Expr {
-    Expr::column(i as u32, n.output[i].ty, true)
 }
 
 fn compare(op: CmpOp, l: Expr, r: Expr) -> Expr {

@@ -10,7 +10,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use types::{ErrorCode, Result, SqlType, Value};
-use world::{A, S, TEXT, U, World};
+use world::{A, S, TEXT, U, World, col};
 
 const ROWS: usize = 128;
 const ROW_BYTES: usize = 256 << 10;
@@ -46,32 +46,15 @@ static ALLOCATOR: Counting = Counting;
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn node(op: PlanOp, output: Vec<SqlType>) -> PlanNode {
-    let output = output.into_iter().map(|ty| OutputColumn { name: "c".into(), ty, nullable: true }).collect::<Vec<_>>();
-    PlanNode { id: 0, op, output, estimated_rows: 0.0, estimated_cost: 0.0, notes: Default::default() }
+    world::node(op, output.into_iter().map(|ty| (ty, true)).collect())
+}
+
+fn scan(world: &World) -> PlanNode {
+    world::scan(world, 0)
 }
 
 fn types_of(n: &PlanNode) -> Vec<SqlType> {
     n.output.iter().map(|c| c.ty).collect()
-}
-
-fn scan(world: &World) -> PlanNode {
-    let def = world.tables[0].def.clone();
-    let n = def.columns.len();
-    let output = def.columns.iter().map(|c| c.ty).collect();
-    let op = PlanOp::Scan {
-        table: def,
-        alias: "t".into(),
-        columns: (0..n).collect(),
-        filters: vec![],
-        project: (0..n).collect(),
-        sideways: vec![],
-        with_row_id: false,
-    };
-    node(op, output)
-}
-
-fn col(n: &PlanNode, i: usize) -> Expr {
-    Expr::column(i as u32, n.output[i].ty, true)
 }
 
 /// Some columns alone.

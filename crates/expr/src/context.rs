@@ -149,8 +149,10 @@ impl UserVars {
         let name = name.to_lowercase();
         let mut values = self.values.lock().expect("no panic while held");
         let old = values.get(&name).map_or(0, |(v, _)| value_bytes(v));
-        let bytes = self.bytes.load(Ordering::Relaxed) + value_bytes(&value) - old;
-        self.hold(bytes)?;
+        let new = value_bytes(&value);
+        if new != old {
+            self.hold(self.bytes.load(Ordering::Relaxed) + new - old)?;
+        }
         values.insert(name, (value, ty));
         Ok(())
     }

@@ -13,7 +13,7 @@
 
 use catalog::{IndexDef, KeyBounds, KeyEnd, TableDef};
 use expr::Expr;
-use types::{Decimal, I256, Result, SqlType, Value};
+use types::{Decimal, I256, IntSize, Result, SqlType, Value};
 
 /// A value to look for.
 #[derive(Clone, Debug, PartialEq)]
@@ -208,8 +208,11 @@ pub fn fit(v: Value, to: &SqlType) -> Fitted {
         }
         (Value::Double(x), SqlType::Int { .. }) => {
             // Larger ones are compared as doubles, to which several integers round.
-            const EXACT: f64 = (1u64 << 53) as f64;
-            if x.abs() < EXACT { fit_integer(x.floor() as i128, x.fract() != 0.0, to) } else { Fitted::Unfit }
+            if x.abs() < EXACT_DOUBLE_MAX {
+                fit_integer(x.floor() as i128, x.fract() != 0.0, to)
+            } else {
+                Fitted::Unfit
+            }
         }
         (Value::Int(x), SqlType::Decimal { precision, scale }) => {
             fit_decimal(Decimal::from_i64(*x), *precision, *scale)
@@ -232,6 +235,14 @@ pub fn fit(v: Value, to: &SqlType) -> Fitted {
         }
         _ => Fitted::Unfit,
     }
+}
+
+/// From here on several integers are one DOUBLE.
+pub const EXACT_DOUBLE_MAX: f64 = (1u64 << 53) as f64;
+
+/// Whether a key part of type `part`, looked up by a DOUBLE, may have several values that equal it: see [`integers_equal`].
+pub fn rounds(key: &SqlType, part: &SqlType) -> bool {
+    matches!((key, part), (SqlType::Double, SqlType::Int { size: IntSize::I64, .. }))
 }
 
 /// The values of an integer column that equal a DOUBLE when they are compared as DOUBLEs: one at most below 2^53, from there
@@ -375,7 +386,6 @@ fn whole(values: Vec<Value>) -> KeyBounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use types::IntSize;
 
     #[test]
     fn several_integers_are_one_double() {

@@ -27,23 +27,16 @@ use crate::pipeline::{Down, Flow, Push, Stage};
 use crate::run::{Run, run_node};
 use batched::Buffered;
 use catalog::TableDef;
-use plan::access::{Fitted, fit, integers_equal};
+use plan::access::{EXACT_DOUBLE_MAX, Fitted, fit, integers_equal, rounds};
 use plan::physical::{JoinKind, KeyBuffer, PlanNode, PlanOp};
 use rescue::Rescue;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use types::{Error, IntSize, Result, SqlType, Value};
+use types::{Error, Result, SqlType, Value};
 use vector::{BATCH_ROWS_MAX, Batch, Bitmap, Selection, Vector};
 
 /// Keys that are looked up together.
 const KEYS_AT_ONCE: usize = 256;
-
-/// From here on several integers are one DOUBLE.
-const EXACT_MAX: f64 = (1u64 << 53) as f64;
-
-fn rounds(key: &SqlType, part: &SqlType) -> bool {
-    matches!((key, part), (SqlType::Double, SqlType::Int { size: IntSize::I64, .. }))
-}
 
 /// Shared state.
 struct JoinStage<'a> {
@@ -181,7 +174,7 @@ impl JoinStage<'_> {
         (0..values.len()).any(|k| {
             rounds(&self.types[k], &self.part_types[k])
                 && values[k].is_valid(i)
-                && matches!(values[k].value(i, &SqlType::Double), Value::Double(x) if x.abs() >= EXACT_MAX)
+                && matches!(values[k].value(i, &SqlType::Double), Value::Double(x) if x.abs() >= EXACT_DOUBLE_MAX)
         })
     }
 

@@ -2,8 +2,8 @@
 
 use catalog::{ColumnDef, TableDef, TableEngine, TableId};
 use executor::*;
-use expr::{Params, SessionInfo, UserVars, Warnings};
-use plan::physical::{Plan, PlanNode};
+use expr::{Expr, Params, SessionInfo, UserVars, Warnings};
+use plan::physical::{OutputColumn, Plan, PlanNode, PlanOp};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -301,4 +301,35 @@ pub fn printed(rows: &[Vec<Value>]) -> Vec<String> {
             cells.join("|")
         })
         .collect()
+}
+
+pub fn node(op: PlanOp, output: Vec<(SqlType, bool)>) -> PlanNode {
+    let output = output
+        .into_iter()
+        .enumerate()
+        .map(|(i, (ty, nullable))| OutputColumn { name: format!("c{i}").into(), ty, nullable })
+        .collect();
+    PlanNode { id: 0, op, output, estimated_rows: 0.0, estimated_cost: 0.0, notes: Default::default() }
+}
+
+/// All columns of a table.
+pub fn scan(world: &World, table: usize) -> PlanNode {
+    let def = world.tables[table].def.clone();
+    let n = def.columns.len();
+    let output = def.columns.iter().map(|c| (c.ty, true)).collect();
+    let op = PlanOp::Scan {
+        table: def,
+        alias: "t".into(),
+        columns: (0..n).collect(),
+        filters: vec![],
+        project: (0..n).collect(),
+        sideways: vec![],
+        with_row_id: false,
+    };
+    node(op, output)
+}
+
+/// A column of a node's output.
+pub fn col(n: &PlanNode, i: usize) -> Expr {
+    Expr::column(i as u32, n.output[i].ty, true)
 }

@@ -14,6 +14,7 @@ use crate::optimize::properties::{not_null, null_rejected};
 use crate::optimize::ranges::{comparable, same_order};
 use crate::optimize::tree::{as_column, exprs_columns, output_set};
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
+use plan::access::rounds;
 use plan::logical::{IndexHintScope, Logical, LogicalJoinKind};
 use plan::{HashRescue, IndexRange, JoinKind, KeyBuffer, KeyValue, PlanOp};
 use types::Result;
@@ -78,6 +79,7 @@ impl Physical<'_, '_> {
             }
             let mut key = vec![];
             let mut by_outer = false;
+            let mut rounded = false;
             for part in &index.parts {
                 let Some((c, _)) = columns.iter().find(|c| c.1 == part.column_idx) else { break };
                 let ty = table.columns[part.column_idx].ty;
@@ -96,6 +98,12 @@ impl Physical<'_, '_> {
                         None => break,
                     },
                 };
+                // Each of several such parts would multiply the keys of a row; the condition decides the rest.
+                let several = rounds(&value.expr.ty, &ty);
+                if several && rounded {
+                    break;
+                }
+                rounded |= several;
                 key.push(value);
             }
             let single = index.is_unique()
