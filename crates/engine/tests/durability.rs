@@ -53,6 +53,9 @@ const SETUP: &str = "
     CREATE TABLE copy SELECT id, name FROM item;
     CREATE TABLE emptied (a INT); INSERT INTO emptied VALUES (1); TRUNCATE emptied; INSERT INTO emptied VALUES (2);
     CREATE TABLE old (a INT); INSERT INTO old VALUES (7); RENAME TABLE old TO new;
+    CREATE TABLE parent (id INT PRIMARY KEY, up INT REFERENCES parent (id), FOREIGN KEY (up) REFERENCES parent (id));
+    CREATE TABLE child (id INT, FOREIGN KEY (id) REFERENCES parent (id)); INSERT INTO parent VALUES (1, NULL), (2, 1);
+    INSERT INTO child VALUES (2); ALTER TABLE parent RENAME COLUMN id TO nr;
     CREATE TABLE dropped (a INT); INSERT INTO dropped VALUES (1); DROP TABLE dropped;
     CREATE TABLE volatile_rows (a INT) ENGINE = MEMORY; INSERT INTO volatile_rows VALUES (1);
     CREATE TABLE gone.t (a INT); DROP DATABASE gone;
@@ -67,6 +70,8 @@ const LOOK: &[&str] = &[
     "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'shop' ORDER BY 1, 2",
     "SHOW CREATE TABLE shop.item",
     "SHOW CREATE VIEW shop.cheap",
+    "SHOW CREATE TABLE shop.parent",
+    "SHOW CREATE TABLE shop.child",
     "SELECT id, name, price, LENGTH(note), at FROM shop.item ORDER BY id",
     "SELECT * FROM shop.item WHERE name = 'pear'",
     "SELECT * FROM shop.copy ORDER BY 1",

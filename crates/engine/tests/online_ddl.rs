@@ -87,3 +87,24 @@ fn building_does_not_wait_for_readers_and_writers_but_publishing_does() {
     assert_eq!(a.ok("SELECT * FROM w ORDER BY a"), ["1,3,5,~", "2,2,5,~"]);
     assert_eq!(a.run("SELECT * FROM t"), Err(1146));
 }
+
+/// The tables at both ends of a foreign key are locked while a column that it names gets another name.
+#[test]
+fn a_renamed_column_waits_for_those_who_refer_to_it() {
+    let db = database();
+    let mut a = Client::new(&db);
+    a.ok("CREATE TABLE p (id INT PRIMARY KEY)");
+    a.ok("CREATE TABLE c (id INT, FOREIGN KEY (id) REFERENCES p (id))");
+    a.ok("INSERT INTO p VALUES (1), (2)");
+    let b = Remote::new(&db);
+    a.ok("BEGIN");
+    a.ok("SELECT * FROM c");
+    b.start("ALTER TABLE p RENAME COLUMN id TO nr");
+    assert!(b.blocks());
+    a.ok("COMMIT");
+    assert_eq!(b.answer().map(|_| ()), Ok(()));
+    a.ok("INSERT INTO c VALUES (1)");
+    assert_eq!(a.run("INSERT INTO c VALUES (3)"), Err(1452));
+    assert_eq!(a.run("DELETE FROM p WHERE nr = 1"), Err(1451));
+    assert!(a.ok("SHOW CREATE TABLE c")[0].contains("REFERENCES `p` (`nr`)"));
+}

@@ -88,10 +88,9 @@ fn complete() {
         ours.run("USE g").expect("the database");
         let mut out = String::new();
         let text = std::fs::read_to_string(&path).expect("a golden file is readable");
-        for line in text.lines().take_while(|l| l.starts_with('#') || l.is_empty()) {
-            let _ = writeln!(out, "{line}");
-        }
+        let lines: Vec<&str> = text.lines().collect();
         for case in parse(&text) {
+            out.push_str(&comments_above(&lines[..case.line - 1]));
             let our = ours.run(&case.sql);
             let their = theirs.run(&case.sql);
             let answer = if case.ours_only { &our } else { &their };
@@ -117,4 +116,13 @@ fn complete() {
         }
         std::fs::write(&path, out).expect("a golden file is writable");
     }
+}
+
+/// The comments that stand between a case and the one before it.
+fn comments_above(lines: &[&str]) -> String {
+    let is_between = |l: &&&str| l.starts_with('#') || l.is_empty();
+    let mut above: Vec<&str> = lines.iter().rev().take_while(is_between).copied().collect();
+    above.reverse();
+    let from = above.iter().position(|l| l.starts_with('#')).unwrap_or(above.len());
+    above[from..].iter().map(|l| format!("{l}\n")).collect()
 }

@@ -429,6 +429,33 @@ pub fn renamed(def: &TableDef, schema: &str, name: &str) -> TableDef {
     new
 }
 
+/// Columns of a table that get other names: the names before and now.
+#[derive(Default)]
+pub struct RenamedColumns(pub Vec<(Box<str>, Box<str>)>);
+
+impl RenamedColumns {
+    /// What the column is called now.
+    pub fn now<'a>(&'a self, name: &'a str) -> &'a str {
+        let same = |old: &str| old.eq_ignore_ascii_case(name) || old.to_lowercase() == name.to_lowercase();
+        self.0.iter().find(|(old, _)| same(old)).map_or(name, |(_, new)| new)
+    }
+
+    /// The foreign key, if it refers to the table, refers to its columns by their new names.
+    pub fn in_key(&self, fk: &ForeignKey, (schema, table): (&str, &str)) -> ForeignKey {
+        let mut fk = fk.clone();
+        if fk.references(schema, table) {
+            fk.parent_columns.iter_mut().for_each(|c| *c = self.now(c).into());
+        }
+        fk
+    }
+
+    /// The definition with its references to the table brought up to date; `None`: nothing in it changes.
+    pub fn in_definition(&self, def: &TableDef, parent: (&str, &str)) -> Option<TableDef> {
+        let keys: Vec<ForeignKey> = def.foreign_keys.iter().map(|fk| self.in_key(fk, parent)).collect();
+        (keys != def.foreign_keys).then(|| TableDef { foreign_keys: keys, ..def.clone() })
+    }
+}
+
 /// The definition with references to a renamed table brought up to date; `None` if it has none.
 pub fn with_parent_renamed(def: &TableDef, from: (&str, &str), to: (&str, &str)) -> Option<TableDef> {
     if !def.foreign_keys.iter().any(|f| f.references(from.0, from.1)) {

@@ -1,6 +1,6 @@
 //! CREATE TABLE's body to a definition.
 
-use super::{column, constraints, defaults, functional, index};
+use super::{column, constraints, defaults, functional, index, show_create};
 use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef, TableEngine, TableId};
 use parser::ast;
@@ -53,27 +53,65 @@ pub fn options(
             Collate(name) => collate = Some(name.as_str()),
             Comment(text) if text.chars().count() > 2048 => return Err(Error::too_long_table_comment("table", 2048)),
             Comment(text) => o.comment = text.clone(),
-            AvgRowLength(n) => o.shown.push(("AVG_ROW_LENGTH".into(), n.to_string().into())),
-            Checksum(n) => o.shown.push(("CHECKSUM".into(), n.to_string().into())),
-            KeyBlockSize(n) => o.shown.push(("KEY_BLOCK_SIZE".into(), n.to_string().into())),
-            MaxRows(n) => o.shown.push(("MAX_ROWS".into(), n.to_string().into())),
-            MinRows(n) => o.shown.push(("MIN_ROWS".into(), n.to_string().into())),
-            RowFormat(name) if !name.is("DEFAULT") => {
-                o.shown.push(("ROW_FORMAT".into(), name.to_uppercase().into()));
-            }
-            StatsPersistent(ast::OptionValue::Number(n)) => {
-                o.shown.push(("STATS_PERSISTENT".into(), n.to_string().into()));
-            }
             DataDirectory(_) | IndexDirectory(_) => return Err(Error::not_supported("DATA DIRECTORY")),
             Union(_) => return Err(Error::not_supported("UNION tables")),
             Encryption(e) if e.eq_ignore_ascii_case("y") => return Err(Error::not_supported("ENCRYPTION='Y'")),
             Tablespace(_) => return Err(Error::not_supported("TABLESPACE")),
-            // Storage details of other engines: MySQL's InnoDB takes and forgets them too.
+            // Storage details: some are repeated, all are taken and have no effect, as most have none in MySQL's InnoDB.
             _ => {}
         }
     }
+    o.shown = shown(list);
     o.collation = crate::charset::resolve(charset, collate, default_collation)?;
     Ok(o)
+}
+
+/// The options that say how other engines would store the table, in the order in which SHOW CREATE TABLE repeats them. What is
+/// said last counts; 0 and DEFAULT say nothing where they mean that.
+fn shown(list: &[ast::TableOption]) -> Vec<(Box<str>, Box<str>)> {
+    const NAMES: [&str; 13] = [
+        "MIN_ROWS",
+        "MAX_ROWS",
+        "AVG_ROW_LENGTH",
+        "PACK_KEYS",
+        "STATS_PERSISTENT",
+        "STATS_AUTO_RECALC",
+        "STATS_SAMPLE_PAGES",
+        "CHECKSUM",
+        "DELAY_KEY_WRITE",
+        "ROW_FORMAT",
+        "KEY_BLOCK_SIZE",
+        "COMPRESSION",
+        "AUTOEXTEND_SIZE",
+    ];
+    let some = |n: u64| (n > 0).then(|| n.to_string());
+    let number = |v: ast::OptionValue| match v {
+        ast::OptionValue::Number(n) => Some(n.to_string()),
+        ast::OptionValue::Default => None,
+    };
+    let mut values: [Option<String>; NAMES.len()] = Default::default();
+    for option in list {
+        use ast::TableOption::*;
+        let (at, value) = match option {
+            MinRows(n) => (0, some(*n)),
+            MaxRows(n) => (1, some(*n)),
+            AvgRowLength(n) => (2, some(*n)),
+            PackKeys(v) => (3, number(*v)),
+            StatsPersistent(v) => (4, number(*v)),
+            StatsAutoRecalc(v) => (5, number(*v)),
+            StatsSamplePages(v) => (6, number(*v).filter(|n| n != "0")),
+            Checksum(n) => (7, (*n > 0).then(|| "1".into())),
+            DelayKeyWrite(n) => (8, (*n > 0).then(|| "1".into())),
+            RowFormat(name) => (9, Some(name.to_uppercase()).filter(|n| n != "DEFAULT")),
+            KeyBlockSize(n) => (10, some(*n)),
+            Compression(name) => (11, (!name.is_empty()).then(|| show_create::literal(name))),
+            AutoextendSize(n) => (12, some(*n)),
+            _ => continue,
+        };
+        values[at] = value;
+    }
+    let pairs = NAMES.iter().zip(values);
+    pairs.filter_map(|(name, value)| Some(((*name).into(), value?.into()))).collect()
 }
 
 /// The engine that a table gets where one of this name is asked for, and whether that is another one; 1286.

@@ -109,10 +109,7 @@ fn column_line(c: &ColumnDef, table_collation: Collation) -> String {
         && collation != Collation::Binary
         && collation != table_collation
     {
-        if collation.charset().name() != table_collation.charset().name() {
-            let _ = write!(s, " CHARACTER SET {}", collation.charset().name());
-        }
-        let _ = write!(s, " COLLATE {}", collation.name());
+        let _ = write!(s, " CHARACTER SET {} COLLATE {}", collation.charset().name(), collation.name());
     }
     if let Some(g) = &c.generated {
         let _ = write!(

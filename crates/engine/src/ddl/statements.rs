@@ -135,7 +135,7 @@ impl Session {
     }
 }
 
-type Schemas = std::collections::BTreeMap<Box<str>, SchemaDef>;
+pub(super) type Schemas = std::collections::BTreeMap<Box<str>, SchemaDef>;
 /// Schema and name.
 pub(super) type QualifiedName = (Box<str>, Box<str>);
 

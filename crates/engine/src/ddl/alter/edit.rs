@@ -12,6 +12,7 @@
 //! MySQL manual, "ALTER TABLE Statement", "Renaming, Redefining, and Reordering Columns".
 
 use super::clauses::{Charset, Clauses};
+use crate::ddl::constraints::RenamedColumns;
 use catalog::TableDef;
 use parser::ast::{self, AlterAlgorithm, AlterLock, AlterSpec, ColumnAttr, Ident, KeyPartKey, TableOption};
 use types::{Collation, Error, ErrorCode, Result, SqlType};
@@ -101,6 +102,15 @@ impl Edit {
     /// Whether a column of the old definition is still there, under its name.
     pub fn keeps_column(&self, old: usize, name: &str) -> bool {
         self.position_of(old).is_some_and(|at| same(&self.body.columns[at].name, name))
+    }
+
+    /// The columns that stay under another name.
+    pub fn renamed_columns(&self, old: &TableDef) -> RenamedColumns {
+        let was_and_is = |(origin, new): (&Option<usize>, &ast::ColumnDef)| {
+            let was = &old.columns[(*origin)?].name;
+            (**was != *new.name).then(|| (was.clone(), new.name.as_str().into()))
+        };
+        RenamedColumns(self.origins.iter().zip(&self.body.columns).filter_map(was_and_is).collect())
     }
 
     /// Whether the old definition's foreign key of this name goes.

@@ -108,6 +108,14 @@ impl Edit {
                 *column = now.name.clone();
             }
         }
+        let is_own = |f: &&catalog::ForeignKey| same(&f.name, &name) && f.references(&old.schema, &old.name);
+        if old.foreign_keys.iter().any(|f| is_own(&f)) {
+            for column in &mut key.references.columns {
+                if let Some(now) = self.column_of(old, column) {
+                    *column = now.name.clone();
+                }
+            }
+        }
         Some(key)
     }
 

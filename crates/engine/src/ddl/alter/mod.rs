@@ -18,13 +18,14 @@ mod edit;
 mod keys;
 mod references;
 
-use super::statements::{QualifiedName, check_name, rename_relation};
+use super::constraints::RenamedColumns;
+use super::statements::{QualifiedName, Schemas, check_name, rename_relation};
 use super::{constraints, defaults, define, functional, show_create};
 use crate::mdl::Mode;
 use crate::session::Session;
 use crate::sink::ResultSink;
 use crate::statistics::histogram::keep_histograms;
-use catalog::{ColumnDef, IndexDef, Relation, TableDef, TableEngine};
+use catalog::{ColumnDef, ForeignKey, IndexDef, Relation, TableDef, TableEngine};
 use edit::Edit;
 use parser::ast::{self, AlterAlgorithm, AlterLock, AlterSpec, CreateTableBody, Statement, TableConstraint};
 use std::sync::Arc;
@@ -78,6 +79,7 @@ impl Session {
         }
         let edit = Edit::of(body_of(&old)?, &old, specs)?;
         let rename_to = edit.rename_to.as_ref().map(|to| self.new_name(&old, to)).transpose()?.flatten();
+        let names = NewNames { table: rename_to.as_ref(), columns: edit.renamed_columns(&old) };
         if edit.keys_option {
             self.note(Error::illegal_ha(&old.name));
         }
@@ -92,9 +94,9 @@ impl Session {
         let in_place = !edit.force_copy && same_layout(&old, &new, &edit);
         check_clauses(&edit, in_place)?;
         let changed = if in_place {
-            self.alter_in_place(&old, new, &edit, rename_to.as_ref()).map(|new| (new, 0))
+            self.alter_in_place(&old, new, &edit, &names).map(|new| (new, 0))
         } else {
-            self.alter_by_copy(&old, new, &edit, rename_to.as_ref())
+            self.alter_by_copy(&old, new, &edit, &names)
         };
         let (new, copied) = changed?;
         if let Some(n) = auto_increment {
@@ -130,6 +132,18 @@ impl Session {
         self.lock_for_ddl(&[(table.schema.clone(), table.name.clone())], mode)
     }
 
+    /// The table, and those whose foreign keys name columns of it that get other names.
+    fn lock_to_publish(&self, table: &TableDef, names: &NewNames) -> Result<()> {
+        self.lock_altered(table, Mode::Exclusive)?;
+        if table.temporary || names.columns.0.is_empty() {
+            return Ok(());
+        }
+        let children = self.db().catalog().references_to(&table.schema, &table.name);
+        let children: Vec<QualifiedName> =
+            children.iter().map(|(child, _)| (child.schema.clone(), child.name.clone())).collect();
+        self.lock_for_ddl(&children, Mode::Exclusive)
+    }
+
     /// The definition that the edited tree describes, under the old id, and what AUTO_INCREMENT = says.
     fn define_altered(&mut self, old: &TableDef, edit: &Edit) -> Result<(TableDef, Option<u64>)> {
         let options = define::options(&edit.body.options, old.collation, old.engine, self.substitutes_engines())?;
@@ -162,7 +176,7 @@ impl Session {
         old: &Arc<TableDef>,
         mut new: TableDef,
         edit: &Edit,
-        rename_to: Option<&QualifiedName>,
+        names: &NewNames,
     ) -> Result<Arc<TableDef>> {
         new.created_at = old.created_at;
         let kept = new.indexes.iter().map(|i| kept_index(old, i, edit)).collect();
@@ -171,14 +185,14 @@ impl Session {
         let reindex = table.reindex(new.clone(), kept);
         let process = self.process().clone();
         reindex.build_while(&|| process.check_killed())?;
-        self.lock_altered(old, Mode::Exclusive)?;
+        self.lock_to_publish(old, names)?;
         let forbidden: Vec<usize> =
             (0..new.columns.len()).filter(|&c| old.columns[c].nullable && !new.columns[c].nullable).collect();
         if !forbidden.is_empty() && table.has_nulls_in(&forbidden) {
             return Err(Error::invalid_use_of_null());
         }
         reindex.check()?;
-        self.publish_altered(old, new.clone(), rename_to)?;
+        self.publish_altered(old, new.clone(), names)?;
         reindex.publish();
         Ok(new)
     }
@@ -189,7 +203,7 @@ impl Session {
         old: &Arc<TableDef>,
         mut new: TableDef,
         edit: &Edit,
-        rename_to: Option<&QualifiedName>,
+        names: &NewNames,
     ) -> Result<(Arc<TableDef>, u64)> {
         self.lock_altered(old, Mode::SharedReadOnly)?;
         new.id = self.db().catalog().new_table_id();
@@ -199,22 +213,22 @@ impl Session {
         to.set_auto_increment(from.auto_increment());
         let filled = self
             .copy_rows(old, &new, edit)
-            .and_then(|rows| self.lock_altered(old, Mode::Exclusive).map(|()| rows))
+            .and_then(|rows| self.lock_to_publish(old, names).map(|()| rows))
             .inspect(|_| {
                 if !old.temporary {
                     to.note_published()
                 }
             })
-            .and_then(|rows| self.publish_altered(old, new.clone(), rename_to).map(|()| rows));
+            .and_then(|rows| self.publish_altered(old, new.clone(), names).map(|()| rows));
         let gone = if filled.is_ok() { old.id } else { new.id };
         self.db().store().drop_table(gone);
         filled.map(|rows| (new, rows))
     }
 
     /// All definitions that ALTER TABLE changes go through here; the table is locked exclusively.
-    fn publish_altered(&mut self, old: &TableDef, new: Arc<TableDef>, rename_to: Option<&QualifiedName>) -> Result<()> {
+    fn publish_altered(&mut self, old: &TableDef, new: Arc<TableDef>, names: &NewNames) -> Result<()> {
         if old.temporary {
-            let new = match rename_to {
+            let new = match names.table {
                 Some((schema, name)) => Arc::new(constraints::renamed(&new, schema, name)),
                 None => new,
             };
@@ -225,7 +239,8 @@ impl Session {
             let mut next = schemas.clone();
             let schema = next.get_mut(&old.schema).ok_or_else(|| Error::bad_db(&old.schema))?;
             schema.relations.insert(new.name.clone(), Relation::Table(new));
-            if let Some(to) = rename_to {
+            rename_in_references(&mut next, old, names);
+            if let Some(to) = names.table {
                 rename_relation(&mut next, &(old.schema.clone(), old.name.clone()), to)?;
             }
             *schemas = next;
@@ -248,7 +263,26 @@ impl Session {
         }
         table.set_auto_increment(next);
         // Published anew, the definition takes the counter along into the redo log.
-        self.publish_altered(def, Arc::new(def.clone()), None)
+        self.publish_altered(def, Arc::new(def.clone()), &NewNames::default())
+    }
+}
+
+/// What ALTER TABLE calls otherwise than before.
+#[derive(Default)]
+struct NewNames<'a> {
+    table: Option<&'a QualifiedName>,
+    columns: RenamedColumns,
+}
+
+/// Other tables' foreign keys name the altered table's columns as they are called now.
+fn rename_in_references(schemas: &mut Schemas, altered: &TableDef, names: &NewNames) {
+    for relation in schemas.values_mut().flat_map(|s| s.relations.values_mut()) {
+        if let Relation::Table(t) = relation
+            && (&t.schema, &t.name) != (&altered.schema, &altered.name)
+            && let Some(new) = names.columns.in_definition(t, (&altered.schema, &altered.name))
+        {
+            *t = Arc::new(new);
+        }
     }
 }
 
@@ -287,8 +321,10 @@ fn same_layout(old: &TableDef, new: &TableDef, edit: &Edit) -> bool {
         holds(&b.ty, &a.ty) && generated && nullable && a.auto_increment == b.auto_increment
     };
     // New checks and foreign keys have to be tried on all rows.
+    let (renamed, own) = (edit.renamed_columns(old), (&*old.schema, &*old.name));
+    let kept_keys: Vec<ForeignKey> = old.foreign_keys.iter().map(|f| renamed.in_key(f, own)).collect();
     let constraints = new.checks.iter().all(|c| !c.enforced || old.checks.contains(c))
-        && new.foreign_keys.iter().all(|f| old.foreign_keys.contains(f));
+        && new.foreign_keys.iter().all(|f| kept_keys.contains(f));
     old.engine == new.engine
         && constraints
         && old.columns.len() == new.columns.len()

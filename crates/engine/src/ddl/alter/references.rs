@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   child: a column of a key that stays      dropped 1828, of another type 1832
-//!   parent: a column that others refer to    dropped 1829, of another type 1833, renamed: not there
+//!   parent: a column that others refer to    dropped 1829, of another type 1833, renamed: so it is in their keys
 //!           the unique key that it makes up  gone 1553
 //! ```
 //! Source: MySQL manual, "FOREIGN KEY Constraints".
@@ -57,13 +57,12 @@ pub fn check(session: &Session, old: &TableDef, new: &TableDef, edit: &Edit) -> 
             if checked && !holds(&new.columns[at].ty, &old.columns[was].ty) {
                 return Err(Error::fk_column_cannot_change_child(name, &fk.name, of_child));
             }
-            if new.column_idx(name) != Some(at) {
-                return Err(Error::not_supported("renaming a column that a foreign key refers to"));
-            }
         }
         let before = crate::dml::referenced_index(old, &fk.parent_columns);
+        let renamed = edit.renamed_columns(old);
+        let now: Vec<Box<str>> = fk.parent_columns.iter().map(|c| renamed.now(c).into()).collect();
         if let Some(index) = before
-            && crate::dml::referenced_index(new, &fk.parent_columns).is_none()
+            && crate::dml::referenced_index(new, &now).is_none()
         {
             return Err(Error::drop_index_fk(&old.indexes[index].name));
         }
