@@ -7,10 +7,10 @@
 //! Printed from the bound tree: derived tables and views that do nothing but join and filter are merged there. Conditions of
 //! inner joins stand in WHERE, as MySQL has them. An IN that may become a semi join is printed as one.
 
+mod from;
+
 use super::expression::{Names, aggregate, expression, window};
-use crate::logical::{
-    BlockRole, Logical, LogicalCte, LogicalJoinKind, LogicalQuery, QueryBlock, SetOpKind, SubqueryDef, SubqueryKind,
-};
+use crate::logical::{BlockRole, Logical, LogicalCte, LogicalQuery, QueryBlock, SetOpKind, SubqueryDef, SubqueryKind};
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use std::collections::HashSet;
 
@@ -176,6 +176,16 @@ impl<'q> Printer<'q> {
         columns
     }
 
+    /// What a block that stays apart does.
+    fn definition(&mut self, cte: &'q LogicalCte, role: BlockRole, names: &[(ColumnId, Box<str>)]) -> String {
+        let defines = |b: &QueryBlock| b.role == role && *b.name == *cte.name;
+        let block = self.query.columns.blocks.all().iter().position(defines).map_or(0, |i| i as u32 + 1);
+        let outside = std::mem::replace(&mut self.cte_block, block);
+        let text = self.query(&cte.plan, names);
+        self.cte_block = outside;
+        text
+    }
+
     /// A SELECT or set operation.
     fn query(&mut self, node: &'q Logical, output: &[(ColumnId, Box<str>)]) -> String {
         if self.depth > DEPTH_MAX {
@@ -192,11 +202,7 @@ impl<'q> Printer<'q> {
             let mut list = vec![];
             for c in ctes {
                 let names = self.cte_columns(c);
-                let defines = |b: &QueryBlock| b.role == BlockRole::Cte && *b.name == *c.name;
-                let outside = self.cte_block;
-                self.cte_block = self.query.columns.blocks.all().iter().position(defines).map_or(0, |i| i as u32 + 1);
-                list.push(format!("`{}` as ({})", c.name, self.query(&c.plan, &names)));
-                self.cte_block = outside;
+                list.push(format!("`{}` as ({})", c.name, self.definition(c, BlockRole::Cte, &names)));
             }
             return format!("with {} {}", list.join(", "), self.query(input, output));
         }
@@ -242,7 +248,7 @@ impl<'q> Printer<'q> {
                 .collect();
             return format!("values {}", rows.join(","));
         }
-        let number = self.number(node, output);
+        let number = self.number(rest, output);
         let from = self.from(rest, &mut parts.conditions);
         self.project(&parts);
         let mut items: Vec<String> = output
@@ -371,166 +377,6 @@ impl<'q> Printer<'q> {
                 }
             }
         }
-    }
-
-    /// The number of a SELECT: that of the block of what it computes, or reads.
-    fn number(&self, node: &'q Logical, output: &[(ColumnId, Box<str>)]) -> u32 {
-        let columns = &self.query.columns;
-        let all = &columns.blocks;
-        let up = |mut b: u32| {
-            while let Some(x) = all.get(b).filter(|x| x.is_mergeable() && x.role != BlockRole::Subquery) {
-                if x.parent == 0 || b == self.cte_block {
-                    break;
-                }
-                b = x.parent;
-            }
-            b
-        };
-        let mut found: Vec<u32> = output
-            .iter()
-            .map(|o| o.0)
-            .filter(|id| (*id as usize) < columns.len())
-            .map(|id| columns.block_of(id))
-            .collect();
-        node.walk(&mut |n| {
-            if let Logical::Get { columns: c, .. } = n {
-                found.extend(c.first().map(|c| columns.block_of(c.0)));
-            }
-        });
-        // An outer column may be selected: the innermost block then is not its.
-        let block = found.into_iter().filter(|b| *b > 0).map(up).min_by_key(|b| all.get(*b).map_or(0, |x| x.number));
-        block.and_then(|b| all.get(b)).map_or(1, |b| b.number)
-    }
-
-    /// FROM; the conditions of WHERE and of inner joins go to `conditions`.
-    fn from(&mut self, node: &'q Logical, conditions: &mut Vec<String>) -> String {
-        if self.depth > DEPTH_MAX {
-            return "...".into();
-        }
-        self.depth += 1;
-        let out = self.inner_from(node, conditions);
-        self.depth -= 1;
-        out
-    }
-
-    fn inner_from(&mut self, node: &'q Logical, conditions: &mut Vec<String>) -> String {
-        match node {
-            Logical::OneRow => String::new(),
-            Logical::Get { table, alias, .. } => {
-                let name = format!("`{}`.`{}`", table.schema, table.name);
-                if *alias == table.name { name } else { format!("{name} `{alias}`") }
-            }
-            Logical::CteScan { name, columns, .. } => {
-                let alias = columns.first().map_or("".into(), |c| self.query.columns.get(c.0).table_alias.clone());
-                if alias.is_empty() || alias == *name { format!("`{name}`") } else { format!("`{name}` `{alias}`") }
-            }
-            Logical::Filter { input, predicates } => {
-                let mut from = self.from(input, conditions);
-                for p in predicates {
-                    match self.semi_join(p, conditions) {
-                        Some(inner) => from += &format!(" semi join ({inner})"),
-                        None => {
-                            let text = self.expr(p);
-                            conditions.push(text);
-                        }
-                    }
-                }
-                from
-            }
-            Logical::Project { input, exprs } if is_plain(input) => {
-                let from = self.from(input, conditions);
-                for (id, e) in exprs {
-                    if !matches!(e.kind, ExprKind::Column(c) if c == *id) {
-                        let text = self.expr(e);
-                        self.call(*id, text);
-                    }
-                }
-                from
-            }
-            Logical::Join { kind, left, right, on, .. } => {
-                let l = self.from(left, conditions);
-                let mut inner = vec![];
-                let mut r = self.from(right, &mut inner);
-                if matches!(**right, Logical::Join { .. }) {
-                    r = format!("({r})");
-                }
-                for p in on {
-                    let text = self.expr(p);
-                    inner.push(text);
-                }
-                match kind {
-                    LogicalJoinKind::Inner => {
-                        conditions.append(&mut inner);
-                        if l.is_empty() || r.is_empty() { format!("{l}{r}") } else { format!("{l} join {r}") }
-                    }
-                    _ => {
-                        let on = if inner.is_empty() { "true".into() } else { conjunction(&inner) };
-                        format!("{l} left join {r} on({on})")
-                    }
-                }
-            }
-            other => {
-                let output: Vec<(ColumnId, Box<str>)> = other
-                    .output_columns()
-                    .into_iter()
-                    .map(|id| (id, self.query.columns.get(id).name.clone()))
-                    .collect();
-                let alias = output
-                    .iter()
-                    .map(|(id, _)| &self.query.columns.get(*id).table_alias)
-                    .find(|a| !a.is_empty())
-                    .cloned()
-                    .unwrap_or_default();
-                let text = self.query(other, &output);
-                // From here on its columns go by its name.
-                for (id, name) in &output {
-                    let outside = format!("`{alias}`.`{name}`");
-                    self.call(*id, outside);
-                }
-                format!("({text}) `{alias}`")
-            }
-        }
-    }
-
-    /// The FROM of an IN or EXISTS that stands alone in WHERE, its conditions among those of WHERE.
-    fn semi_join(&mut self, p: &Expr, conditions: &mut Vec<String>) -> Option<String> {
-        let ExprKind::Subquery(id) = p.kind else { return None };
-        let def = self.def(id).filter(|_| self.semijoin)?;
-        let body = match &def.plan {
-            Logical::Project { input, .. } => &**input,
-            other => other,
-        };
-        if !is_plain(body) || matches!(body, Logical::OneRow) {
-            return None;
-        }
-        // One that does not depend on the row is asked once.
-        let is_exists = matches!(def.kind, SubqueryKind::Exists);
-        if is_exists && def.plan.free_columns(&self.query.subqueries).is_empty() {
-            return None;
-        }
-        let mut inner = vec![];
-        let from = self.from(&def.plan, &mut inner);
-        if let SubqueryKind::Quantified { left, op: CmpOp::Eq, all: false } = &def.kind {
-            for (l, r) in left.iter().zip(&def.output) {
-                let l = self.expr(l);
-                inner.push(format!("({l} = {})", self.name(*r)));
-            }
-        } else if !matches!(def.kind, SubqueryKind::Exists) {
-            return None;
-        }
-        conditions.append(&mut inner);
-        Some(from)
-    }
-}
-
-/// Nothing but tables, joins, conditions and computed columns.
-fn is_plain(n: &Logical) -> bool {
-    match n {
-        Logical::Get { .. } | Logical::CteScan { .. } | Logical::OneRow => true,
-        Logical::Filter { input, .. } | Logical::Project { input, .. } => is_plain(input),
-        // Sides of joins may be derived tables: they are printed as such.
-        Logical::Join { .. } => true,
-        _ => false,
     }
 }
 

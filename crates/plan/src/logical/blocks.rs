@@ -24,7 +24,7 @@ pub struct QueryBlock {
     /// The block around it; 0: none.
     pub parent: u32,
     pub role: BlockRole,
-    /// A CTE's name.
+    /// A CTE's name, a derived table's or view's alias.
     pub name: Box<str>,
     pub shape: BlockShape,
     /// Where in its parent it stands: blocks are numbered in this order.
@@ -90,6 +90,14 @@ impl Blocks {
     /// The next block to be entered is the definition of this CTE.
     pub fn name_next(&mut self, name: &str) {
         self.next_name = name.into();
+    }
+
+    /// The block of a derived table or view is called so around it.
+    pub fn name_derived(&mut self, block: u32, alias: &str) {
+        let block = (block as usize).checked_sub(1).and_then(|i| self.all.get_mut(i));
+        if let Some(b) = block.filter(|b| b.role == BlockRole::Derived) {
+            b.name = alias.into();
+        }
     }
 
     /// A block begins. `place`: where in the current one. To be given to [`Blocks::leave`]: the current one.

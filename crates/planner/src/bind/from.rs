@@ -253,6 +253,9 @@ impl<'a> Bind<'a, '_, '_> {
     /// defines it.
     fn note_hinted(&mut self, alias: &str, mark: RelationNo, is_base: bool, inner: u32) {
         let block = self.shared.columns.blocks.current();
+        if !is_base {
+            self.shared.columns.blocks.name_derived(inner, alias);
+        }
         self.shared.hints.note_table(block, alias, mark, is_base, inner);
     }
 
