@@ -118,6 +118,8 @@ counters! {
     handler_commit = "Handler_commit",
     handler_delete = "Handler_delete",
     handler_rollback = "Handler_rollback",
+    handler_savepoint = "Handler_savepoint",
+    handler_savepoint_rollback = "Handler_savepoint_rollback",
     handler_update = "Handler_update",
     handler_write = "Handler_write",
     innodb_rows_deleted = "Innodb_rows_deleted",

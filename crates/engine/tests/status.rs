@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Client, filled};
+use common::{Client, Remote, filled};
 
 #[test]
 fn how_tables_are_read_is_counted() {
@@ -77,4 +77,27 @@ fn statements_that_change_no_rows_are_counted_by_kind() {
     assert!(c.status("GLOBAL", "Queries") > 0);
     c.ok("FLUSH STATUS");
     assert!(c.status("GLOBAL", "Uptime_since_flush_status") <= c.status("GLOBAL", "Uptime"));
+}
+
+#[test]
+fn waits_for_rows_and_savepoints_are_counted() {
+    let (db, mut a) = filled();
+    let b = Remote::new(&db);
+    a.ok("BEGIN");
+    a.ok("UPDATE t SET b = 0 WHERE id = 7");
+    b.start("UPDATE t SET b = 1 WHERE id = 7");
+    assert!(b.blocks());
+    assert_eq!(a.status("GLOBAL", "Innodb_row_lock_current_waits"), 1);
+    assert_eq!(a.status("GLOBAL", "Innodb_row_lock_waits"), 1);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    a.ok("COMMIT");
+    b.answer().expect("the row is free");
+    assert_eq!(a.status("GLOBAL", "Innodb_row_lock_current_waits"), 0);
+    let (time, most) = ("Innodb_row_lock_time", "Innodb_row_lock_time_max");
+    assert!(a.status("GLOBAL", time) >= 20 && a.status("SESSION", time) == a.status("GLOBAL", most));
+    a.ok("BEGIN");
+    a.ok("SAVEPOINT s");
+    let names = ["Handler_savepoint", "Handler_savepoint_rollback"];
+    assert_eq!(a.counts("SAVEPOINT u", &names), [1, 0]);
+    assert_eq!(a.counts("ROLLBACK TO s", &names), [0, 1]);
 }

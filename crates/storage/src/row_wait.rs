@@ -8,6 +8,7 @@ use crate::sync::{self, Ordering};
 use crate::txn::{Txn, TxnManager};
 use crate::waits::{LockId, RowLockName, Sleeper, Waiting, Wanted};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 use types::{Error, Result};
 
@@ -20,6 +21,41 @@ pub(crate) struct RowWait<'a> {
     txns: &'a TxnManager,
     txn: &'a Txn,
     begun: Option<Instant>,
+}
+
+/// What waits for rows there were: Innodb_row_lock_waits and its like.
+#[derive(Debug, Default)]
+pub struct RowWaitCounters {
+    /// Waits that go on.
+    pub current: AtomicU64,
+    /// All waits that ever began.
+    pub waits: AtomicU64,
+    /// How long the ended ones were together.
+    pub time_us: AtomicU64,
+    /// The longest of them.
+    pub most_us: AtomicU64,
+}
+
+impl RowWaitCounters {
+    fn begin(&self) {
+        self.current.fetch_add(1, Ordering::Relaxed);
+        self.waits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn end(&self, time: Duration) {
+        let us = time.as_micros() as u64;
+        self.current.fetch_sub(1, Ordering::Relaxed);
+        self.time_us.fetch_add(us, Ordering::Relaxed);
+        self.most_us.fetch_max(us, Ordering::Relaxed);
+    }
+}
+
+impl Drop for RowWait<'_> {
+    fn drop(&mut self) {
+        if let Some(begun) = self.begun {
+            self.txns.row_waits().end(begun.elapsed());
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -63,7 +99,10 @@ impl<'a> RowWait<'a> {
     pub fn on(&mut self, holders: &[Arc<Txn>], wanted: impl FnOnce() -> RowLockName) -> Result<()> {
         sync::assert_no_latch_held();
         let Some(holder) = holders.iter().find(|h| !*h.ended.lock()) else { return Ok(()) };
-        let begun = *self.begun.get_or_insert_with(Instant::now);
+        let begun = *self.begun.get_or_insert_with(|| {
+            self.txns.row_waits().begin();
+            Instant::now()
+        });
         let at_row = Arc::new(AtRow { holder: holder.clone(), wanted: wanted() });
         let graph = self.txns.waits();
         let waiting = InGraph(self.txns, graph.enter(self.txn.owner(), self.txn.weight(), at_row));

@@ -358,6 +358,7 @@ impl Session {
         let t = self.txn.as_mut().expect("opened above");
         t.savepoints.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
         t.savepoints.push((name.into(), t.txn.savepoint()));
+        self.status().handler_savepoint.add(1);
         Ok(())
     }
 
@@ -366,6 +367,7 @@ impl Session {
         let t = self.txn.as_mut().expect("a savepoint was found in it");
         self.db.store().txns().rollback_to_holding(&t.txn, savepoint);
         t.savepoints.truncate(pos + 1);
+        self.status().handler_savepoint_rollback.add(1);
         Ok(())
     }
 

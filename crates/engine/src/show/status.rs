@@ -17,8 +17,6 @@ const MEANINGLESS: &[&str] = &[
     "Handler_discover",
     "Handler_external_lock",
     "Handler_prepare",
-    "Handler_savepoint",
-    "Handler_savepoint_rollback",
     "Innodb_buffer_pool_bytes_dirty",
     "Innodb_buffer_pool_pages_dirty",
     "Innodb_buffer_pool_pages_flushed",
@@ -41,11 +39,6 @@ const MEANINGLESS: &[&str] = &[
     "Innodb_os_log_pending_writes",
     "Innodb_pages_created",
     "Innodb_pages_written",
-    "Innodb_row_lock_current_waits",
-    "Innodb_row_lock_time",
-    "Innodb_row_lock_time_avg",
-    "Innodb_row_lock_time_max",
-    "Innodb_row_lock_waits",
     "Key_blocks_not_flushed",
     "Key_blocks_unused",
     "Key_blocks_used",
@@ -91,6 +84,14 @@ impl Session {
         push("Innodb_buffer_pool_pages_data", pages);
         push("Innodb_buffer_pool_pages_total", pages);
         MEANINGLESS.iter().for_each(|name| push(name, 0));
+        let (row_waits, ms) = (db.store().txns().row_waits(), |us: u64| us / 1000);
+        let waits = row_waits.waits.load(Ordering::Relaxed);
+        let time_us = row_waits.time_us.load(Ordering::Relaxed);
+        push("Innodb_row_lock_current_waits", row_waits.current.load(Ordering::Relaxed));
+        push("Innodb_row_lock_waits", waits);
+        push("Innodb_row_lock_time", ms(time_us));
+        push("Innodb_row_lock_time_avg", ms(time_us.checked_div(waits).unwrap_or(0)));
+        push("Innodb_row_lock_time_max", ms(row_waits.most_us.load(Ordering::Relaxed)));
         let cache = db.plan_cache();
         push("Nextleaf_plan_cache_evictions", cache.evictions.load(Ordering::Relaxed));
         push("Nextleaf_plan_cache_plans", cache.len() as u64);

@@ -7,6 +7,7 @@
 use super::garbage::Garbage;
 use super::{ACTIVE, Txn, TxnLog};
 use crate::log::group::Redo;
+use crate::row_wait::RowWaitCounters;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use crate::waits::{OwnerId, WaitGraph};
 use std::collections::{BTreeMap, VecDeque};
@@ -27,6 +28,7 @@ pub struct TxnManager {
     pub(super) garbage: Mutex<VecDeque<Garbage>>,
     pub(super) garbage_count: AtomicUsize,
     pub(super) waits: WaitGraph,
+    row_waits: RowWaitCounters,
 }
 
 impl TxnManager {
@@ -41,12 +43,18 @@ impl TxnManager {
             garbage: Mutex::new(Rank::Garbage, VecDeque::new()),
             garbage_count: AtomicUsize::new(0),
             waits: WaitGraph::default(),
+            row_waits: RowWaitCounters::default(),
         })
     }
 
     /// Who waits for whom.
     pub fn waits(&self) -> &WaitGraph {
         &self.waits
+    }
+
+    /// How often and how long transactions waited for rows.
+    pub fn row_waits(&self) -> &RowWaitCounters {
+        &self.row_waits
     }
 
     /// Starts a transaction of nobody but itself.
