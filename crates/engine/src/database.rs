@@ -206,6 +206,7 @@ impl Database {
         };
         db.apply_variable("innodb_deadlock_detect");
         db.apply_variable("general_log");
+        db.apply_variable("max_server_memory");
         db.apply_variable("read_only");
         db.digests.set_on(db.variables.by_name("performance_schema").as_deref() == Some("ON"));
         let db = Arc::new(db);
@@ -275,6 +276,13 @@ impl Database {
         }
         if matches!(name, "read_only" | "super_read_only") {
             return self.read_only.set(ReadOnly::of(&self.variables));
+        }
+        if name == "max_server_memory" {
+            let bytes = match self.variables.int(name) {
+                0 => crate::machine::memory_bytes() / 10 * 9,
+                set => set as usize,
+            };
+            return self.store.txns().room().set_limit(bytes);
         }
         let Some(durable) = self.store.durable() else { return };
         match name {

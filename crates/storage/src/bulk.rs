@@ -402,6 +402,7 @@ impl BulkAppender {
         let low = table.stats.observe(&chunks.iter().collect::<Vec<_>>());
         let mut chunks = chunks;
         chunks.iter_mut().for_each(Chunk::narrow);
+        table.check_room_of(None, &chunks.iter().collect::<Vec<_>>(), 0..rows)?;
         let leaf_no = table.attach(Leaf::created(&self.txn, self.piece, chunks, rows))?;
         table.stats.sample.keep(low, rows, |i| table.row_id(leaf_no, i));
         table.note(&self.txn, [Change::Leaf { leaf_no }]);

@@ -23,6 +23,7 @@ use crate::txn::{Change, Snapshot, Txn, TxnManager, Versioned};
 use crate::undo::{Pruned, UndoKind};
 use crate::waits::RowLockName;
 use catalog::{TableDef, TableEngine};
+use std::ops::Range;
 use std::sync::Arc;
 use types::{Error, PhysType, Result, SqlType};
 use vector::{Chunk, Values};
@@ -50,6 +51,8 @@ pub struct Table {
     pub(crate) flux: Flux,
     pub(crate) indexes: IndexCell,
     pub(crate) txns: Arc<TxnManager>,
+    /// Columns whose strings may be long.
+    long_columns: Box<[usize]>,
     /// One for each string column.
     pub(crate) dicts: Box<[Option<SharedDict>]>,
     pub(crate) stats: StatsState,
@@ -73,6 +76,24 @@ fn width(ty: &SqlType) -> usize {
         PhysType::I64 | PhysType::U64 | PhysType::F64 => 8,
         PhysType::I128 | PhysType::Str => 16,
         PhysType::I256 => 32,
+    }
+}
+
+/// Strings of columns that hold no more than this are counted with the leaf.
+const SHORT_CHARS: u32 = 255;
+
+/// Rows whose strings have fewer bytes are counted with the leaf.
+const LONG_BYTES: usize = 4 << 10;
+
+fn long_columns(def: &TableDef) -> Box<[usize]> {
+    let is_long = |ty: &SqlType| matches!(ty, SqlType::String { len, .. } if *len > SHORT_CHARS);
+    (0..def.columns.len()).filter(|&c| is_long(&def.columns[c].ty)).collect()
+}
+
+fn string_bytes(chunk: &Chunk, rows: Range<usize>) -> usize {
+    match &chunk.values {
+        Values::Str(s) => rows.map(|i| s.bytes(i).len()).sum(),
+        _ => 0,
     }
 }
 
@@ -119,6 +140,7 @@ impl Table {
             flux: Flux::default(),
             indexes: IndexCell::new(IndexSet::new(def.clone())),
             txns,
+            long_columns: long_columns(&def),
             dicts: types.iter().map(|t| (*t == PhysType::Str).then(SharedDict::new)).collect(),
             stats: StatsState::new(&def),
             io: Arc::default(),
@@ -252,8 +274,33 @@ impl Table {
         if let Some(leaf_no) = tail.free.pop() {
             return Ok(leaf_no);
         }
+        let row: usize = self.def.columns.iter().map(|c| width(&c.ty)).sum();
+        self.check_room(row << self.shift)?;
         let leaf_no = self.heap.take_slot().filter(|n| (n + 1) << self.shift <= ROW_IDS_MAX);
         leaf_no.ok_or_else(|| Error::record_file_full(&self.def.name))
+    }
+
+    /// Error 1114 if the process has no room for `bytes` more.
+    fn check_room(&self, bytes: usize) -> Result<()> {
+        let room = self.txns.room();
+        if room.has(bytes) {
+            return Ok(());
+        }
+        let full = Error::record_file_full(&self.def.name);
+        let what =
+            format!("{}: the server has reached max_server_memory, {} bytes", full.message(), room.limit_bytes());
+        Err(Error::new(full.code(), what))
+    }
+
+    /// Room for the long strings of a row, position `at` of `values` (one chunk a column of `columns`).
+    pub(crate) fn check_room_of(&self, columns: Option<&[usize]>, values: &[&Chunk], at: Range<usize>) -> Result<()> {
+        if self.long_columns.is_empty() || self.txns.room().limit_bytes() == 0 {
+            return Ok(());
+        }
+        let place = |c: &usize| columns.map_or(Some(*c), |list| list.iter().position(|l| l == c));
+        let bytes: usize =
+            self.long_columns.iter().filter_map(place).map(|p| string_bytes(values[p], at.clone())).sum();
+        if bytes < LONG_BYTES { Ok(()) } else { self.check_room(bytes) }
     }
 
     /// Attaches a filled leaf; returns its number.

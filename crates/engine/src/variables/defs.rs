@@ -260,6 +260,7 @@ pub static DEFS: &[VarDef] = &[
     var("max_prepared_stmt_count", Global, Int { min: 0, max: 4194304 }, "16382", Real),
     var("max_query_memory", Both, Int { min: 1048576, max: U64 }, "0", Real),
     var("max_seeks_for_key", Both, Int { min: 1, max: U64 }, "18446744073709551615", Real),
+    var("max_server_memory", Global, Int { min: 0, max: U64 }, "0", Real),
     var("max_sort_length", Both, Int { min: 4, max: 8388608 }, "1024", Accepted),
     var("max_sp_recursion_depth", Both, Int { min: 0, max: 255 }, "0", Accepted),
     var("max_user_connections", Both, Int { min: 0, max: U32 }, "0", Accepted),

@@ -7,6 +7,7 @@
 use super::garbage::Garbage;
 use super::{ACTIVE, Txn, TxnLog};
 use crate::log::group::Redo;
+use crate::room::Room;
 use crate::row_wait::RowWaitCounters;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use crate::waits::{OwnerId, WaitGraph};
@@ -29,6 +30,7 @@ pub struct TxnManager {
     pub(super) garbage_count: AtomicUsize,
     pub(super) waits: WaitGraph,
     row_waits: RowWaitCounters,
+    room: Room,
 }
 
 impl TxnManager {
@@ -44,12 +46,18 @@ impl TxnManager {
             garbage_count: AtomicUsize::new(0),
             waits: WaitGraph::default(),
             row_waits: RowWaitCounters::default(),
+            room: Room::default(),
         })
     }
 
     /// Who waits for whom.
     pub fn waits(&self) -> &WaitGraph {
         &self.waits
+    }
+
+    /// Room for the rows of all tables.
+    pub fn room(&self) -> &Room {
+        &self.room
     }
 
     /// How often and how long transactions waited for rows.

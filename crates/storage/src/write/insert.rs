@@ -29,6 +29,7 @@ impl Table {
     /// row that has the key is shared by `txn` then.
     pub fn insert_rows(self: &Arc<Self>, txn: &Arc<Txn>, columns: Columns<'_>, rows: usize) -> Result<Vec<u64>> {
         self.assert_columns(columns, rows);
+        self.check_room_of(None, columns, 0..rows)?;
         let mut ids = Vec::with_capacity(rows);
         while ids.len() < rows {
             let (set, first) = (self.indexes(), ids.len());
@@ -64,6 +65,7 @@ impl Table {
         row: usize,
     ) -> Result<std::result::Result<u64, Duplicate>> {
         self.assert_columns(columns, row + 1);
+        self.check_room_of(None, columns, row..row + 1)?;
         let inserted = loop {
             let set = self.indexes();
             let hashes = Self::hash_rows(&set, columns, row..row + 1);

@@ -37,6 +37,7 @@ impl Table {
         at: usize,
     ) -> Result<std::result::Result<bool, Duplicate>> {
         assert_eq!(columns.len(), values.len());
+        self.check_room_of(Some(columns), values, at..at + 1)?;
         let mut shared = None;
         loop {
             let set = self.indexes();
