@@ -8,10 +8,34 @@
 //! What is told is the resident memory, which follows what is freed a moment later. A refusal is never remembered: each
 //! asks anew.
 
+use crate::table::Table;
+use catalog::TableDef;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use types::{Error, Result, SqlType};
+use vector::{Chunk, Values};
 
 /// Bytes that tables take between two looks at what the process holds.
 const LOOK_BYTES: u64 = 16 << 20;
+
+/// Strings of columns that hold no more than this are counted with the leaf.
+const SHORT_CHARS: u32 = 255;
+
+/// Rows whose strings have fewer bytes are counted with the leaf.
+const LONG_BYTES: usize = 4 << 10;
+
+/// The columns whose strings may be long.
+pub(crate) fn long_columns(def: &TableDef) -> Box<[usize]> {
+    let is_long = |ty: &SqlType| matches!(ty, SqlType::String { len, .. } if *len > SHORT_CHARS);
+    (0..def.columns.len()).filter(|&c| is_long(&def.columns[c].ty)).collect()
+}
+
+fn string_bytes(chunk: &Chunk, rows: Range<usize>) -> usize {
+    match &chunk.values {
+        Values::Str(s) => rows.map(|i| s.bytes(i).len()).sum(),
+        _ => 0,
+    }
+}
 
 /// See the module head.
 #[derive(Debug, Default)]
@@ -55,6 +79,31 @@ fn resident_bytes() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
+}
+
+impl Table {
+    /// Error 1114 if the process has no room for `bytes` more.
+    pub(crate) fn check_room(&self, bytes: usize) -> Result<()> {
+        let room = self.txns.room();
+        if room.has(bytes) {
+            return Ok(());
+        }
+        let full = Error::record_file_full(&self.def().name);
+        let what =
+            format!("{}: the server has reached max_server_memory, {} bytes", full.message(), room.limit_bytes());
+        Err(Error::new(full.code(), what))
+    }
+
+    /// Room for the long strings of a row, position `at` of `values` (one chunk a column of `columns`).
+    pub(crate) fn check_room_of(&self, columns: Option<&[usize]>, values: &[&Chunk], at: Range<usize>) -> Result<()> {
+        if self.long_columns.is_empty() || self.txns.room().limit_bytes() == 0 {
+            return Ok(());
+        }
+        let place = |c: &usize| columns.map_or(Some(*c), |list| list.iter().position(|l| l == c));
+        let bytes: usize =
+            self.long_columns.iter().filter_map(place).map(|p| string_bytes(values[p], at.clone())).sum();
+        if bytes < LONG_BYTES { Ok(()) } else { self.check_room(bytes) }
+    }
 }
 
 #[cfg(test)]

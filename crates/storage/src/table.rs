@@ -15,6 +15,7 @@ use crate::index::{ROW_IDS_MAX, Rows};
 use crate::leaf::Leaf;
 use crate::log::segment::Images;
 use crate::reuse::Reuse;
+use crate::room::long_columns;
 use crate::settled::Flux;
 use crate::stats::StatsState;
 use crate::sync::{AtomicU64, Mutex, Ordering, Rank};
@@ -23,7 +24,6 @@ use crate::txn::{Change, Snapshot, Txn, TxnManager, Versioned};
 use crate::undo::{Pruned, UndoKind};
 use crate::waits::RowLockName;
 use catalog::{TableDef, TableEngine};
-use std::ops::Range;
 use std::sync::Arc;
 use types::{Error, PhysType, Result, SqlType};
 use vector::{Chunk, Values};
@@ -52,7 +52,7 @@ pub struct Table {
     pub(crate) indexes: IndexCell,
     pub(crate) txns: Arc<TxnManager>,
     /// Columns whose strings may be long.
-    long_columns: Box<[usize]>,
+    pub(crate) long_columns: Box<[usize]>,
     /// One for each string column.
     pub(crate) dicts: Box<[Option<SharedDict>]>,
     pub(crate) stats: StatsState,
@@ -76,24 +76,6 @@ fn width(ty: &SqlType) -> usize {
         PhysType::I64 | PhysType::U64 | PhysType::F64 => 8,
         PhysType::I128 | PhysType::Str => 16,
         PhysType::I256 => 32,
-    }
-}
-
-/// Strings of columns that hold no more than this are counted with the leaf.
-const SHORT_CHARS: u32 = 255;
-
-/// Rows whose strings have fewer bytes are counted with the leaf.
-const LONG_BYTES: usize = 4 << 10;
-
-fn long_columns(def: &TableDef) -> Box<[usize]> {
-    let is_long = |ty: &SqlType| matches!(ty, SqlType::String { len, .. } if *len > SHORT_CHARS);
-    (0..def.columns.len()).filter(|&c| is_long(&def.columns[c].ty)).collect()
-}
-
-fn string_bytes(chunk: &Chunk, rows: Range<usize>) -> usize {
-    match &chunk.values {
-        Values::Str(s) => rows.map(|i| s.bytes(i).len()).sum(),
-        _ => 0,
     }
 }
 
@@ -278,29 +260,6 @@ impl Table {
         self.check_room(row << self.shift)?;
         let leaf_no = self.heap.take_slot().filter(|n| (n + 1) << self.shift <= ROW_IDS_MAX);
         leaf_no.ok_or_else(|| Error::record_file_full(&self.def.name))
-    }
-
-    /// Error 1114 if the process has no room for `bytes` more.
-    fn check_room(&self, bytes: usize) -> Result<()> {
-        let room = self.txns.room();
-        if room.has(bytes) {
-            return Ok(());
-        }
-        let full = Error::record_file_full(&self.def.name);
-        let what =
-            format!("{}: the server has reached max_server_memory, {} bytes", full.message(), room.limit_bytes());
-        Err(Error::new(full.code(), what))
-    }
-
-    /// Room for the long strings of a row, position `at` of `values` (one chunk a column of `columns`).
-    pub(crate) fn check_room_of(&self, columns: Option<&[usize]>, values: &[&Chunk], at: Range<usize>) -> Result<()> {
-        if self.long_columns.is_empty() || self.txns.room().limit_bytes() == 0 {
-            return Ok(());
-        }
-        let place = |c: &usize| columns.map_or(Some(*c), |list| list.iter().position(|l| l == c));
-        let bytes: usize =
-            self.long_columns.iter().filter_map(place).map(|p| string_bytes(values[p], at.clone())).sum();
-        if bytes < LONG_BYTES { Ok(()) } else { self.check_room(bytes) }
     }
 
     /// Attaches a filled leaf; returns its number.
