@@ -230,7 +230,7 @@ impl Session {
             Look::Table => return self.send_table(plan, change, more, sink),
             Look::Tree => tree(plan, change, stats, counters),
             Look::Json => plan::explain::json(plan, change),
-            Look::Steps => plan::explain::steps(plan, change, stats, "", counters),
+            Look::Steps => plan::explain::steps(plan, change, stats, x.rewritten.as_deref().unwrap_or(""), counters),
         };
         if let Some(name) = &e.into {
             self.user_vars().set(name, Value::Bytes(text.into_bytes().into()), long_text())?;
