@@ -7,6 +7,7 @@ mod locking;
 pub(crate) use locking::{LockingPlan, has_locking};
 pub(crate) mod meta;
 mod select_limit;
+mod sleep;
 pub(crate) mod timestamps;
 
 use crate::session::Session;
@@ -146,7 +147,11 @@ impl Session {
         out: &mut dyn FnMut(&Batch) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let runner = self.runner();
-        runner.run(self, plan, stats, out)
+        let result = runner.run(self, plan, stats, out);
+        match result.as_ref().err().filter(|_| stats.is_none()).and_then(|e| self.interrupted_sleep(plan, e)) {
+            Some(row) => out(&row).map(|_| ()),
+            None => result,
+        }
     }
 
     /// Fixes what the running statement sees.

@@ -316,11 +316,13 @@ fn statements_have_time_limits() {
     a.ok("CREATE TABLE t (a INT)");
     a.ok("INSERT INTO t VALUES (1)");
     assert_eq!(a.err("SELECT /*+ MAX_EXECUTION_TIME(50) */ SLEEP(10) FROM t"), 3024);
-    assert_eq!(a.err("SELECT /*+ MAX_EXECUTION_TIME(50) */ SLEEP(10)"), 3024);
+    assert_eq!(a.ok("SELECT /*+ MAX_EXECUTION_TIME(50) */ SLEEP(10)"), ["1"]);
     a.ok("SELECT /*+ MAX_EXECUTION_TIME(5000) */ SLEEP(0)");
     a.ok("SET max_execution_time = 50");
     assert_eq!(a.err("SELECT 1 FROM t WHERE SLEEP(10)"), 3024);
-    assert_eq!(a.err("SELECT SLEEP(10)"), 3024);
+    assert_eq!(a.ok("SELECT SLEEP(10)"), ["1"]);
+    assert_eq!(a.err("SELECT SLEEP(10), 1"), 3024);
+    assert_eq!(a.err("SELECT SLEEP(10) UNION SELECT 2"), 3024);
     a.ok("SELECT 1");
     // Only SELECT has a limit.
     a.ok("DO SLEEP(0.1)");
@@ -333,18 +335,33 @@ fn a_killed_sleep() {
     let db = database();
     let mut a = Client::new(&db);
     let mut b = Client::new(&db);
+    a.ok("CREATE TABLE t (a INT)");
+    a.ok("INSERT INTO t VALUES (1)");
     let id = a.ok("SELECT CONNECTION_ID()").remove(0);
-    for query in ["SELECT SLEEP(20)", "SELECT SLEEP(20), 1"] {
+    let is_one = || Ok(vec!["1".to_owned()]);
+    for (query, answer) in [
+        // It is an error unless the statement does nothing else.
+        ("SELECT SLEEP(20)", is_one()),
+        ("SELECT SLEEP(20) AS s FROM DUAL", is_one()),
+        ("DO SLEEP(20)", Ok(vec![])),
+        ("SELECT SLEEP(20), 1", Err(1317)),
+        ("SELECT 1 + SLEEP(20)", Err(1317)),
+        ("SELECT SLEEP(20) FROM t", Err(1317)),
+        ("SELECT 1 FROM t WHERE SLEEP(20)", Err(1317)),
+        ("INSERT INTO t SELECT SLEEP(20)", Err(1317)),
+    ] {
         std::thread::scope(|s| {
             let sleeper = s.spawn(|| a.run(query));
             while b.ok(&format!("SELECT INFO FROM information_schema.PROCESSLIST WHERE ID = {id}")) != [query] {
                 std::thread::yield_now();
             }
+            // It is to be asleep, not being planned.
+            std::thread::sleep(std::time::Duration::from_millis(100));
             b.ok(&format!("KILL QUERY {id}"));
-            assert_eq!(sleeper.join().expect("no panic"), Err(1317), "{query}");
+            assert_eq!(sleeper.join().expect("no panic"), answer, "{query}");
         });
     }
-    assert_eq!(a.ok("SELECT 1"), ["1"]);
+    assert_eq!(a.ok("SELECT COUNT(*) FROM t"), ["1"]);
 }
 
 /// Sets the flag when its thread ends, however it does.
