@@ -39,7 +39,7 @@ pub fn options(
         auto_increment: None,
         shown: Vec::new(),
     };
-    let (mut charset, mut collate) = (None, None);
+    let mut named = crate::charset::Named::default();
     for option in list {
         use ast::TableOption::*;
         match option {
@@ -49,8 +49,8 @@ pub fn options(
                 Err(e) => return Err(e),
             },
             AutoIncrement(n) => o.auto_increment = Some(*n),
-            Charset(name) => charset = Some(name.as_str()),
-            Collate(name) => collate = Some(name.as_str()),
+            Charset(name) => named.charset(name)?,
+            Collate(name) => named.collation(name)?,
             Comment(text) if text.chars().count() > 2048 => return Err(Error::too_long_table_comment("table", 2048)),
             Comment(text) => o.comment = text.clone(),
             DataDirectory(_) | IndexDirectory(_) => return Err(Error::not_supported("DATA DIRECTORY")),
@@ -62,7 +62,7 @@ pub fn options(
         }
     }
     o.shown = shown(list);
-    o.collation = crate::charset::resolve(charset, collate, default_collation)?;
+    o.collation = named.resolve(default_collation);
     Ok(o)
 }
 

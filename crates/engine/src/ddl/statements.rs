@@ -175,15 +175,15 @@ pub(super) fn check_name(name: &str, wrong: impl FnOnce() -> Error) -> Result<()
 }
 
 fn database_collation(options: &[ast::DatabaseOption], default: Collation) -> Result<Collation> {
-    let (mut charset, mut collate) = (None, None);
+    let mut named = crate::charset::Named::default();
     for o in options {
         match o {
-            ast::DatabaseOption::Charset(c) => charset = Some(c.as_str()),
-            ast::DatabaseOption::Collate(c) => collate = Some(c.as_str()),
+            ast::DatabaseOption::Charset(c) => named.charset(c)?,
+            ast::DatabaseOption::Collate(c) => named.collation(c)?,
             ast::DatabaseOption::Encryption(false) | ast::DatabaseOption::ReadOnly(false) => {}
             ast::DatabaseOption::Encryption(true) => return Err(Error::not_supported("ENCRYPTION='Y'")),
             ast::DatabaseOption::ReadOnly(true) => return Err(Error::not_supported("READ ONLY databases")),
         }
     }
-    crate::charset::resolve(charset, collate, default)
+    Ok(named.resolve(default))
 }

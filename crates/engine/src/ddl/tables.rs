@@ -62,7 +62,7 @@ impl Session {
             }
         };
         let auto_start = match &c.body {
-            CreateTableBody::Define(body) => body.options.iter().find_map(|o| match o {
+            CreateTableBody::Define(body) => body.options.iter().rev().find_map(|o| match o {
                 ast::TableOption::AutoIncrement(n) => Some(*n),
                 _ => None,
             }),

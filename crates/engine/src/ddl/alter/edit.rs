@@ -15,7 +15,7 @@ use super::clauses::{Charset, Clauses};
 use crate::ddl::constraints::RenamedColumns;
 use catalog::TableDef;
 use parser::ast::{self, AlterAlgorithm, AlterLock, AlterSpec, ColumnAttr, Ident, KeyPartKey, TableOption};
-use types::{Collation, Error, ErrorCode, Result, SqlType};
+use types::{Collation, Error, Result, SqlType};
 
 #[derive(Debug)]
 pub struct Edit {
@@ -146,11 +146,11 @@ impl Edit {
                 Charset::Option(TableOption::Charset(name)) | Charset::Convert { charset: Some(name), .. } => name,
                 _ => continue,
             };
-            let set = |name: &Ident| Ok::<_, Error>(crate::charset::default_collation(name)?.charset().name());
+            let set = |name: &Ident| Ok::<_, Error>(crate::charset::default_collation(name)?.charset());
             if let Some(before) = &named
                 && set(before)? != set(charset)?
             {
-                return Err(conflicting(set(before)?, set(charset)?));
+                return Err(crate::charset::conflicting(set(before)?, set(charset)?));
             }
             named = Some(charset.clone());
         }
@@ -220,12 +220,6 @@ impl Edit {
         self.force_copy |= !parts.is_empty();
         Ok(())
     }
-}
-
-fn conflicting(charset: &str, other: &str) -> Error {
-    const CONFLICTING_DECLARATIONS: ErrorCode = ErrorCode(1302);
-    let message = format!("Conflicting declarations: 'CHARACTER SET {charset}' and 'CHARACTER SET {other}'");
-    Error::new(CONFLICTING_DECLARATIONS, message)
 }
 
 fn has_charset(ty: &ast::DataType) -> bool {
