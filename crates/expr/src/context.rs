@@ -239,6 +239,12 @@ impl Warnings {
         self.count.load(Ordering::Relaxed)
     }
 
+    /// Drops all behind the first `count`.
+    pub fn forget_after(&self, count: u64) {
+        self.count.store(count, Ordering::Relaxed);
+        self.kept.lock().expect("no panic while held").truncate(count as usize);
+    }
+
     /// None yet, under the same rules.
     pub(crate) fn empty_like(&self) -> Warnings {
         let empty = Warnings::new(self.max_kept);

@@ -2,14 +2,12 @@
 
 use super::on_duplicate::OnDuplicate;
 use super::source::BoundSource;
-use super::table_writer::generated_takes_no_value;
-use super::writer::{RowWriter, WriteMode, Written, check_not_generated};
+use super::writer::{WriteMode, Written, check_not_generated};
 use crate::query::{Runner, has_locking};
 use crate::session::Session;
 use crate::sink::ResultSink;
 use catalog::{CatalogReader, Relation, TableDef, TableEngine};
-use expr::Params;
-use parser::ast::{self, ExprKind, Insert, InsertSource};
+use parser::ast::{self, Insert, InsertSource};
 use planner::bind::ViewCheck;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -23,7 +21,7 @@ pub(crate) struct InsertInto {
     pub columns: Vec<usize>,
     view_checks: Vec<ViewCheck>,
     /// The view that it goes through.
-    view: Option<(Box<str>, Box<str>)>,
+    pub view: Option<(Box<str>, Box<str>)>,
 }
 
 impl Session {
@@ -33,7 +31,9 @@ impl Session {
         if !i.partitions.is_empty() {
             return Err(Error::not_supported("PARTITION"));
         }
-        let InsertInto { def, columns, view_checks, view } = self.insert_into(i)?;
+        let mut into = self.insert_into(i)?;
+        let view_checks = std::mem::take(&mut into.view_checks);
+        let InsertInto { def, columns, view, .. } = &into;
         let (expected_rows, several) = match &i.source {
             InsertSource::Values(rows) => (rows.len() as u64, rows.len() > 1),
             InsertSource::Query(_) => (1, true),
@@ -44,12 +44,12 @@ impl Session {
                 (Some(self.bind_inserted(q)?), None)
             }
             InsertSource::Query(q) => {
-                let (source, names) = self.bind_insert_source(i, q, &def)?;
+                let (source, names) = self.bind_insert_source(i, q, def)?;
                 (Some(source), Some(names))
             }
         };
         let mode = WriteMode {
-            on_duplicate: OnDuplicate::of(self, i, &def, names)?,
+            on_duplicate: OnDuplicate::of(self, i, def, names, view.as_ref())?,
             ignore: i.ignore,
             expected_rows,
             single: !several,
@@ -62,18 +62,16 @@ impl Session {
         self.warnings().set_raise(self.sql_mode().strict && !i.ignore);
         let (txn, savepoint) = self.begin_change_of(def.temporary)?;
         let result = match (&i.source, source) {
-            (InsertSource::Values(rows), _) => {
-                self.insert_values(&def, &columns, rows, i.columns.is_some(), &txn, mode)
-            }
-            (_, Some(source)) => self.insert_query(&def, &columns, source, &txn, mode),
+            (InsertSource::Values(rows), _) => self.insert_values(i, rows, &into, &txn, mode),
+            (_, Some(source)) => self.insert_query(def, columns, source, &txn, mode),
             (_, None) => Err(Error::internal("a query that was not bound")),
         };
         let result = result.and_then(|written| {
             let snapshot = self.db().store().txns().current(&txn);
-            let rows = returning.map(|r| r.run(self, &def, &written.ids, snapshot)).transpose()?;
+            let rows = returning.map(|r| r.run(self, def, &written.ids, snapshot)).transpose()?;
             Ok((written, rows))
         });
-        let result = result.map_err(|e| match &view {
+        let result = result.map_err(|e| match view {
             Some((schema, name)) if e.code() == ErrorCode::NO_DEFAULT_FOR_FIELD => {
                 Error::no_default_for_view_field(schema, name)
             }
@@ -88,7 +86,7 @@ impl Session {
         self.status().innodb_rows_updated.add(written.updated);
         self.status().innodb_rows_deleted.add(written.deleted);
         self.status().handler_write.add(inserted);
-        self.count_written(&def, &written)?;
+        self.count_written(def, &written)?;
         let updated = if self.reports_found_rows() { written.touched } else { written.updated };
         let affected = written.copied + written.deleted + updated;
         if let Some(rows) = rows {
@@ -164,60 +162,6 @@ impl Session {
         Ok(out)
     }
 
-    fn insert_values(
-        &self,
-        def: &Arc<TableDef>,
-        columns: &[usize],
-        rows: &[Vec<ast::Expr>],
-        listed: bool,
-        txn: &Arc<Txn>,
-        mode: WriteMode,
-    ) -> Result<Written> {
-        let info = self.info();
-        let params = Params::default();
-        let ctx = self.eval_context(&info, &params);
-        let binder = self.binder(&info);
-        let all_default = rows.first().is_some_and(|r| r.is_empty()) && (!listed || columns.is_empty());
-        let columns = if all_default { &[] } else { columns };
-        if let Some(n) = rows.iter().position(|r| r.len() != columns.len()) {
-            return Err(Error::wrong_value_count_on_row(n + 1));
-        }
-        let mut w = RowWriter::new(self, def, txn.clone(), columns, mode)?;
-        let mut values: Vec<Option<(Value, SqlType)>> = Vec::with_capacity(columns.len());
-        for row in rows {
-            values.clear();
-            for (e, &column) in row.iter().zip(columns) {
-                let is_default = matches!(e.kind, ExprKind::Default);
-                if def.columns[column].generated.is_some() && !is_default {
-                    return Err(generated_takes_no_value(def, column));
-                }
-                values.push(match &e.kind {
-                    ExprKind::Default => None,
-                    ExprKind::Param(n) if self.param_types().is_none() => {
-                        Some(self.params().get(*n as usize).cloned().ok_or_else(|| Error::wrong_arguments("EXECUTE"))?)
-                    }
-                    kind => match literal_value(kind) {
-                        Some(v) => Some(v),
-                        None => match binder.bind_constant_expr(e) {
-                            Ok(bound) => {
-                                let bound = expr::build::assigned(bound, &def.columns[column].ty);
-                                Some((expr::eval::eval_const(&bound, &ctx)?, bound.ty))
-                            }
-                            // It has subqueries, or names columns of its row.
-                            Err(e1) if [ErrorCode::NOT_SUPPORTED_YET, ErrorCode::BAD_FIELD].contains(&e1.code()) => {
-                                let row = w.so_far(&values)?;
-                                Some(self.scalar_at(binder.bind_row_value(e, def, &row)?, txn)?)
-                            }
-                            Err(e) => return Err(e),
-                        },
-                    },
-                });
-            }
-            w.push(&values)?;
-        }
-        w.finish()
-    }
-
     /// The value of an expression with subqueries, which read what is committed now.
     pub(super) fn scalar_at(&self, logical: plan::logical::LogicalQuery, txn: &Arc<Txn>) -> Result<(Value, SqlType)> {
         let ty = logical.columns.get(logical.output[0].0).ty;
@@ -250,17 +194,5 @@ impl Session {
         }
         check_not_generated(def, columns)?;
         self.write_source(def, columns, source, txn, mode)
-    }
-}
-
-/// The common literals without a detour through the binder.
-fn literal_value(kind: &ExprKind) -> Option<(Value, SqlType)> {
-    match kind {
-        ExprKind::Literal(ast::Literal::Int(v)) => Some((Value::UInt(*v), SqlType::BIGINT_UNSIGNED)),
-        ExprKind::Literal(ast::Literal::Str(s)) if s.is_ascii() => {
-            Some((Value::Bytes(s.clone()), SqlType::varchar(s.len() as u32, Default::default())))
-        }
-        ExprKind::Literal(ast::Literal::Null) => Some((Value::Null, SqlType::Null)),
-        _ => None,
     }
 }

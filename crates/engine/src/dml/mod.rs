@@ -4,7 +4,7 @@
 //! - [`convert`]: values into the types of columns.
 //! - [`writer`]: rows of values to chunks: AUTO_INCREMENT, defaults, batches.
 //! - [`rules`]: generated columns and CHECK constraints; [`foreign_key`]: references in both directions.
-//! - [`insert`]: INSERT and REPLACE; [`on_duplicate`]: what they do with duplicates; [`returning`]: RETURNING.
+//! - [`insert`]: INSERT and REPLACE; [`values`]: their rows of expressions; [`on_duplicate`]: what they do with duplicates; [`returning`]: RETURNING.
 //! - [`source`]: a query as the source of rows (also CREATE TABLE ... SELECT).
 //! - [`targets`]: finding and locking the rows that UPDATE and DELETE change; [`key_locks`]: what was looked for by key;
 //!   [`keyed`]: the row of a whole unique key, without a plan.
@@ -24,6 +24,7 @@ pub mod source;
 mod table_writer;
 pub(crate) mod targets;
 mod update;
+mod values;
 mod writer;
 
 pub(crate) use convert::{Converter, fixed_digits, now, stored_form, wide_type};

@@ -48,11 +48,13 @@ struct EachTime {
 }
 
 impl OnDuplicate {
+    /// `view`: the one that the rows are written through.
     pub fn of(
         session: &Session,
         insert: &ast::Insert,
         def: &Arc<TableDef>,
         names: Option<DuplicateNames>,
+        view: Option<&(Box<str>, Box<str>)>,
     ) -> Result<OnDuplicate> {
         if insert.replace {
             return Ok(OnDuplicate::Replace);
@@ -61,7 +63,7 @@ impl OnDuplicate {
             return Ok(OnDuplicate::Error);
         }
         let info = session.info();
-        let names = names.unwrap_or_else(|| DuplicateNames::new(def, insert));
+        let names = names.unwrap_or_else(|| DuplicateNames::new(def, insert)).through(view);
         let bound = session.binder(&info).bind_on_duplicate(&insert.on_duplicate, &names)?;
         let mut update = DuplicateUpdate {
             columns: vec![],

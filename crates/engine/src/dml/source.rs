@@ -178,7 +178,11 @@ impl Session {
         mode: WriteMode,
     ) -> Result<Written> {
         let mode_replaces = matches!(mode.on_duplicate, OnDuplicate::Replace);
+        let is_copy = mode.kept.is_some();
         let mut w = RowWriter::new(self, def, txn.clone(), columns, mode)?;
+        if !is_copy {
+            w.check_defaults()?;
+        }
         let types: Vec<SqlType> = source.columns.iter().map(|c| c.ty).collect();
         let mut literals = vec![];
         for (at, (c, &target)) in source.columns.iter().zip(columns).enumerate() {

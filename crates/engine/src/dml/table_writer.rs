@@ -100,8 +100,14 @@ impl<'s> TableWriter<'s> {
     ) -> Result<()> {
         let mut batch = Batch::new(rows, columns.into_iter().map(Vector::Flat).collect());
         if !self.rules.is_empty() {
-            self.rules.generate(self.session, &self.converter, &mut batch, None, first_row)?;
-            let bad = self.rules.violations(self.session, &batch, None)?;
+            let said = self.session.warnings().count();
+            let bad = match self.broken_rules(&mut batch, first_row) {
+                Err(_) if rows > 1 => {
+                    self.session.warnings().forget_after(said);
+                    return self.insert_singly(&batch, first_row, on_duplicate, done);
+                }
+                bad => bad?,
+            };
             if let Some((row, e)) = bad.first()
                 && !self.ignore
             {
@@ -114,6 +120,28 @@ impl<'s> TableWriter<'s> {
         }
         let positions = batch.selection.to_positions(rows).into_iter().map(usize::from).collect();
         self.insert_rows(&batch, positions, on_duplicate, done)
+    }
+
+    /// Computes generated columns; which rows break a rule.
+    fn broken_rules(&self, batch: &mut Batch, first_row: u64) -> Result<Vec<(usize, Error)>> {
+        self.rules.generate(self.session, &self.converter, batch, None, first_row)?;
+        self.rules.violations(self.session, batch, None)
+    }
+
+    /// A rule of some row has no answer, which is the statement's fault if the rows before have none.
+    fn insert_singly(
+        &mut self,
+        batch: &Batch,
+        first_row: u64,
+        on_duplicate: &OnDuplicate,
+        done: &mut dyn FnMut(usize, Outcome),
+    ) -> Result<()> {
+        for row in 0..batch.rows {
+            let one = batch.columns.iter().map(|c| Arc::new(c.flatten(batch.rows).gather(&[row as u16])));
+            let mut done = |_, outcome| done(row, outcome);
+            self.insert(one.collect(), 1, first_row + row as u64, on_duplicate, &mut done)?;
+        }
+        Ok(())
     }
 
     fn insert_rows(

@@ -189,6 +189,16 @@ impl<'s> RowWriter<'s> {
         self.builders = types.map(|ty| ChunkBuilder::new(ty.phys(), rows)).collect();
     }
 
+    /// Columns without values need defaults, whether rows come or not.
+    pub fn check_defaults(&mut self) -> Result<()> {
+        for i in 0..self.sources.len() {
+            if self.sources[i] == Source::Default && matches!(self.def.columns[i].default, DefaultValue::None) {
+                self.default(i)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What the row's columns hold once `given`, its first values, are there: later values may name them.
     pub fn so_far(&mut self, given: &[Option<(Value, SqlType)>]) -> Result<Vec<Value>> {
         // What there is to say is said when the whole row is converted.
@@ -228,11 +238,7 @@ impl<'s> RowWriter<'s> {
     pub fn push(&mut self, row: &[Option<(Value, SqlType)>]) -> Result<()> {
         self.row_number += 1;
         if let Err(e) = self.convert_row(row) {
-            // The rows before come first: one of them may fail for another reason.
-            if let Some(a) = &mut self.auto {
-                a.values.truncate(self.builders[0].len());
-            }
-            self.flush()?;
+            self.write_before_fault()?;
             return Err(e);
         }
         for (b, v) in self.builders.iter_mut().zip(&self.row) {
@@ -247,6 +253,30 @@ impl<'s> RowWriter<'s> {
             self.start_batch(if one_by_one { 1 } else { BATCH_ROWS_MAX as u64 });
         }
         Ok(())
+    }
+
+    /// The rows before one with a fault come first: one of them may fail for another reason.
+    fn write_before_fault(&mut self) -> Result<()> {
+        if let Some(a) = &mut self.auto {
+            a.values.truncate(self.builders[0].len());
+        }
+        self.flush()
+    }
+
+    /// The first fault of the rows so far and of one that begins with `given`, if the value behind these has `fault`.
+    pub fn first_fault(&mut self, given: &[Option<(Value, SqlType)>], fault: Error) -> Error {
+        self.row_number += 1;
+        if let Err(e) = self.write_before_fault() {
+            return e;
+        }
+        for at in 0..given.len() {
+            if given[at].is_some()
+                && let Err(e) = self.value(self.order[at], given)
+            {
+                return e;
+            }
+        }
+        fault
     }
 
     fn convert_row(&mut self, row: &[Option<(Value, SqlType)>]) -> Result<()> {

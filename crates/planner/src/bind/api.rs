@@ -5,7 +5,7 @@ use super::hints::HintBook;
 use super::scope::{Block, Clause, Scope};
 use super::tidy::keep_digits;
 use crate::optimize::Switches;
-use catalog::{CatalogReader, TableDef, TableId};
+use catalog::{CatalogReader, TableDef};
 use expr::{Expr, SessionInfo, SubqueryId};
 use parser::ast;
 use plan::logical::{Columns, Logical, LogicalQuery, SubqueryDef, TableLock};
@@ -162,13 +162,13 @@ impl<'e> Binder<'e> {
             depth: 0,
             query_count: 0,
             assigned: HashMap::new(),
-            update_targets: vec![],
+            reads: None,
+            within_subquery: false,
             row_ids: None,
             locks: vec![],
             outer_lock: None,
             source_columns: None,
             view_rows: super::views::Wanted::No,
-            derived_depth: 0,
             expands_row_lists: false,
         }
     }
@@ -240,8 +240,10 @@ pub(super) struct Shared<'e> {
     pub query_count: usize,
     /// Types of user variables assigned so far in the statement, by lower-case name.
     pub assigned: HashMap<String, SqlType>,
-    /// Tables that the statement changes; reading one in a subquery is error 1093.
-    pub update_targets: Vec<TableId>,
+    /// Of a statement that changes tables: those that its subqueries read.
+    pub reads: Option<Vec<super::target_reads::SubqueryRead>>,
+    /// A view is being bound that a subquery names.
+    pub within_subquery: bool,
     /// Row ids that the outermost SELECT is to output, for locking clauses.
     pub row_ids: Option<super::locking::RowIds>,
     /// Tables that locking clauses of inner queries mean.
@@ -252,8 +254,6 @@ pub(super) struct Shared<'e> {
     pub source_columns: Option<SourceColumns>,
     /// Of the view being bound, whose rows may be changed.
     pub view_rows: super::views::Wanted,
-    /// Derived tables (which may read a target) being bound.
-    pub derived_depth: usize,
     /// Subqueries are not allowed: long lists of rows do not become one.
     pub expands_row_lists: bool,
 }

@@ -150,7 +150,7 @@ impl<'a> Bind<'a, '_, '_> {
         let frames = std::mem::take(&mut self.frames);
         let cte_id = self.shared.cte_count;
         self.shared.cte_count += 1;
-        self.shared.derived_depth += 1;
+        let reads = self.reads_mark();
         self.shared.columns.blocks.name_next(&own.name);
         let mut bound = if recursive {
             let union = matches!(cte.query.body, ast::QueryBody::SetOp(_));
@@ -164,7 +164,7 @@ impl<'a> Bind<'a, '_, '_> {
         } else {
             self.query(&cte.query, QueryUse::Cte)?
         };
-        self.shared.derived_depth -= 1;
+        self.shared.forget_reads(reads);
         rename_columns(&mut bound, &cte.columns)?;
         check_distinct_names(&bound)?;
         self.frames = frames;

@@ -11,6 +11,7 @@ use super::joins::conjuncts;
 use super::names::{find_in_scope, written};
 use super::order::Key;
 use super::scope::{Base, Block, Clause, Scope, Source, SourceColumn, same_name};
+use super::target_reads::NamedTarget;
 use super::views::ViewCheck;
 use catalog::{DefaultValue, TableDef};
 use expr::{ColumnId, Expr, ExprKind, build};
@@ -73,6 +74,7 @@ struct Place {
 impl<'e> Binder<'e> {
     pub fn bind_update(&self, u: &ast::Update) -> Result<BoundUpdate> {
         let mut shared = self.shared();
+        shared.note_reads();
         let mut b = Bind::new(&mut shared);
         if let Some(with) = &u.with {
             b.push_ctes(with)?;
@@ -96,7 +98,6 @@ impl<'e> Binder<'e> {
         if multi && (!u.order_by.is_empty() || u.limit.is_some()) {
             return Err(Error::wrong_usage("UPDATE", if u.limit.is_some() { "LIMIT" } else { "ORDER BY" }));
         }
-        b.note_targets(&places);
         b.set_clause(Clause::Where);
         let predicates = match &u.where_ {
             Some(w) => conjuncts(build::truth(b.expr(w)?)?),
@@ -127,6 +128,7 @@ impl<'e> Binder<'e> {
         b.set_clause(Clause::OrderBy);
         let keys = b.dml_order(&u.order_by)?;
         let limit = u.limit.as_ref().map(|l| b.limit_value(l)).transpose()?.flatten();
+        b.check_targets_not_read(&places, "UPDATE")?;
         let mut plan = b.filter(plan, predicates);
         plan = sort_and_limit(plan, keys, limit);
         let mut exprs = vec![];
@@ -154,6 +156,7 @@ impl<'e> Binder<'e> {
 
     pub fn bind_delete(&self, d: &ast::Delete) -> Result<BoundDelete> {
         let mut shared = self.shared();
+        shared.note_reads();
         let mut b = Bind::new(&mut shared);
         if let Some(with) = &d.with {
             b.push_ctes(with)?;
@@ -187,7 +190,6 @@ impl<'e> Binder<'e> {
                 _ => places.push(Place { source: s, base: 0 }),
             }
         }
-        b.note_targets(&places);
         b.set_clause(Clause::Where);
         let predicates = match &d.where_ {
             Some(w) => conjuncts(build::truth(b.expr(w)?)?),
@@ -196,6 +198,7 @@ impl<'e> Binder<'e> {
         b.set_clause(Clause::OrderBy);
         let keys = b.dml_order(&d.order_by)?;
         let limit = d.limit.as_ref().map(|l| b.limit_value(l)).transpose()?.flatten();
+        b.check_targets_not_read(&places, "DELETE")?;
         let mut plan = b.filter(plan, predicates);
         plan = sort_and_limit(plan, keys, limit);
         let mut exprs = vec![];
@@ -278,8 +281,15 @@ impl<'a> Bind<'a, '_, '_> {
         Some(e)
     }
 
-    fn note_targets(&mut self, places: &[Place]) {
-        self.shared.update_targets = places.iter().map(|p| self.base(*p).table.id).collect();
+    /// Subqueries do not read the tables that change. As in MySQL, the first table of an UPDATE is the one that is named.
+    fn check_targets_not_read(&self, places: &[Place], operation: &str) -> Result<()> {
+        let sources = &self.blocks.last().expect("dml_from pushed it").scope.sources;
+        places.iter().try_for_each(|p| {
+            let named = &sources[if operation == "UPDATE" { 0 } else { p.source }];
+            let view = named.view.as_ref().map(|v| v.name.clone());
+            let target = NamedTarget { alias: named.alias.clone(), view };
+            self.shared.check_not_read(self.base(*p).table.id, &target, operation)
+        })
     }
 
     /// 1706: a table that is updated under two names keeps its primary key, by which the second update finds its rows.

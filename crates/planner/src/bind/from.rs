@@ -125,10 +125,11 @@ impl<'a> Bind<'a, '_, '_> {
                 let outer = std::mem::replace(&mut self.shared.outer_lock, lock);
                 let changed = self.block().row_ids && self.shared.row_ids.is_none();
                 let mark = self.shared.hints.mark();
-                let inner = self.next_block();
+                let (inner, reads) = (self.next_block(), self.reads_mark());
                 let bound = self.view(&view, changed);
                 self.shared.outer_lock = outer;
                 let (mut bound, rows) = bound?;
+                self.read_through(&view, alias, &bound.plan, inner, reads);
                 self.note_hinted(alias, mark, false, inner);
                 if rows.is_none() {
                     bound = self.set_apart(bound, alias);
@@ -167,9 +168,7 @@ impl<'a> Bind<'a, '_, '_> {
         alias: &str,
         hints: &'a [ast::IndexHint],
     ) -> Result<(Logical, Scope)> {
-        if self.shared.derived_depth == 0 && self.blocks.len() > 1 && self.shared.update_targets.contains(&table.id) {
-            return Err(Error::update_table_used(alias));
-        }
+        self.note_read(table.id);
         self.note_lock(&table, alias)?;
         let mark = self.shared.hints.mark();
         let relation = self.shared.hints.next_relation();
@@ -226,11 +225,11 @@ impl<'a> Bind<'a, '_, '_> {
         } else {
             block.hidden = true;
         }
-        self.shared.derived_depth += 1;
+        let reads = self.reads_mark();
         let mark = self.shared.hints.mark();
         let inner = self.next_block();
         let bound = self.query(&d.query, QueryUse::Derived);
-        self.shared.derived_depth -= 1;
+        self.shared.forget_reads(reads);
         let block = self.block();
         (block.hidden, block.scope) = (hidden, scope);
         let mut bound = bound?;
@@ -245,7 +244,7 @@ impl<'a> Bind<'a, '_, '_> {
     }
 
     /// The block that is entered next.
-    fn next_block(&self) -> u32 {
+    pub fn next_block(&self) -> u32 {
         self.shared.columns.blocks.all().len() as u32 + 1
     }
 

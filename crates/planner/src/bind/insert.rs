@@ -17,6 +17,7 @@ use super::dml::{stored, substitute};
 use super::names::written;
 use super::query::QueryUse;
 use super::scope::{Block, Clause, Source};
+use super::target_reads::NamedTarget;
 use super::tidy::keep_digits;
 use catalog::{DefaultValue, TableDef};
 use expr::{ColumnId, Expr, ExprKind, build};
@@ -32,6 +33,7 @@ pub struct DuplicateNames {
     /// The columns that values are given for, where the INSERT lists them.
     listed: Option<Vec<ast::ColumnRef>>,
     row_alias: Option<ast::RowAlias>,
+    target: NamedTarget,
     /// Of the SELECT's FROM; ids are positions.
     sources: Vec<Source>,
     types: Vec<(SqlType, bool)>,
@@ -62,9 +64,16 @@ impl DuplicateNames {
             table: table.clone(),
             listed: insert.columns.clone(),
             row_alias: insert.row_alias.clone(),
+            target: NamedTarget { alias: insert.table.name.as_str().into(), view: None },
             sources: Vec::new(),
             types: of_table.clone().chain(of_table).collect(),
         }
+    }
+
+    /// The rows are written through this view.
+    pub fn through(mut self, view: Option<&(Box<str>, Box<str>)>) -> DuplicateNames {
+        self.target.view = view.cloned();
+        self
     }
 
     /// Types of the whole row.
@@ -201,17 +210,23 @@ impl Binder<'_> {
     ) -> Result<LogicalQuery> {
         let mut block = names.block()?;
         block.values = Some(values);
-        self.bind_row_query(e, block, &names.table, Some(column_idx))
+        self.bind_row_query(e, block, &names.table, Some(column_idx), &names.target)
     }
 
     /// A value of VALUES that names columns of its row, or has subqueries: `values` are those that the row's columns have
     /// by now.
-    pub fn bind_row_value(&self, e: &ast::Expr, table: &Arc<TableDef>, values: &[Value]) -> Result<LogicalQuery> {
+    pub fn bind_row_value(
+        &self,
+        e: &ast::Expr,
+        table: &Arc<TableDef>,
+        target: &NamedTarget,
+        values: &[Value],
+    ) -> Result<LogicalQuery> {
         let mut block = Block::ungrouped(Clause::FieldList);
         block.add_positional(table, &table.name);
         block.table = Some(table.clone());
         block.values = Some(values);
-        self.bind_row_query(e, block, table, None)
+        self.bind_row_query(e, block, table, None, target)
     }
 
     fn bind_row_query<'a>(
@@ -220,12 +235,14 @@ impl Binder<'_> {
         block: Block<'a>,
         table: &TableDef,
         column_idx: Option<usize>,
+        target: &NamedTarget,
     ) -> Result<LogicalQuery> {
         let mut shared = self.shared();
-        shared.update_targets = vec![table.id];
+        shared.note_reads();
         let mut b = Bind::new(&mut shared);
         b.blocks.push(block);
         let mut value = b.expr(e)?;
+        b.shared.check_not_read(table.id, target, "INSERT")?;
         if let Some(c) = column_idx {
             value = build::assigned(value, &table.columns[c].ty);
         }

@@ -46,6 +46,7 @@ mod select;
 mod set_ops;
 mod shown;
 mod subquery;
+mod target_reads;
 mod tidy;
 mod unshare;
 mod view_query;
@@ -56,6 +57,7 @@ pub use api::{Binder, SystemVariables};
 pub use dml::{BoundAssignment, BoundDelete, BoundUpdate, DmlTarget, NewValue};
 pub use insert::{DuplicateNames, DuplicateValue, InsertSelect};
 pub use locking::{BoundLocking, LockTarget};
+pub use target_reads::NamedTarget;
 pub use view_query::ViewQuery;
 pub use views::{InsertView, ViewCheck};
 

@@ -16,6 +16,7 @@
 use super::api::{Bind, Binder};
 use super::query::{Bound, QueryUse};
 use super::scope::{Base, Block, Clause};
+use super::target_reads::NamedTarget;
 use catalog::{TableDef, ViewDef};
 use expr::{ColumnId, Expr, ExprKind};
 use parser::{ParseOptions, ast};
@@ -121,7 +122,8 @@ impl<'a> Bind<'a, '_, '_> {
             return Err(Error::view_invalid(&view.schema, &view.name));
         };
         self.shared.views.push(name);
-        self.shared.derived_depth += 1;
+        let in_subquery = self.is_in_subquery();
+        let within = std::mem::replace(&mut self.shared.within_subquery, in_subquery);
         let outside = self.shared.default_schema.take();
         let inside = self.shared.session.with_collation(view.collation);
         let session = std::mem::replace(&mut self.shared.session, inside);
@@ -132,7 +134,7 @@ impl<'a> Bind<'a, '_, '_> {
         let found = std::mem::replace(&mut self.shared.view_rows, before);
         self.shared.session = session;
         self.shared.default_schema = outside;
-        self.shared.derived_depth -= 1;
+        self.shared.within_subquery = within;
         self.shared.views.pop();
         let mut bound = bound.map_err(|e| {
             let invalid = [
@@ -241,9 +243,13 @@ impl Binder<'_> {
         listed: Option<&[ast::ColumnRef]>,
     ) -> Result<InsertView> {
         let mut shared = self.shared();
+        shared.note_reads();
         let mut b = Bind::new(&mut shared);
         b.blocks.push(Block::new(Clause::From));
+        let reads = b.reads_mark();
+        let inner = b.next_block();
         let (bound, rows) = b.view(view, true)?;
+        b.read_through(view, &name.name, &bound.plan, inner, reads);
         let not_insertable = || Error::non_insertable_table(&*name.name, "INSERT");
         let rows = rows.ok_or_else(not_insertable)?;
         // The table and position of each of its columns: it must be one, and another each time.
@@ -275,6 +281,9 @@ impl Binder<'_> {
             return Err(Error::view_multiupdate(&view.schema, &view.name));
         }
         let base = &rows.bases[base];
+        let target =
+            NamedTarget { alias: name.name.as_str().into(), view: Some((view.schema.clone(), view.name.clone())) };
+        shared.check_not_read(base.table.id, &target, "INSERT")?;
         let renames = bound.output.iter().any(|(id, name)| {
             base.position(*id).is_none_or(|p| !super::scope::same_name(name, &base.table.columns[p].name))
         });
