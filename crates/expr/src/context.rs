@@ -205,11 +205,18 @@ pub struct Warnings {
     count: AtomicU64,
     max_kept: usize,
     raise: AtomicBool,
+    ignore: AtomicBool,
 }
 
 impl Warnings {
     pub fn new(max_kept: usize) -> Warnings {
-        Warnings { kept: Mutex::default(), count: AtomicU64::new(0), max_kept, raise: AtomicBool::new(false) }
+        Warnings {
+            kept: Mutex::default(),
+            count: AtomicU64::new(0),
+            max_kept,
+            raise: AtomicBool::new(false),
+            ignore: AtomicBool::new(false),
+        }
     }
 
     pub fn push(&self, warning: Warning) {
@@ -223,6 +230,15 @@ impl Warnings {
     /// INSERT, UPDATE and DELETE in strict mode without IGNORE.
     pub fn set_raise(&self, raise: bool) {
         self.raise.store(raise, Ordering::Relaxed);
+    }
+
+    /// Whether values that do not fit where they are stored are warnings in strict mode, too: the statement says IGNORE.
+    pub fn set_ignore(&self, ignore: bool) {
+        self.ignore.store(ignore, Ordering::Relaxed);
+    }
+
+    pub(crate) fn ignores(&self) -> bool {
+        self.ignore.load(Ordering::Relaxed)
     }
 
     /// A fault in a value: a warning, or the statement's error if faults are raised.
@@ -249,6 +265,7 @@ impl Warnings {
     pub(crate) fn empty_like(&self) -> Warnings {
         let empty = Warnings::new(self.max_kept);
         empty.set_raise(self.raise.load(Ordering::Relaxed));
+        empty.set_ignore(self.ignores());
         empty
     }
 

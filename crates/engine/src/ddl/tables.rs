@@ -2,7 +2,7 @@
 
 use super::statements::{check_name, rename_relation};
 use super::{constraints, define};
-use crate::dml::WriteMode;
+use crate::dml::{OnDuplicate, WriteMode};
 use crate::session::Session;
 use crate::sink::ResultSink;
 use catalog::{CatalogReader, Relation, TableDef, TableEngine};
@@ -80,25 +80,28 @@ impl Session {
             CreateTableBody::Define(body) => body.on_duplicate,
             CreateTableBody::Like(_) => ast::SelectDuplicates::Error,
         };
-        if duplicates != ast::SelectDuplicates::Error {
-            return Err(Error::not_supported("CREATE TABLE ... IGNORE or REPLACE SELECT"));
-        }
+        let ignore = duplicates == ast::SelectDuplicates::Ignore;
+        let on_duplicate = match duplicates {
+            ast::SelectDuplicates::Replace => OnDuplicate::Replace,
+            ast::SelectDuplicates::Error | ast::SelectDuplicates::Ignore => OnDuplicate::Error,
+        };
+        self.begin_judging(ignore);
         // The table is filled before anyone can see it: a query that fails leaves nothing behind.
         let table = self.db().store().create_table(def.clone());
-        let filled = self.fill_table(&def, query, WriteMode::plain());
-        let published = filled.and_then(|rows| {
+        let filled = self.fill_table(&def, query, WriteMode { on_duplicate, ignore, ..WriteMode::plain() });
+        let published = filled.and_then(|written| {
             if def.temporary {
                 self.add_temporary(def.clone());
-                return Ok(rows);
+                return Ok(written);
             }
             table.note_published();
             self.insert_relation(&def, c.if_not_exists)?;
-            Ok(rows)
+            Ok(written)
         });
         match published {
-            Ok(rows) => {
-                let info = format!("Records: {rows}  Duplicates: 0  Warnings: {}", self.warnings().count());
-                self.send_ok(rows, info, more, sink)
+            Ok(written) => {
+                let info = written.info(ignore, self.warnings().count());
+                self.send_ok(written.copied + written.deleted, info, more, sink)
             }
             Err(e) => {
                 self.db().store().drop_table(def.id);

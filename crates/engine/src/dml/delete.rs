@@ -44,7 +44,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         self.status().com_delete.add(1);
-        self.warnings().set_raise(self.sql_mode().strict && !plan.ignore);
+        self.begin_judging(plan.ignore);
         let (txn, savepoint) = self.begin_change_of(plan.targets.iter().all(|t| t.table.temporary))?;
         let result = self.run_delete(plan, &txn, returning);
         let (deleted_of, rows) = self.end_change(savepoint, result)?;

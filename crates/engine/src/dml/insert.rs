@@ -58,8 +58,7 @@ impl Session {
             kept: None,
         };
         let returning = self.plan_returning(&i.returning, &i.table, None)?;
-        // In strict mode a fault in a value, such as 1/0, is an error in statements that change data.
-        self.warnings().set_raise(self.sql_mode().strict && !i.ignore);
+        self.begin_judging(i.ignore);
         let (txn, savepoint) = self.begin_change_of(def.temporary)?;
         let result = match (&i.source, source) {
             (InsertSource::Values(rows), _) => self.insert_values(i, rows, &into, &txn, mode),
@@ -92,13 +91,7 @@ impl Session {
         if let Some(rows) = rows {
             return rows.send(self, affected, more, sink);
         }
-        let duplicates =
-            if i.ignore { written.rows.saturating_sub(written.copied) } else { written.deleted + written.updated };
-        let info = if several {
-            format!("Records: {}  Duplicates: {duplicates}  Warnings: {}", written.rows, self.warnings().count())
-        } else {
-            String::new()
-        };
+        let info = if several { written.info(i.ignore, self.warnings().count()) } else { String::new() };
         self.send_ok_with_id(affected, written.id_shown, info, more, sink)
     }
 

@@ -38,6 +38,15 @@ use types::{Error, Result, SqlType};
 pub(crate) use update::UpdatePlan;
 pub(crate) use writer::{RowWriter, WriteMode, Written};
 
+impl crate::session::Session {
+    /// A statement that changes rows begins: in strict mode a fault in a value, such as 1/0, is an error, unless it says
+    /// IGNORE.
+    pub(crate) fn begin_judging(&self, ignore: bool) {
+        self.warnings().set_raise(self.sql_mode().strict && !ignore);
+        self.warnings().set_ignore(ignore);
+    }
+}
+
 /// What an AUTO_INCREMENT column gets whose next value is `next`: beyond its type it is the greatest once more, which mostly is a
 /// duplicate then, as in InnoDB. Error 1467 where 64 bits are used up, or where it is none of the series of `step`.
 pub(crate) fn generated_value(next: u64, ty: &SqlType, step: u64) -> Result<u64> {

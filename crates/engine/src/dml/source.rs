@@ -224,7 +224,7 @@ impl Session {
     }
 
     /// CREATE TABLE ... SELECT and ALTER TABLE: fills a table that nobody sees yet.
-    pub(crate) fn fill_table(&mut self, def: &Arc<TableDef>, source: BoundSource, mode: WriteMode) -> Result<u64> {
+    pub(crate) fn fill_table(&mut self, def: &Arc<TableDef>, source: BoundSource, mode: WriteMode) -> Result<Written> {
         let shown = def.shown_columns().len();
         let extra = shown - source.width().min(shown);
         let mut columns: Vec<usize> = Vec::with_capacity(source.width());
@@ -240,6 +240,6 @@ impl Session {
         if !def.temporary {
             self.commit()?;
         }
-        Ok(written.copied)
+        Ok(written)
     }
 }

@@ -58,7 +58,7 @@ impl Session {
     /// Runs a planned UPDATE and answers it.
     pub(crate) fn execute_update(&mut self, plan: &UpdatePlan, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         self.status().com_update.add(1);
-        self.warnings().set_raise(self.sql_mode().strict && !plan.ignore);
+        self.begin_judging(plan.ignore);
         let (txn, savepoint) = self.begin_change_of(plan.targets.iter().all(|t| t.table.temporary))?;
         let result = self.run_update(plan, plan.ignore, &txn);
         let done = self.end_change(savepoint, result)?;

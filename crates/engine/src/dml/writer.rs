@@ -131,6 +131,14 @@ pub(crate) struct Written {
     pub ids: Vec<u64>,
 }
 
+impl Written {
+    /// What the client is told of several rows.
+    pub fn info(&self, ignore: bool, warnings: u64) -> String {
+        let duplicates = if ignore { self.rows.saturating_sub(self.copied) } else { self.deleted + self.updated };
+        format!("Records: {}  Duplicates: {duplicates}  Warnings: {warnings}", self.rows)
+    }
+}
+
 impl<'s> RowWriter<'s> {
     /// `columns`: positions in the definition of the given values, in their order.
     pub fn new(

@@ -50,7 +50,7 @@ pub(crate) fn column_value(
 ) -> Result<Vector> {
     let session = cx.ctx.session;
     let mode = ConvertMode {
-        strict: session.sql_mode.strict,
+        strict: session.sql_mode.strict && !cx.ctx.warnings.ignores(),
         temporal: temporal_mode(session),
         zone: &session.time_zone,
         today: statement_now(session).date(),

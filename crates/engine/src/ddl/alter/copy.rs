@@ -34,7 +34,7 @@ impl Session {
         let kept = (0..new.columns.len()).map(|i| keeps_values(old, new, edit, i)).collect();
         self.warnings().set_raise(strict && computes_anew(old, new, edit));
         let filled = self.fill_table(new, source, WriteMode { kept: Some(kept), ..WriteMode::plain() });
-        filled.map_err(|e| if cuts(old, new, edit, &e) { cut(&e) } else { e })
+        filled.map(|written| written.copied).map_err(|e| if cuts(old, new, edit, &e) { cut(&e) } else { e })
     }
 }
 
