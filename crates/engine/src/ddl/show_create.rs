@@ -5,7 +5,7 @@ use catalog::{
     ColumnDef, DefaultValue, FkAction, ForeignKey, IndexAlgorithm, IndexDef, IndexKind, TableDef, TableEngine, ViewDef,
 };
 use std::fmt::Write;
-use types::{Collation, IntSize, SqlType, StringKind};
+use types::{Collation, IntSize, SqlType, StringKind, Value};
 
 /// An identifier in backticks.
 pub fn quote(name: &str) -> String {
@@ -93,13 +93,26 @@ pub fn default_text(c: &ColumnDef) -> Option<String> {
     match &c.default {
         DefaultValue::None => None,
         DefaultValue::Value(v) if v.is_null() => None,
-        DefaultValue::Value(v) => {
-            let mut text = Vec::new();
-            types::value::render_text(v, &c.ty, &mut text);
-            Some(String::from_utf8_lossy(&text).into_owned())
-        }
+        DefaultValue::Value(v) => Some(shown_value(v, c)),
         DefaultValue::CurrentTimestamp => Some(current_timestamp(&c.ty)),
         DefaultValue::Expr { text, .. } => Some(parenthesized(text)),
+    }
+}
+
+/// As the column itself would be sent.
+fn shown_value(v: &Value, c: &ColumnDef) -> String {
+    let digits = c.float_digits.map(|(_, digits)| usize::from(digits));
+    match (v, digits) {
+        (Value::Double(x), Some(digits)) => return format!("{x:.digits$}"),
+        (Value::Float(x), Some(digits)) => return format!("{:.digits$}", f64::from(*x)),
+        _ => {}
+    }
+    let mut text = Vec::new();
+    types::value::render_text(v, &c.ty, &mut text);
+    let text = String::from_utf8_lossy(&text).into_owned();
+    match (&c.ty, c.display_width) {
+        (SqlType::Int { .. }, Some(width)) if c.zerofill => format!("{text:0>width$}", width = width as usize),
+        _ => text,
     }
 }
 
