@@ -144,9 +144,17 @@ pub struct IndexDef {
     pub algorithm: Option<IndexAlgorithm>,
     pub comment: Box<str>,
     pub invisible: bool,
+    /// Nobody asked for it: a foreign key needs it. It goes when another key will do.
+    pub made_for_foreign_key: bool,
 }
 
 impl IndexDef {
+    /// Whether the key begins with these columns, whole.
+    pub fn begins_with(&self, columns: impl ExactSizeIterator<Item = usize>) -> bool {
+        let of = |part: &IndexPart| part.prefix_len.is_none().then_some(part.column_idx);
+        self.parts.len() >= columns.len() && self.parts.iter().zip(columns).all(|(p, c)| of(p) == Some(c))
+    }
+
     /// PRIMARY and UNIQUE.
     pub fn is_unique(&self) -> bool {
         matches!(self.kind, IndexKind::Primary | IndexKind::Unique)

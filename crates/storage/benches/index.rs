@@ -40,7 +40,15 @@ fn report(what: &str, n: usize, begun: Begun) {
 fn key(name: &str, columns: &[usize]) -> IndexDef {
     let part = |&column_idx: &usize| IndexPart { column_idx, prefix_len: None, descending: false };
     let parts = columns.iter().map(part).collect();
-    IndexDef { name: name.into(), kind: IndexKind::Plain, parts, algorithm: None, comment: "".into(), invisible: false }
+    IndexDef {
+        name: name.into(),
+        kind: IndexKind::Plain,
+        parts,
+        algorithm: None,
+        comment: "".into(),
+        invisible: false,
+        made_for_foreign_key: false,
+    }
 }
 
 /// `t (id BIGINT PRIMARY KEY, k INT NOT NULL, u BIGINT NULL, s VARCHAR(20), KEY (k), KEY (u), KEY (s), KEY (u, k))`

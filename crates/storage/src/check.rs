@@ -94,6 +94,7 @@ mod tests {
             algorithm: None,
             comment: "".into(),
             invisible: false,
+            made_for_foreign_key: false,
         };
         TableDef {
             id: TableId(1),

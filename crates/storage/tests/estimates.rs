@@ -21,6 +21,7 @@ fn a_cold_index_says_what_it_says_when_it_was_read() {
         algorithm: None,
         comment: "".into(),
         invisible: false,
+        made_for_foreign_key: false,
     };
     let table = store.create_table(def(1, columns, vec![unique("PRIMARY", &[0]), by_value]));
     let txn = store.txns().begin();

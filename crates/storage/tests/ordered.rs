@@ -20,6 +20,7 @@ fn key(name: &str, parts: &[(usize, Option<u32>, bool)]) -> IndexDef {
         algorithm: None,
         comment: "".into(),
         invisible: false,
+        made_for_foreign_key: false,
     }
 }
 

@@ -206,6 +206,7 @@ pub fn add_foreign_keys(session: &Session, def: &mut TableDef, keys: &[ast::Fore
         add_index(def, key, &fk);
         def.foreign_keys.push(fk);
     }
+    drop_superseded_keys(def);
     for fk in &def.foreign_keys {
         let acts = |a| matches!(a, FkAction::Cascade | FkAction::SetNull);
         let uses = |c: &&CheckConstraint| columns_of(&c.expr).iter().any(|u| fk.columns.contains(u));
@@ -354,11 +355,7 @@ fn compatible(a: &SqlType, b: &SqlType) -> bool {
 
 /// Parents look for their children by an index that begins with the key's columns.
 fn add_index(def: &mut TableDef, key: &ast::ForeignKey, fk: &ForeignKey) {
-    let begins = |i: &IndexDef| {
-        i.parts.len() >= fk.columns.len()
-            && i.parts.iter().zip(&fk.columns).all(|(p, c)| p.column_idx == *c && p.prefix_len.is_none())
-    };
-    if def.indexes.iter().any(begins) {
+    if def.indexes.iter().any(|i| i.begins_with(fk.columns.iter().copied())) {
         return;
     }
     let name = match (&key.constraint, &key.index_name) {
@@ -373,7 +370,19 @@ fn add_index(def: &mut TableDef, key: &ast::ForeignKey, fk: &ForeignKey) {
         algorithm: None,
         comment: "".into(),
         invisible: false,
+        made_for_foreign_key: true,
     });
+}
+
+/// Keys that were made for foreign keys go where another one begins with their columns.
+pub fn drop_superseded_keys(def: &mut TableDef) {
+    while let Some(at) = def.indexes.iter().position(|i| i.made_for_foreign_key && is_superseded(def, i)) {
+        def.indexes.remove(at);
+    }
+}
+
+fn is_superseded(def: &TableDef, index: &IndexDef) -> bool {
+    def.indexes.iter().any(|i| i.name != index.name && i.begins_with(index.parts.iter().map(|p| p.column_idx)))
 }
 
 impl Session {

@@ -119,6 +119,7 @@ fn define(
         },
         comment: key.options.comment.clone().unwrap_or_default(),
         invisible: key.options.invisible,
+        made_for_foreign_key: false,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Objects as bytes: fields, each a length in digits, a colon, and that many bytes.
 //!
 //! A table is its CREATE TABLE statement as SHOW CREATE TABLE prints it, the time when it was made, and the names of
-//! columns that have histograms, each with its histogram. Whatever a
+//! columns that have histograms, each with its histogram; behind [`MADE_KEY`] the name of a key that a foreign key made. Whatever a
 //! definition has must therefore be printed there and read back; debug builds compare.
 
 use crate::accounts::{Account, AuthPlugin};
@@ -11,6 +11,9 @@ use crate::statistics::json;
 use catalog::{SchemaDef, TableDef, TableId, ViewDef};
 use std::sync::Arc;
 use types::{Collation, Error, ErrorCode, Result};
+
+/// Stands where the name of a column with a histogram may stand, and is no such name.
+const MADE_KEY: &[u8] = b"\0key";
 
 fn put(fields: &[&[u8]]) -> Box<[u8]> {
     let mut out = Vec::new();
@@ -71,6 +74,9 @@ pub fn of_table(table: &TableDef, auto_increment: Option<u64>) -> Box<[u8]> {
             fields.extend([c.name.as_bytes().to_vec(), json::of_histogram(h, &c.ty).into_bytes()]);
         }
     }
+    for key in table.indexes.iter().filter(|i| i.made_for_foreign_key) {
+        fields.extend([MADE_KEY.to_vec(), key.name.as_bytes().to_vec()]);
+    }
     put(&fields.iter().map(|f| &f[..]).collect::<Vec<_>>())
 }
 
@@ -83,6 +89,11 @@ pub fn table(session: &mut Session, id: TableId, schema: &str, name: &str, bytes
     def.created_at = text(created_at).and_then(|t| t.parse().ok()).ok_or_else(|| bad(&"it has no time"))?;
     for pair in histograms.chunks(2) {
         let [name, histogram] = pair else { return Err(bad(&"its text is damaged")) };
+        if *name == MADE_KEY {
+            let key = text(histogram).and_then(|n| def.indexes.iter_mut().find(|i| *i.name == *n));
+            key.ok_or_else(|| bad(&"a foreign key's key is not there"))?.made_for_foreign_key = true;
+            continue;
+        }
         let column = text(name).and_then(|n| def.column_idx(n)).ok_or_else(|| bad(&"a histogram has no column"))?;
         let column = &mut def.columns[column];
         let histogram = text(histogram).ok_or_else(|| bad(&"its text is damaged"))?;

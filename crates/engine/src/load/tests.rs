@@ -29,6 +29,7 @@ fn table(columns: Vec<ColumnDef>, key: &[usize]) -> (Store, Arc<Table>) {
             algorithm: None,
             comment: "".into(),
             invisible: false,
+            made_for_foreign_key: false,
         }]
     };
     let def = TableDef {

@@ -111,6 +111,7 @@ pub fn table(id: u64, schema: &str, name: &str, text: &str) -> TableDef {
                 algorithm: None,
                 comment: "".into(),
                 invisible: false,
+                made_for_foreign_key: false,
             });
             continue;
         }

@@ -61,6 +61,7 @@ impl Generator {
                 algorithm: None,
                 comment: "".into(),
                 invisible: false,
+                made_for_foreign_key: false,
             };
             let indexes = if t < 2 {
                 vec![

@@ -19,6 +19,7 @@ pub fn unique(name: &str, columns: &[usize]) -> IndexDef {
         algorithm: None,
         comment: "".into(),
         invisible: false,
+        made_for_foreign_key: false,
     }
 }
 

@@ -49,7 +49,39 @@ impl Edit {
         for constraint in std::mem::take(&mut clauses.constraints) {
             self.add_constraint(constraint)?;
         }
+        self.drop_superseded_keys(old);
         Ok(())
+    }
+
+    /// Keys that were made for foreign keys go where one that is asked for begins with their columns.
+    fn drop_superseded_keys(&mut self, old: &TableDef) {
+        for index in old.indexes.iter().filter(|i| i.made_for_foreign_key) {
+            if !self.keeps_key_as(&index.name) {
+                continue;
+            }
+            let columns: Vec<Ident> = index
+                .parts
+                .iter()
+                .filter_map(|p| self.position_of(p.column_idx))
+                .map(|at| self.body.columns[at].name.clone())
+                .collect();
+            let columns: Vec<&str> = columns.iter().map(Ident::as_str).collect();
+            let mut own = None;
+            let mut others = false;
+            for (at, constraint) in self.body.constraints.iter().enumerate() {
+                let TableConstraint::Index(i) = constraint else { continue };
+                if own.is_none() && key_name(i).is_some_and(|n| same(n, &index.name)) {
+                    own = Some(at); // the old ones come first
+                } else {
+                    others |= begins_with(i, &columns);
+                }
+            }
+            if let (Some(at), true) = (own, others) {
+                self.body.constraints.remove(at);
+                self.kept_keys.retain(|(_, now)| !same(now, &index.name));
+                self.dropped_keys.push(index.name.clone());
+            }
+        }
     }
 
     /// The new definition's column that an old one of this name has become.
@@ -178,15 +210,20 @@ impl Edit {
 
     /// Whether a key that was asked for begins with these columns of the new table.
     pub fn has_key_over(&self, columns: &[&str]) -> bool {
-        let is = |key: &KeyPartKey, column: &str| match key {
-            KeyPartKey::Column { name, prefix: None } => same(name, column),
-            _ => false,
-        };
-        self.body.constraints.iter().any(|c| {
-            let TableConstraint::Index(i) = c else { return false };
-            i.parts.len() >= columns.len() && i.parts.iter().zip(columns).all(|(p, c)| is(&p.key, c))
-        })
+        let indexes = self.body.constraints.iter().filter_map(|c| match c {
+            TableConstraint::Index(i) => Some(i),
+            _ => None,
+        });
+        indexes.into_iter().any(|i| begins_with(i, columns))
     }
+}
+
+fn begins_with(index: &IndexDef, columns: &[&str]) -> bool {
+    let is = |key: &KeyPartKey, column: &str| match key {
+        KeyPartKey::Column { name, prefix: None } => same(name, column),
+        _ => false,
+    };
+    index.parts.len() >= columns.len() && index.parts.iter().zip(columns).all(|(p, c)| is(&p.key, c))
 }
 
 fn used_by_check(column: &str, check: &str) -> Error {

@@ -165,6 +165,12 @@ impl Session {
         }
         let mut def =
             define::table(self, old.id, &old.schema, &old.name, &edit.body, &options, Vec::new(), old.temporary)?;
+        for index in old.indexes.iter().filter(|i| i.made_for_foreign_key && edit.keeps_key_as(&i.name)) {
+            if let Some(kept) = def.indexes.iter_mut().find(|i| i.name == index.name) {
+                kept.made_for_foreign_key = true;
+            }
+        }
+        constraints::drop_superseded_keys(&mut def);
         self.warn_of_duplicate_keys(&def, |key| !edit.keeps_key_as(key));
         keep_histograms(old, &mut def, &edit.origins);
         Ok((def, options.auto_increment.filter(|_| edit.sets_auto_increment)))
