@@ -71,3 +71,34 @@ fn tables_do_not_grow_past_the_servers_memory() {
     assert_eq!(c.ok("SELECT id, LENGTH(s) FROM t ORDER BY id"), ["3,1", "4,20000000"]);
     c.ok("CREATE TABLE u SELECT * FROM t");
 }
+
+#[test]
+fn rows_of_locking_queries() {
+    let (db, mut c) = database(64 << 20);
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY, doc LONGTEXT)");
+    for i in 0..16 {
+        c.ok(&format!("INSERT INTO t VALUES ({i}, REPEAT('x', 1000000))"));
+    }
+    c.ok("SET max_query_memory = 4000000");
+    assert_eq!(c.run("SELECT * FROM t FOR UPDATE"), Err(CAPACITY_EXCEEDED));
+    assert_eq!(c.run("INSERT INTO t SELECT id + 100, doc FROM t FOR SHARE"), Err(CAPACITY_EXCEEDED));
+    assert_eq!(c.ok("SELECT id FROM t WHERE doc LIKE 'x%' FOR SHARE").len(), 16);
+    assert_eq!(c.ok("SELECT doc FROM t WHERE id < 2 FOR UPDATE").len(), 2);
+    c.ok("SET max_query_memory = 0");
+    assert_eq!(c.ok("SELECT * FROM t FOR UPDATE").len(), 16);
+    drop(c);
+    assert_eq!(db.memory().used_bytes(), 0);
+}
+
+#[test]
+fn rows_of_inserts() {
+    let (db, mut c) = database(64 << 20);
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY, a LONGTEXT, b LONGTEXT)");
+    let row = |bytes: usize| format!("INSERT INTO t VALUES (1, REPEAT('x', {bytes}), REPEAT('y', {bytes}))");
+    assert_eq!(c.run(&row(40_000_000)), Err(CAPACITY_EXCEEDED));
+    assert_eq!(c.ok("SELECT COUNT(*) FROM t"), ["0"]);
+    c.ok(&row(20_000_000));
+    assert_eq!(c.ok("SELECT LENGTH(a) + LENGTH(b) FROM t"), ["40000000"]);
+    drop(c);
+    assert_eq!(db.memory().used_bytes(), 0);
+}

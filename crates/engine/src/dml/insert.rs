@@ -160,7 +160,7 @@ impl Session {
         let ty = logical.columns.get(logical.output[0].0).ty;
         let mut value = Value::Null;
         if !logical.locks.is_empty() {
-            for batch in self.lock_until_stable(&self.plan_locking(logical.into())?, txn)? {
+            for batch in &self.lock_until_stable(&self.plan_locking(logical.into())?, txn)?.batches {
                 batch.selection.for_each(batch.rows, |i| value = batch.columns[0].value(i, &ty));
             }
             return Ok((value, ty));

@@ -215,8 +215,8 @@ impl Session {
                 Runner::at(self.db().store().txns().snapshot_of(txn)).run(self, plan, None, &mut write)?;
             }
             SourcePlan::Locking(plan) => {
-                for batch in self.lock_until_stable(plan, txn)? {
-                    _ = write(&batch)?;
+                for batch in &self.lock_until_stable(plan, txn)?.batches {
+                    _ = write(batch)?;
                 }
             }
         }

@@ -15,6 +15,7 @@ use super::on_duplicate::OnDuplicate;
 use super::table_writer::{Outcome, TableWriter, generated_takes_no_value};
 use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, TableDef};
+use executor::Reservation;
 use expr::Params;
 use planner::bind::ViewCheck;
 use std::sync::Arc;
@@ -84,6 +85,8 @@ pub(crate) struct RowWriter<'s> {
     builders: Vec<ChunkBuilder>,
     /// Of the strings in them.
     batch_bytes: usize,
+    /// What a row is charged to that alone has as many.
+    memory: Option<Reservation>,
     /// The row being converted.
     row: Vec<Value>,
     auto: Option<AutoIncrement>,
@@ -179,6 +182,7 @@ impl<'s> RowWriter<'s> {
             row_defaults: def.columns.iter().any(|c| c.default.reads_row()),
             builders: Vec::new(),
             batch_bytes: 0,
+            memory: None,
             row: Vec::with_capacity(def.columns.len()),
             auto,
             row_number: 0,
@@ -249,11 +253,17 @@ impl<'s> RowWriter<'s> {
             self.write_before_fault()?;
             return Err(e);
         }
+        let mut row_bytes = 0;
         for (b, v) in self.builders.iter_mut().zip(&self.row) {
             b.push(v);
             if let Value::Bytes(bytes) = v {
-                self.batch_bytes += bytes.len();
+                row_bytes += bytes.len();
             }
+        }
+        self.batch_bytes += row_bytes;
+        if row_bytes > BATCH_BYTES_MAX {
+            let memory = self.memory.get_or_insert_with(|| Reservation::new(self.session.db().memory()));
+            memory.hold(row_bytes, "A row of an INSERT")?;
         }
         let one_by_one = self.auto.as_ref().is_some_and(|a| a.left_over && a.values.last().is_some_and(|v| v.1));
         if one_by_one || self.builders[0].len() == BATCH_ROWS_MAX || self.batch_bytes > BATCH_BYTES_MAX {
@@ -481,6 +491,7 @@ impl<'s> RowWriter<'s> {
         };
         let first_row = self.rows_flushed + 1;
         self.writer.insert(columns, rows, first_row, &self.mode.on_duplicate, &mut done)?;
+        self.memory = None;
         self.rows_flushed += rows as u64;
         if let Some(a) = &mut self.auto {
             if let [.., (value, true)] = a.values[..]

@@ -16,7 +16,8 @@ use crate::plan_cache::{gives_keys, is_by_key, position_of};
 use crate::session::Session;
 use crate::sink::{ResultShape, ResultSink};
 use catalog::TableDef;
-use executor::Lookups;
+use executor::columns::batch_bytes;
+use executor::{Lookups, Reservation};
 use parser::ast::{self, LockStrength};
 use plan::Plan;
 use plan::logical::{Logical, LogicalQuery};
@@ -34,6 +35,12 @@ pub(crate) struct LockingPlan {
     targets: Vec<(LockTarget, Arc<Table>)>,
     rows: Option<Arc<Plan>>,
     locks: StatementLocks,
+}
+
+/// The output of a locking query, kept.
+pub(crate) struct LockedRows {
+    pub batches: Vec<Batch>,
+    _memory: Reservation,
 }
 
 fn mode(target: &LockTarget) -> RowLockMode {
@@ -113,10 +120,10 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         let mut local = timestamps::ToLocal::new(&shape.columns, self);
-        let batches = self.locked_rows(plan)?;
+        let rows = self.locked_rows(plan)?;
         let mut sent = 0u64;
         sink.shared_columns(shape)?;
-        for batch in &batches {
+        for batch in &rows.batches {
             let batch = &*local.convert(batch);
             sent += batch.count() as u64;
             sink.batch(batch)?;
@@ -135,9 +142,9 @@ impl Session {
     pub(super) fn locked_values(&mut self, bound: BoundLocking) -> Result<Vec<Vec<(Value, SqlType)>>> {
         let types = output_types(&bound.query);
         let plan = self.plan_locking(bound)?;
-        let batches = self.locked_rows(&plan)?;
+        let locked = self.locked_rows(&plan)?;
         let mut rows = Vec::new();
-        for batch in &batches {
+        for batch in &locked.batches {
             batch.selection.for_each(batch.rows, |i| {
                 if rows.len() < 2 {
                     rows.push(batch.columns.iter().zip(&types).map(|(c, ty)| (c.value(i, ty), *ty)).collect());
@@ -148,7 +155,7 @@ impl Session {
     }
 
     /// Locks the rows and returns the query's output. Without a transaction the locks go at once.
-    fn locked_rows(&mut self, plan: &LockingPlan) -> Result<Vec<Batch>> {
+    fn locked_rows(&mut self, plan: &LockingPlan) -> Result<LockedRows> {
         let txn = if plan.locks.exclusive() { self.writing()? } else { self.locking()? };
         let savepoint = txn.savepoint();
         let result = self.lock_until_stable(plan, &txn);
@@ -184,7 +191,7 @@ impl Session {
         Ok(LockingPlan { plan, width, targets, rows: None, locks })
     }
 
-    pub(crate) fn lock_until_stable(&self, plan: &LockingPlan, txn: &Arc<Txn>) -> Result<Vec<Batch>> {
+    pub(crate) fn lock_until_stable(&self, plan: &LockingPlan, txn: &Arc<Txn>) -> Result<LockedRows> {
         let warned = self.warnings().take();
         // Rows that are found anew assign user variables anew.
         let vars = plan.finds().serial.then(|| self.user_vars().saved());
@@ -196,7 +203,7 @@ impl Session {
             let snapshot = self.db().store().txns().snapshot_of(txn);
             let lookups = plan.locks.lookups();
             let found = self.run_whole(plan.rows.as_ref().unwrap_or(&plan.plan), &snapshot, plan, &lookups)?;
-            let locked = lock_all(&found, &plan.targets, txn, &snapshot)?;
+            let locked = lock_all(&found.batches, &plan.targets, txn, &snapshot)?;
             if !self.lock_looked_up(&lookups, &plan.locks, txn, &snapshot)? || !locked {
                 continue;
             }
@@ -204,7 +211,7 @@ impl Session {
                 None => found,
                 Some(_) => self.run_whole(&plan.plan, &snapshot, plan, &lookups)?,
             };
-            output.iter_mut().for_each(|b| b.columns.truncate(plan.width));
+            output.batches.iter_mut().for_each(|b| b.columns.truncate(plan.width));
             return Ok(output);
         }
     }
@@ -215,14 +222,18 @@ impl Session {
         snapshot: &Snapshot,
         locking: &LockingPlan,
         lookups: &Arc<Lookups>,
-    ) -> Result<Vec<Batch>> {
-        let mut batches = Vec::new();
+    ) -> Result<LockedRows> {
+        let (mut batches, mut bytes) = (Vec::new(), 0);
+        let mut memory = Reservation::new(&self.statement_memory());
         let runner = Runner::at(snapshot.clone()).skipping(locking.locks.skipping(snapshot)).noting(lookups);
         runner.run(self, plan, None, &mut |batch| {
-            batches.push(batch.compact());
+            let batch = batch.compact();
+            bytes += batch_bytes(&batch);
+            memory.hold_long(bytes, "The rows that a query locks")?;
+            batches.push(batch);
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok(batches)
+        Ok(LockedRows { batches, _memory: memory })
     }
 }
 
