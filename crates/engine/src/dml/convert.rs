@@ -7,8 +7,8 @@ use crate::session::Session;
 use catalog::{ColumnDef, TableDef};
 use std::sync::Arc;
 use types::temporal::{TemporalMode, TimeZone};
-use types::value::{ConvertMode, convert_for_column, zero_of};
-use types::{Date, Error, Result, SqlType, Value, WarningLevel};
+use types::value::{ConvertMode, convert_for_column, render_text, zero_of};
+use types::{Date, Error, Result, SqlType, StringKind, Value, WarningLevel};
 use vector::{Chunk, ChunkBuilder, Vector};
 
 /// Fits values to the columns of one table, for one statement.
@@ -19,6 +19,8 @@ pub(crate) struct Converter<'s> {
     temporal: TemporalMode,
     today: Date,
     strict: bool,
+    /// Numbers become strings as they are shown, not as they fit: ALTER TABLE copies texts.
+    pub(super) copies: bool,
 }
 
 impl<'s> Converter<'s> {
@@ -27,7 +29,7 @@ impl<'s> Converter<'s> {
         let zone = session.time_zone();
         let mode = session.convert_mode(&zone);
         let (temporal, today, strict) = (mode.temporal, mode.today, mode.strict && !ignore);
-        Converter { session, def: def.clone(), zone, temporal, today, strict }
+        Converter { session, def: def.clone(), zone, temporal, today, strict, copies: false }
     }
 
     fn mode(&self) -> ConvertMode<'_> {
@@ -46,7 +48,7 @@ impl<'s> Converter<'s> {
             // not by way of local time, which comes twice where clocks are set back
             return Ok(value.clone());
         }
-        let value = stored_form(value, ty, &self.zone);
+        let value = self.as_text(stored_form(value, ty, &self.zone), ty, &c.ty);
         let (v, warning) = convert_for_column(&value, &wide_type(c), &c.name, row, &self.mode())?;
         if let Some(w) = warning {
             self.session.warn(w);
@@ -60,6 +62,21 @@ impl<'s> Converter<'s> {
             return Ok(zero_of(&c.ty));
         }
         Ok(v)
+    }
+
+    /// What a string column gets: temporal values with all the digits of their type; in copies and for TEXT, numbers as well.
+    fn as_text(&self, value: Value, ty: &SqlType, to: &SqlType) -> Value {
+        let SqlType::String { kind, .. } = to else { return value };
+        let is_short = matches!(kind, StringKind::Char | StringKind::VarChar);
+        match value {
+            Value::Null | Value::Bytes(_) => value,
+            Value::Float(_) | Value::Double(_) if is_short && !self.copies => value,
+            _ => {
+                let mut text = Vec::with_capacity(32);
+                render_text(&value, ty, &mut text);
+                Value::Bytes(text.into())
+            }
+        }
     }
 
     /// `value` as column `idx` stores it, if that takes neither an adjustment nor an error.
@@ -76,6 +93,10 @@ impl<'s> Converter<'s> {
             }
             other => other,
         };
+        let is_temporal = matches!(value, Value::Date(_) | Value::Time(_) | Value::DateTime(_));
+        if is_temporal && matches!(c.ty, SqlType::String { .. }) {
+            return None; // how many digits it has is known with its type alone
+        }
         match convert_for_column(value, &wide_type(c), &c.name, 1, &ConvertMode { strict: true, ..self.mode() }) {
             Ok((v, None)) => {
                 let (v, fits) = fixed_digits(v, c);
@@ -171,7 +192,7 @@ pub(crate) fn now(session: &Session, ty: &SqlType) -> Value {
 
 /// What an UNSIGNED column is given, and would store. What a DECIMAL column is given must not be below zero even if it
 /// is rounded to zero.
-fn is_below_zero(given: &Value, stored: &Value) -> bool {
+pub(crate) fn is_below_zero(given: &Value, stored: &Value) -> bool {
     match stored {
         Value::Decimal(d) => d.is_negative() || given.to_decimal().value.is_negative(),
         Value::Float(v) => *v < 0.0,

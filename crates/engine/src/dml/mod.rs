@@ -27,7 +27,7 @@ mod update;
 mod values;
 mod writer;
 
-pub(crate) use convert::{Converter, fixed_digits, now, stored_form, wide_type};
+pub(crate) use convert::{Converter, fixed_digits, is_below_zero, now, stored_form, wide_type};
 pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_key::referenced_index;
 pub(crate) use key_locks::{KeyLocks, StatementLocks};

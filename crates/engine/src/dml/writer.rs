@@ -190,6 +190,7 @@ impl<'s> RowWriter<'s> {
             written: Written::default(),
             last_updated: None,
         };
+        w.writer.converter.copies = w.mode.kept.is_some();
         w.start_batch(w.mode.expected_rows);
         Ok(w)
     }

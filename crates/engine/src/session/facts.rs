@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::database::Database;
-use crate::dml::{fixed_digits, wide_type};
+use crate::dml::{fixed_digits, is_below_zero, wide_type};
 use crate::information_schema;
 use crate::variables::{self, Scope, VarDef};
 use catalog::{CatalogReader, ColumnDef, Relation, TableDef, TableEngine};
@@ -256,9 +256,10 @@ impl Session {
         let zone = self.time_zone();
         let mode = ConvertMode { strict: true, ..self.convert_mode(&zone) };
         let value = crate::dml::stored_form(value, ty, &zone);
-        let (value, _) = convert_for_column(&value, &wide_type(c), &c.name, 1, &mode)?;
-        let (value, fits) = fixed_digits(value, c);
-        if fits { Ok(value) } else { Err(Error::warn_data_out_of_range(&c.name, 1)) }
+        let (stored, _) = convert_for_column(&value, &wide_type(c), &c.name, 1, &mode)?;
+        let (stored, fits) = fixed_digits(stored, c);
+        let fits = fits && !(c.unsigned && is_below_zero(&value, &stored));
+        if fits { Ok(stored) } else { Err(Error::warn_data_out_of_range(&c.name, 1)) }
     }
 }
 

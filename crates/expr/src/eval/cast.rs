@@ -13,7 +13,7 @@ use super::rows::Rows;
 use crate::kernels::{self, text};
 use crate::{EvalContext, SessionInfo};
 use types::temporal::{LocalConverter, TemporalMode};
-use types::value::{ConvertMode, convert_for_column};
+use types::value::{ConvertMode, convert_for_column, render_text};
 use types::{Collation, DateTime, Error, Result, SqlType, StringKind, Timestamp, Value};
 use vector::{Chunk, ChunkBuilder, Selection, Values, Vector};
 
@@ -66,6 +66,14 @@ pub(crate) fn column_value(
         let value = match v.value(row as usize, from) {
             Value::Timestamp(t) => Value::DateTime(session.time_zone.to_datetime(t)),
             value => value,
+        };
+        let value = match (&value, to) {
+            (Value::Time(_) | Value::DateTime(_), SqlType::String { .. }) => {
+                let mut text = Vec::with_capacity(32);
+                render_text(&value, from, &mut text);
+                Value::Bytes(text.into())
+            }
+            _ => value,
         };
         let (value, warning) = convert_for_column(&value, stored, column, 1, &mode)?;
         warning.into_iter().for_each(|w| cx.ctx.warnings.push(w));

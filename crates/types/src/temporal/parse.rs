@@ -215,6 +215,9 @@ pub fn parse_datetime(text: &[u8], mode: TemporalMode) -> Result<DatetimeText, T
         while at < text.len() && (text[at].is_ascii_punctuation() || (is_space(text[at]) && count == 3)) {
             at += 1;
         }
+        if at == text.len() {
+            end = at; // delimiters behind the last part are part of it
+        }
     }
     if count == 6
         && offset.is_none()
@@ -470,6 +473,9 @@ mod tests {
             ("2024-12", "Malformed"),
             ("2024-12-31 25:00:00", "Malformed"),
             (" 2024-12-31 ", "2024-12-31 00:00:00"),
+            ("2024-12-31 10:", "2024-12-31 10:00:00"),
+            ("2024-12-31-", "2024-12-31 00:00:00"),
+            ("2024-12-31 10:11:", "2024-12-31 10:11:00"),
             ("10000-01-01", "Malformed"),
         ] {
             assert_eq!(dt(text), want, "{text}");

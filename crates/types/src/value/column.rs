@@ -6,6 +6,7 @@
 
 use super::Value;
 use super::number::{Read, Truncation, parse_decimal, parse_f64, round_f64_to_i64, round_f64_to_u64};
+use super::within::fmt_double_within;
 use crate::collation::{trim_spaces, utf8};
 use crate::temporal::parse::{parse_datetime, parse_time, year_from_number};
 use crate::temporal::zone::LocalTime;
@@ -157,12 +158,24 @@ impl Conversion<'_> {
         }
     }
 
+    /// A double with as many digits as a string of so many characters takes.
+    fn digits(&self, v: f64, len: u32) -> Result<(Box<[u8]>, Option<Warning>)> {
+        let (text, fits) = fmt_double_within(v, len as usize);
+        if fits {
+            return Ok((text.into_bytes().into(), None));
+        }
+        let error = if self.mode.strict { Error::data_too_long(self.column, self.row) } else { self.truncated() };
+        self.misfit(text.into_bytes().into(), error)
+    }
+
     fn string(&self, value: &Value, kind: StringKind, len: u32, collation: Collation) -> Converted {
-        let Some(mut text) = value.to_text() else {
-            return Ok((Value::Null, None));
+        let is_short = matches!(kind, StringKind::Char | StringKind::VarChar);
+        let (mut text, mut warning) = match value {
+            Value::Float(v) if is_short => self.digits(*v as f64, len)?,
+            Value::Double(v) if is_short => self.digits(*v, len)?,
+            other => (other.to_text().unwrap_or_default(), None),
         };
         let binary = collation == Collation::Binary;
-        let mut warning = None;
         if !binary && matches!(value, Value::Bytes(_)) {
             let valid = utf8::valid_prefix(&text);
             if valid < text.len() {
@@ -173,7 +186,7 @@ impl Conversion<'_> {
             }
         }
         // The TEXT tiers count bytes.
-        let in_chars = !binary && matches!(kind, StringKind::Char | StringKind::VarChar);
+        let in_chars = !binary && is_short;
         let end = match text.len() <= len as usize {
             true => text.len(),
             false if in_chars => utf8::offset_of_char(&text, len as usize),

@@ -11,6 +11,7 @@ pub mod column;
 pub mod compare;
 pub mod number;
 pub mod render;
+mod within;
 
 use crate::temporal::parse::{datetime_from_number, parse_datetime, parse_time, time_from_number};
 use crate::temporal::{TemporalFault, TemporalMode};

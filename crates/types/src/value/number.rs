@@ -1,7 +1,7 @@
 //! Doubles and integers from and to text.
 //!
 //! Printing: the shortest digits that read back as the same double (FLOAT: six significant digits), in plain notation
-//! while the decimal point stays within 15 digits of the first one, in `1.5e20` notation beyond.
+//! while the decimal point stays within 15 digits of the first one or has digits behind it, in `1.5e20` notation beyond.
 //!
 //! Reading takes the longest prefix that is a number and says what was wrong with the rest; callers raise 1292, 1366 or
 //! 1265 as their place demands.
@@ -158,7 +158,8 @@ fn layout(text: &[u8], out: &mut Vec<u8>) {
     }
     let digits = &digits[..n];
     let point = point + exponent;
-    if !(1 - MAX_PLAIN_POINT..=MAX_PLAIN_POINT).contains(&point) {
+    let is_plain = (1 - MAX_PLAIN_POINT..=MAX_PLAIN_POINT).contains(&point) || point > 0 && (point as usize) < n;
+    if !is_plain {
         out.push(digits[0]);
         if n > 1 {
             out.push(b'.');
