@@ -25,6 +25,26 @@ fn ddl_waits_for_transactions_that_use_the_table() {
     }
 }
 
+/// Who finds a table missing keeps nobody from making it, nor from the other tables of the statement.
+#[test]
+fn a_statement_without_its_table_keeps_no_locks() {
+    let db = database();
+    let (mut a, b) = (Client::new(&db), Remote::new(&db));
+    a.ok("CREATE TABLE t (a INT)");
+    a.ok("CREATE TABLE u (a INT)");
+    a.ok("BEGIN");
+    a.ok("INSERT INTO t VALUES (1)");
+    for missing in ["SELECT * FROM u, missing", "INSERT INTO missing VALUES (1)", "DELETE FROM nowhere.missing"] {
+        assert!(matches!(a.err(missing), 1146 | 1049), "{missing}");
+    }
+    b.ok("DROP TABLE u");
+    b.ok("CREATE TABLE missing (a INT)");
+    b.start("TRUNCATE TABLE t");
+    assert!(b.blocks(), "what earlier statements locked stays");
+    a.ok("COMMIT");
+    assert_eq!(b.answer(), Ok(vec![]));
+}
+
 #[test]
 fn a_waiting_ddl_holds_up_newcomers_and_gives_up_in_time() {
     let db = database();

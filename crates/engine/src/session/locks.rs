@@ -92,6 +92,11 @@ fn only_looks(s: &Statement) -> bool {
     matches!(s, Show(_) | Describe { .. } | Explain(_) | Prepare { .. })
 }
 
+/// What ends a statement before it has all its tables: it keeps none of them, so that others may make the one that it missed.
+fn found_no_table(e: &Error) -> bool {
+    matches!(e.code(), ErrorCode::NO_SUCH_TABLE | ErrorCode::BAD_DB)
+}
+
 impl Session {
     fn acquire(&self, object: &Arc<Object>, mode: Mode, until: Until) -> Result<()> {
         let timeout = Duration::from_secs(self.lock_wait_timeout_s());
@@ -271,7 +276,8 @@ impl Session {
         }
     }
 
-    /// The statement is over: locks of statements that only look at definitions go, and without a transaction all do.
+    /// The statement is over: locks of statements that only look at definitions, or find a table missing, go, and without a
+    /// transaction all do.
     pub(super) fn unlock_statement(&mut self, statement: &Statement, mark: usize, result: Result<()>) -> Result<()> {
         let result = self.failed_lock(result);
         self.locks.reading = Mode::SharedRead;
@@ -288,7 +294,7 @@ impl Session {
                 self.next_txn = Default::default();
             }
             self.db.mdl().release_transaction(&self.locks.owner);
-        } else if only_looks(statement) {
+        } else if only_looks(statement) || result.as_ref().is_err_and(found_no_table) {
             self.db.mdl().release_since(&self.locks.owner, mark);
         } else {
             self.db.mdl().release_statement(&self.locks.owner);
