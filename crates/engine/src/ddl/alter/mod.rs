@@ -91,7 +91,7 @@ impl Session {
             constraints::check_children(self, &new, (schema, name))?;
         }
         check_key_of_foreign_keys(&old, &new, &edit)?;
-        let in_place = !edit.force_copy && same_layout(&old, &new, &edit);
+        let in_place = !edit.force_copy && same_layout(&old, &new, &edit, self.sql_mode().strict);
         check_clauses(&edit, in_place)?;
         let changed = if in_place {
             self.alter_in_place(&old, new, &edit, &names).map(|new| (new, 0))
@@ -314,8 +314,8 @@ fn kept_index(old: &TableDef, index: &IndexDef, edit: &Edit) -> Option<usize> {
 }
 
 /// Whether rows of the old definition are rows of the new one: each column is what it was, and where it was. Primary keys
-/// may forbid NULLs that there are not.
-fn same_layout(old: &TableDef, new: &TableDef, edit: &Edit) -> bool {
+/// may forbid NULLs that there are not; where the mode is not strict, those that there are become zeros in a copy.
+fn same_layout(old: &TableDef, new: &TableDef, edit: &Edit, strict: bool) -> bool {
     let in_key = |c: usize| new.primary_key().is_some_and(|k| k.parts.iter().any(|p| p.column_idx == c));
     let same = |c: usize, (a, b): (&ColumnDef, &ColumnDef)| {
         let generated = match (&a.generated, &b.generated) {
@@ -323,8 +323,8 @@ fn same_layout(old: &TableDef, new: &TableDef, edit: &Edit) -> bool {
             (Some(a), Some(b)) => a.text == b.text && a.stored == b.stored,
             _ => false,
         };
-        let nullable = a.nullable == b.nullable || a.nullable && in_key(c);
-        holds(&b.ty, &a.ty) && generated && nullable && a.auto_increment == b.auto_increment
+        let nullable = a.nullable == b.nullable || a.nullable && in_key(c) && strict;
+        holds(b, a) && generated && nullable && a.auto_increment == b.auto_increment
     };
     // New checks and foreign keys have to be tried on all rows.
     let (renamed, own) = (edit.renamed_columns(old), (&*old.schema, &*old.name));
@@ -338,8 +338,14 @@ fn same_layout(old: &TableDef, new: &TableDef, edit: &Edit) -> bool {
         && old.columns.iter().zip(&new.columns).enumerate().all(|(c, pair)| same(c, pair))
 }
 
-/// Whether every stored value of type `b` is one of type `a`.
-fn holds(a: &SqlType, b: &SqlType) -> bool {
+/// Whether every value that column `b` may have is one of column `a`.
+fn holds(a: &ColumnDef, b: &ColumnDef) -> bool {
+    let signed = b.unsigned || !a.unsigned;
+    let digits = a.float_digits.is_none() || a.float_digits == b.float_digits;
+    signed && digits && holds_type(&a.ty, &b.ty)
+}
+
+fn holds_type(a: &SqlType, b: &SqlType) -> bool {
     match (a, b) {
         (
             SqlType::String { kind: StringKind::VarChar, len: a, collation: x },

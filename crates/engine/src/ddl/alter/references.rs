@@ -37,7 +37,7 @@ pub fn check(session: &Session, old: &TableDef, new: &TableDef, edit: &Edit) -> 
     for fk in old.foreign_keys.iter().filter(|fk| checked && !edit.drops_foreign_key(&fk.name)) {
         for &c in &fk.columns {
             let name = &old.columns[c].name;
-            if kept(old, edit, name).is_some_and(|at| !holds(&new.columns[at].ty, &old.columns[c].ty)) {
+            if kept(old, edit, name).is_some_and(|at| !holds(&new.columns[at], &old.columns[c])) {
                 return Err(Error::fk_column_cannot_change(name, &fk.name));
             }
         }
@@ -54,7 +54,7 @@ pub fn check(session: &Session, old: &TableDef, new: &TableDef, edit: &Edit) -> 
             let Some(at) = kept(old, edit, name) else {
                 return Err(Error::fk_column_cannot_drop_child(name, &fk.name, of_child));
             };
-            if checked && !holds(&new.columns[at].ty, &old.columns[was].ty) {
+            if checked && !holds(&new.columns[at], &old.columns[was]) {
                 return Err(Error::fk_column_cannot_change_child(name, &fk.name, of_child));
             }
         }
