@@ -190,3 +190,25 @@ fn clients_that_speak_latin1() {
     let hex: Option<String> = conn.query_first("SELECT HEX(a) FROM t WHERE b IS NOT NULL").unwrap();
     assert_eq!(hex.as_deref(), Some("C383C2A9"));
 }
+
+#[test]
+fn long_rows_are_charged() {
+    let memory = Some(32 << 20);
+    let options = engine::Options { workers: Some(1), query_memory_bytes: memory, ..Default::default() };
+    let server = TestServer::of(options);
+    let mut conn = server.connect();
+    conn.query_drop("CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, a LONGTEXT, b LONGTEXT)").unwrap();
+    conn.query_drop("INSERT INTO t (id, a) VALUES (1, REPEAT('a', 20000000)), (2, 'a')").unwrap();
+    conn.query_drop("UPDATE t SET b = REPEAT('b', 20000000) WHERE id = 1").unwrap();
+    // The first time by the ordinary way, then by a kept plan.
+    for _ in 0..4 {
+        assert_eq!(code(conn.query::<Row, _>("SELECT a, b FROM t WHERE id = 1")), 1041);
+        let row: Option<(String, Option<String>)> = conn.query_first("SELECT a, b FROM t WHERE id = 2").unwrap();
+        assert_eq!(row, Some(("a".into(), None)));
+    }
+    for _ in 0..4 {
+        let row: Option<String> = conn.query_first("SELECT a FROM t WHERE id = 1").unwrap();
+        assert_eq!(row.map(|a| a.len()), Some(20_000_000));
+        assert_eq!(server.db.memory().used_bytes(), 0, "what was sent is charged no more");
+    }
+}

@@ -145,7 +145,7 @@ impl net::Session for EngineSession {
         let long_data = |i| statement.long_data(i);
         let decoded = execute(arguments, param_count, &mut types, long_data, collation, &mut self.params);
         statement.types = types;
-        statement.forget_long_data();
+        let charged = statement.take_long_data();
         let header = decoded.map_err(|_| Error::wrong_arguments(COMMAND))?;
         let charsets = self.charsets();
         if charsets.client_is_latin1 {
@@ -158,6 +158,9 @@ impl net::Session for EngineSession {
         let result = self.session.execute_prepared(id, &self.params, &mut sink);
         if result.is_err() {
             statement.cursor = None;
+        }
+        if charged.is_some() {
+            self.params = Vec::new();
         }
         result
     }
@@ -185,7 +188,7 @@ impl net::Session for EngineSession {
     fn send_long_data(&mut self, id: u32, parameter: u16, data: &[u8]) {
         let Ok(param_count) = self.session.prepared_param_count(id, "mysqld_stmt_send_long_data") else { return };
         let len_max = self.limits().packet_len_max;
-        self.statements.entry(id).or_default().add_long_data(parameter, param_count, data, len_max);
+        self.statements.entry(id).or_default().add_long_data(parameter, param_count, data, len_max, self.db.memory());
     }
 
     fn reset_statement(&mut self, id: u32) -> Result<()> {

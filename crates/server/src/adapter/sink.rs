@@ -6,8 +6,8 @@ use std::sync::Arc;
 use engine::{ColumnMeta, EndInfo, OkInfo, ResultShape, ResultSink, RowAt};
 use executor::columns::{for_each_part, string_bytes};
 use protocol::{BinaryRow, OkPacket, SessionChange, StatusFlags, TextRow};
-use types::{Error, Result};
-use vector::Batch;
+use types::{Error, Result, SqlType};
+use vector::{Batch, Values};
 
 use super::binary_rows::{self, BinaryRows, int_width};
 use super::charset::{self, Charsets, LATIN1_COLLATION_ID};
@@ -57,6 +57,8 @@ struct KnownColumns {
     text: Arc<[Format]>,
     /// With the widths of integers.
     binary: Vec<(Format, u8)>,
+    /// A row may be longer than what is written without asking for memory.
+    may_be_long: bool,
 }
 
 impl KnownColumns {
@@ -65,7 +67,19 @@ impl KnownColumns {
         let text: Arc<[Format]> = columns.iter().map(format).collect();
         let binary =
             text.iter().map(|f| (Format { zerofill: None, decimals: None, ..*f }, int_width(&f.sql_type))).collect();
-        KnownColumns { packets: encode_columns(&definitions), text, binary }
+        let may_be_long = text.iter().any(|f| matches!(f.sql_type, SqlType::String { len, .. } if len > 1 << 20));
+        KnownColumns { packets: encode_columns(&definitions), text, binary, may_be_long }
+    }
+
+    fn row_bytes(&self, at: RowAt<'_, '_>) -> usize {
+        let bytes = |i: usize| {
+            let (chunk, position) = at(i);
+            match &chunk.values {
+                values @ (Values::Str(_) | Values::Dict(_)) => values.str_bytes(position).len(),
+                _ => 0,
+            }
+        };
+        (0..self.text.len()).map(bytes).sum()
     }
 
     fn write_binary<'c>(&self, out: &mut Vec<u8>, cell: impl Fn(usize, &Format) -> (Column<'c>, usize)) {
@@ -173,6 +187,10 @@ impl ResultSink for WireSink<'_, '_, '_> {
         let Some(known) = shape.prepared(KnownColumns::new) else {
             return Err(Error::internal("columns of another sink"));
         };
+        if known.may_be_long {
+            let bytes = known.row_bytes(at);
+            self.reply.expect_bytes(if bytes > ROWS_BYTES { bytes } else { 0 })?;
+        }
         let cell = |i: usize, format: &Format| {
             let (chunk, position) = at(i);
             (resolve_chunk(chunk, false, format), position)
@@ -199,6 +217,7 @@ impl ResultSink for WireSink<'_, '_, '_> {
     fn end_rows(&mut self, end: &EndInfo) -> Result<()> {
         self.rows = None;
         self.shared = None;
+        self.reply.expect_bytes(0)?;
         self.status = status(end.status);
         if matches!(self.form, RowForm::Cursor(_)) {
             self.status |= StatusFlags::CURSOR_EXISTS;

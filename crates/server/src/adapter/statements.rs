@@ -10,8 +10,9 @@
 //! cursor is a temporary table.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use executor::Reservation;
+use executor::{MemoryAccountant, Reservation};
 use protocol::statement::ParamType;
 use types::{Error, Result};
 
@@ -21,16 +22,33 @@ pub(super) struct Statement {
     /// Of the last execution.
     pub(super) types: Vec<ParamType>,
     long_data: Vec<(u16, Vec<u8>)>,
+    /// What the long data takes.
+    memory: Option<Reservation>,
     /// What went wrong with long data, which has no answer of its own: the next execution tells.
     fault: Option<Error>,
     pub(super) cursor: Option<Cursor>,
 }
 
 impl Statement {
-    /// COM_STMT_SEND_LONG_DATA: `len_max` bytes a parameter at most.
-    pub(super) fn add_long_data(&mut self, parameter: u16, param_count: u16, data: &[u8], len_max: usize) {
+    /// COM_STMT_SEND_LONG_DATA: `len_max` bytes a parameter at most. What it takes is charged to `accountant`.
+    pub(super) fn add_long_data(
+        &mut self,
+        parameter: u16,
+        param_count: u16,
+        data: &[u8],
+        len_max: usize,
+        accountant: &Arc<MemoryAccountant>,
+    ) {
+        if self.fault.is_some() {
+            return;
+        }
         if parameter >= param_count {
             self.fault = Some(Error::wrong_arguments("mysqld_stmt_send_long_data"));
+            return;
+        }
+        if !self.charge(data.len(), accountant) {
+            self.forget_long_data();
+            self.fault = Some(Error::out_of_resources());
             return;
         }
         let at = self.long_data.iter().position(|(p, _)| *p == parameter).unwrap_or_else(|| {
@@ -48,26 +66,45 @@ impl Statement {
         bytes.extend_from_slice(data);
     }
 
+    /// Charges the long data and so many bytes more; as much again for the values made of it as they are read, and as they
+    /// are used.
+    fn charge(&mut self, more: usize, accountant: &Arc<MemoryAccountant>) -> bool {
+        let bytes = more + self.long_data.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
+        bytes < CHARGED_BYTES_MIN
+            || self.memory.get_or_insert_with(|| Reservation::new(accountant)).try_resize(bytes.saturating_mul(3))
+    }
+
     pub(super) fn long_data(&self, parameter: usize) -> Option<&[u8]> {
         self.long_data.iter().find(|(p, _)| usize::from(*p) == parameter).map(|(_, bytes)| &bytes[..])
     }
 
+    /// The fault, with which the long data goes.
     pub(super) fn take_fault(&mut self) -> Result<()> {
-        self.fault.take().map_or(Ok(()), Err)
+        let Some(fault) = self.fault.take() else { return Ok(()) };
+        self.forget_long_data();
+        Err(fault)
     }
 
-    /// An execution has taken the long data.
-    pub(super) fn forget_long_data(&mut self) {
-        self.long_data.clear();
+    /// An execution has taken the long data; what it is charged for lasts as long as the values.
+    pub(super) fn take_long_data(&mut self) -> Option<Reservation> {
+        self.long_data = Vec::new();
+        self.memory.take()
+    }
+
+    fn forget_long_data(&mut self) {
+        self.take_long_data();
     }
 
     /// COM_STMT_RESET
     pub(super) fn reset(&mut self) {
-        self.long_data.clear();
+        self.forget_long_data();
         self.fault = None;
         self.cursor = None;
     }
 }
+
+/// Less long data than this, of one statement, is not charged.
+const CHARGED_BYTES_MIN: usize = 64 << 10;
 
 pub(super) type Statements = HashMap<u32, Statement>;
 
@@ -145,16 +182,36 @@ mod tests {
 
     #[test]
     fn long_data_is_collected() {
+        let root = MemoryAccountant::new(1 << 20);
         let mut statement = Statement::default();
-        statement.add_long_data(1, 2, b"ab", 4);
-        statement.add_long_data(1, 2, b"cd", 4);
+        statement.add_long_data(1, 2, b"ab", 4, &root);
+        statement.add_long_data(1, 2, b"cd", 4, &root);
         assert_eq!(statement.long_data(1), Some(&b"abcd"[..]));
         assert_eq!(statement.long_data(0), None);
         assert!(statement.take_fault().is_ok());
-        statement.add_long_data(1, 2, b"e", 4);
+        statement.add_long_data(1, 2, b"e", 4, &root);
         assert!(statement.take_fault().is_err());
-        statement.add_long_data(2, 2, b"", 4);
+        statement.add_long_data(2, 2, b"", 4, &root);
         assert_eq!(statement.take_fault().map_err(|e| e.code().0), Err(1210));
         assert!(statement.take_fault().is_ok());
+        assert_eq!(root.used_bytes(), 0, "a little is not charged");
+    }
+
+    #[test]
+    fn long_data_that_does_not_fit_is_refused() {
+        let root = MemoryAccountant::new(1 << 20);
+        let mut statement = Statement::default();
+        let data = vec![b'x'; 100_000];
+        (0..3).for_each(|_| statement.add_long_data(0, 1, &data, usize::MAX, &root));
+        assert!(statement.take_fault().is_ok());
+        assert_eq!(root.used_bytes(), 900_000);
+        statement.add_long_data(0, 1, &data, usize::MAX, &root);
+        assert_eq!(statement.take_fault().map_err(|e| e.code()), Err(types::ErrorCode::OUT_OF_RESOURCES));
+        assert_eq!((statement.long_data(0), root.used_bytes()), (None, 0));
+        statement.add_long_data(0, 1, &data, usize::MAX, &root);
+        let taken = statement.take_long_data();
+        assert_eq!(root.used_bytes(), 300_000);
+        drop(taken);
+        assert_eq!(root.used_bytes(), 0);
     }
 }

@@ -16,7 +16,11 @@ pub struct TestServer {
 
 impl TestServer {
     pub fn start() -> TestServer {
-        let db = engine::Database::open(engine::Options { workers: Some(1), ..Default::default() }).unwrap();
+        TestServer::of(engine::Options { workers: Some(1), ..Default::default() })
+    }
+
+    pub fn of(options: engine::Options) -> TestServer {
+        let db = engine::Database::open(options).unwrap();
         let mut options = Options::new(env!("CARGO_TARGET_TMPDIR"));
         options.port = 0;
         options.tls.enabled = false;
