@@ -282,6 +282,8 @@ impl Session {
             warnings: self.warnings(),
             killed: self.process().stop_flag(),
             bound: None,
+            memory: Some(&**self.db().memory()),
+            made: None,
         }
     }
 }

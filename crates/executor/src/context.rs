@@ -301,6 +301,8 @@ impl ExecContext<'_> {
             warnings: self.warnings,
             killed: self.killed,
             bound: None,
+            memory: Some(&*self.memory),
+            made: None,
         }
     }
 }

@@ -529,6 +529,8 @@ fn with_context(f: impl FnOnce(&EvalContext)) {
         warnings: &warnings,
         killed: &killed,
         bound: None,
+        memory: None,
+        made: None,
     });
 }
 

@@ -14,6 +14,8 @@ fn with<R>(f: impl FnOnce(&EvalContext) -> R) -> R {
         warnings: &warnings,
         killed: &killed,
         bound: None,
+        memory: None,
+        made: None,
     })
 }
 

@@ -61,6 +61,8 @@ impl<'a> Naive<'a> {
             warnings: &warnings,
             killed: &self.world.killed,
             bound: None,
+            memory: None,
+            made: None,
         };
         expr::eval::eval_row(e, row, types, &ctx)
     }

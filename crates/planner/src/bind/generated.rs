@@ -102,6 +102,8 @@ fn folded(e: Expr, session: &SessionInfo) -> Expr {
             warnings: &warnings,
             killed: &killed,
             bound: None,
+            memory: None,
+            made: None,
         },
     )
 }
