@@ -282,8 +282,6 @@ impl Session {
             warnings: self.warnings(),
             killed: self.process().stop_flag(),
             bound: None,
-            memory: Some(&**self.db().memory()),
-            made: None,
         }
     }
 }

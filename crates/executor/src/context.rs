@@ -301,8 +301,6 @@ impl ExecContext<'_> {
             warnings: self.warnings,
             killed: self.killed,
             bound: None,
-            memory: Some(&*self.memory),
-            made: None,
         }
     }
 }

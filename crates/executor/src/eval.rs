@@ -1,15 +1,11 @@
 //! Where operators evaluate expressions: compiled once an execution, shared by its threads.
 
 use crate::columns::string_bytes;
-use crate::memory::Reservation;
 use crate::run::Run;
 use expr::eval::Compiled;
 use expr::{EvalContext, Expr, ExprKind};
 use types::Result;
 use vector::{Batch, Vector};
-
-/// A row with no longer strings is handed on without being charged.
-const ROW_NEVER_REFUSED_BYTES: usize = 16 << 20;
 
 /// An expression ready to run. A bare column costs one clone of its Arc.
 #[derive(Debug)]
@@ -65,20 +61,6 @@ pub fn eval_made_within(programs: &[Program], batch: &Batch, ctx: &EvalContext<'
 /// Whether the batch's rows are several, and have more than `max` bytes of strings in these columns.
 pub fn are_heavy(columns: &[Vector], batch: &Batch, max: usize) -> bool {
     batch.count() > 1 && string_bytes(columns, batch) > max
-}
-
-/// Charges the strings of a row that is too long to be handed on for nothing.
-pub fn hold_row(columns: &[Vector], batch: &Batch, run: &Run<'_>) -> Result<Option<Reservation>> {
-    if batch.count() != 1 {
-        return Ok(None);
-    }
-    let bytes = string_bytes(columns, batch);
-    if bytes <= ROW_NEVER_REFUSED_BYTES {
-        return Ok(None);
-    }
-    let mut memory = Reservation::new(&run.ctx.memory);
-    memory.hold(bytes, "A row of long strings")?;
-    Ok(Some(memory))
 }
 
 /// The batch in some batches of fewer rows.

@@ -152,22 +152,6 @@ impl MemoryAccountant {
     }
 }
 
-impl expr::StringMemory for MemoryAccountant {
-    fn resize(&self, from: usize, to: usize) -> Result<()> {
-        if to <= from {
-            self.release(from - to);
-        } else if to <= STRINGS_NEVER_REFUSED_BYTES {
-            self.charge(to - from);
-        } else if !self.try_charge(to - from) {
-            let limit = self.statement().limit_bytes();
-            return Err(Error::capacity_exceeded(limit, "max_query_memory", "The strings that an expression makes"));
-        }
-        Ok(())
-    }
-}
-
-/// What one evaluation of an expression may make in any case.
-const STRINGS_NEVER_REFUSED_BYTES: usize = 16 << 20;
 /// The part of a statement's limit that each operator's state may hold whatever others do.
 const GUARANTEED_SHARE: usize = 16;
 /// What [`Reservation::hold_long`] always grants.

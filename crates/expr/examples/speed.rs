@@ -36,8 +36,6 @@ fn main() {
         warnings: &warnings,
         killed: &killed,
         bound: None,
-        memory: None,
-        made: None,
     };
     let mut rng = fastrand::Rng::with_seed(7);
     let dec = SqlType::Decimal { precision: 15, scale: 2 };

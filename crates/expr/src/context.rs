@@ -297,46 +297,6 @@ pub struct EvalContext<'a> {
     pub killed: &'a AtomicBool,
     /// What nodes may make of several rows at a time; see [`crate::eval::Bound`].
     pub bound: Option<&'a crate::eval::Bound>,
-    /// What long strings are charged to while they are made.
-    pub memory: Option<&'a dyn StringMemory>,
-    /// Those of the running evaluation.
-    pub made: Option<&'a MadeStrings<'a>>,
-}
-
-/// What the strings that expressions make are charged to.
-pub trait StringMemory: Sync + std::fmt::Debug {
-    /// One evaluation held `from` bytes of strings and is to hold `to`; error 3170 if there are not so many.
-    fn resize(&self, from: usize, to: usize) -> Result<()>;
-}
-
-/// Bytes of long strings that one evaluation has made.
-#[derive(Debug)]
-pub struct MadeStrings<'a> {
-    memory: &'a dyn StringMemory,
-    bytes: AtomicUsize,
-}
-
-impl<'a> MadeStrings<'a> {
-    pub(crate) fn new(memory: &'a dyn StringMemory) -> MadeStrings<'a> {
-        MadeStrings { memory, bytes: AtomicUsize::new(0) }
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn resize(&self, bytes: usize) -> Result<()> {
-        self.memory.resize(self.bytes(), bytes)?;
-        self.bytes.store(bytes, Ordering::Relaxed);
-        Ok(())
-    }
-}
-
-impl Drop for MadeStrings<'_> {
-    fn drop(&mut self) {
-        // What shrinks is never refused.
-        let _ = self.resize(0);
-    }
 }
 
 impl EvalContext<'_> {

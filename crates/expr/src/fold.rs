@@ -1,8 +1,8 @@
 //! Constant folding.
 
 use crate::eval::Compiled;
-use crate::{EvalContext, Expr, ExprKind, StringMemory, Warnings, build};
-use types::{Error, Result, Value};
+use crate::{EvalContext, Expr, ExprKind, Warnings, build};
+use types::Value;
 
 /// The expression with its constant parts computed. A part that would warn or fail stays as it is, so that it does so
 /// (or does not, if no row reaches it) at execution. What differs from row to row is never folded; NOW() and the like
@@ -10,20 +10,10 @@ use types::{Error, Result, Value};
 pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
     let quiet = Warnings::new(0);
     quiet.set_raise(true);
-    let inner = EvalContext { warnings: &quiet, memory: Some(&ShortStrings), made: None, ..*ctx };
+    let inner = EvalContext { warnings: &quiet, ..*ctx };
     let mut expr = expr;
     fold_in_place(&mut expr, &inner, 0);
     expr
-}
-
-/// Long strings are made when the statement runs, which has memory to charge them to.
-#[derive(Debug)]
-struct ShortStrings;
-
-impl StringMemory for ShortStrings {
-    fn resize(&self, from: usize, to: usize) -> Result<()> {
-        if to <= from { Ok(()) } else { Err(Error::internal("a long string is no constant")) }
-    }
 }
 
 /// Deeper nodes are left alone: they are refused when they are compiled.

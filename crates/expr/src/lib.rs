@@ -14,10 +14,7 @@ pub mod kernels;
 pub mod tree;
 
 pub use aggregate::{AggCall, AggFunc, FrameBound, FrameUnits, WindowCall, WindowFrame, WindowFunc};
-pub use context::{
-    EvalContext, HeldBytes, MadeStrings, Params, SavedVars, SessionInfo, SqlMode, StringMemory, UserLocks, UserVars,
-    Warnings,
-};
+pub use context::{EvalContext, HeldBytes, Params, SavedVars, SessionInfo, SqlMode, UserLocks, UserVars, Warnings};
 pub use eval::Compiled;
 pub use fold::fold;
 pub use functions::{Function, IntervalUnit, TrimSide};

@@ -18,8 +18,6 @@ fn chain(n: usize) {
         warnings: &warnings,
         killed: &killed,
         bound: None,
-        memory: None,
-        made: None,
     };
     let e = expr::fold(e, &ctx);
     match expr::eval::eval_row(&e, &[types::Value::Double(0.0)], &[types::SqlType::Double], &ctx) {

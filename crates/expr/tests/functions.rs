@@ -39,8 +39,6 @@ fn show(e: &Expr) -> (String, Vec<u16>) {
         warnings: &warnings,
         killed: &killed,
         bound: None,
-        memory: None,
-        made: None,
     };
     let text = match expr::eval::eval_const(e, &ctx) {
         Err(e) => format!("error {}", e.code().0),

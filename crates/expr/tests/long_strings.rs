@@ -18,8 +18,6 @@ fn with<R>(killed: bool, f: impl FnOnce(&EvalContext) -> R) -> R {
         warnings: &warnings,
         killed: &killed,
         bound: None,
-        memory: None,
-        made: None,
     })
 }
 

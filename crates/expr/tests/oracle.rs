@@ -529,8 +529,6 @@ fn with_context(f: impl FnOnce(&EvalContext)) {
         warnings: &warnings,
         killed: &killed,
         bound: None,
-        memory: None,
-        made: None,
     });
 }
 

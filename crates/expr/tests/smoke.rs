@@ -14,8 +14,6 @@ fn with<R>(f: impl FnOnce(&EvalContext) -> R) -> R {
         warnings: &warnings,
         killed: &killed,
         bound: None,
-        memory: None,
-        made: None,
     })
 }
 

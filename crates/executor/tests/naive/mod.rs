@@ -61,8 +61,6 @@ impl<'a> Naive<'a> {
             warnings: &warnings,
             killed: &self.world.killed,
             bound: None,
-            memory: None,
-            made: None,
         };
         expr::eval::eval_row(e, row, types, &ctx)
     }

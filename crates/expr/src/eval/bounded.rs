@@ -13,7 +13,7 @@ use crate::EvalContext;
 use crate::functions::VOLATILE;
 use std::sync::atomic::{AtomicBool, Ordering};
 use types::{Error, Result, SqlType};
-use vector::{Selection, Values, Vector};
+use vector::{Selection, Vector};
 
 /// Bytes that a node may make of several rows.
 const BYTES_MAX: usize = 16 << 20;
@@ -41,8 +41,12 @@ impl Bound {
     }
 }
 
-/// Whether some node may make strings that are long.
-pub(super) fn makes_long_strings(node: &Node) -> bool {
+/// Whether the tree is to be evaluated under a bound.
+pub(super) fn is_bounded(root: &Node) -> bool {
+    makes_long_strings(root) && !shows(root)
+}
+
+fn makes_long_strings(node: &Node) -> bool {
     let long = match node.ty {
         SqlType::String { len, .. } => len > SHORT_CHARS_MAX,
         _ => false,
@@ -51,8 +55,7 @@ pub(super) fn makes_long_strings(node: &Node) -> bool {
     long && makes || node.args.iter().any(makes_long_strings)
 }
 
-/// Whether it shows how often, and for which rows, the tree is evaluated.
-pub(super) fn shows(node: &Node) -> bool {
+fn shows(node: &Node) -> bool {
     let here = match &node.op {
         Op::SetUserVar { .. } => true,
         Op::Call { function, .. } => function.flags() & VOLATILE != 0,
@@ -65,11 +68,8 @@ pub(super) fn shows(node: &Node) -> bool {
 pub(super) fn attempt<R>(ctx: &EvalContext, f: impl FnOnce(&EvalContext) -> Result<R>) -> Result<Option<R>> {
     let bound = Bound::default();
     let warnings = ctx.warnings.empty_like();
-    let before = ctx.made.map_or(0, |m| m.bytes());
     let answer = f(&EvalContext { warnings: &warnings, bound: Some(&bound), ..*ctx });
     if bound.exceeded.load(Ordering::Relaxed) {
-        // What it made is gone.
-        ctx.made.map_or(Ok(()), |m| m.resize(before))?;
         return Ok(None);
     }
     ctx.warnings.absorb(warnings);
@@ -87,35 +87,23 @@ pub fn parts(selection: &Selection, rows: usize) -> Vec<Selection> {
 pub(super) fn eval_parts(root: &Node, cx: &Cx, sel: &Selection) -> Result<Vector> {
     let mut done = Vec::new();
     for part in parts(sel, cx.rows) {
-        let before = cx.ctx.made.map_or(0, |m| m.bytes());
         let v = match attempt(cx.ctx, |ctx| root.eval(&Cx { ctx, ..*cx }, &part))? {
             Some(v) => v,
             None => eval_parts(root, cx, &part)?,
         };
-        // Of what was made the result stays.
-        cx.ctx.made.map_or(Ok(()), |m| m.resize(m.bytes().min(before + heap_bytes(&v))))?;
         done.push((part, v));
     }
     assemble(&root.ty, cx.rows, sel, done)
-}
-
-fn heap_bytes(v: &Vector) -> usize {
-    match &v.chunk().0.values {
-        Values::Str(s) => s.heap.blocks.iter().map(|b| b.len()).sum(),
-        _ => 0,
-    }
 }
 
 /// The selected positions at which the predicate is TRUE, part by part.
 pub(super) fn filter_parts(root: &Node, cx: &Cx, sel: &Selection) -> Result<Selection> {
     let mut kept = Vec::new();
     for part in parts(sel, cx.rows) {
-        let before = cx.ctx.made.map_or(0, |m| m.bytes());
         let true_of = match attempt(cx.ctx, |ctx| root.filter(&Cx { ctx, ..*cx }, part.clone()))? {
             Some(s) => s,
             None => filter_parts(root, cx, &part)?,
         };
-        cx.ctx.made.map_or(Ok(()), |m| m.resize(before))?;
         kept.extend(true_of.to_positions(cx.rows).iter());
     }
     Ok(Selection::Some(kept))

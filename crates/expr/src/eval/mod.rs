@@ -29,7 +29,7 @@ pub(crate) use exact::{Exact, Lane, type_bounds};
 pub(crate) use node::{Cx, Node, Pred};
 pub(crate) use tri::Tri;
 
-use crate::{EvalContext, Expr, MadeStrings};
+use crate::{EvalContext, Expr};
 use types::{Result, Value};
 use vector::{Batch, Selection, Vector};
 
@@ -37,8 +37,6 @@ use vector::{Batch, Selection, Vector};
 #[derive(Debug)]
 pub struct Compiled {
     root: Node,
-    /// It may make long strings, which are charged.
-    long: bool,
     /// See [`bounded`].
     bounded: bool,
 }
@@ -55,53 +53,37 @@ impl Compiled {
     }
 
     fn of(root: Node) -> Compiled {
-        let long = bounded::makes_long_strings(&root);
-        let bounded = long && !bounded::shows(&root);
-        Compiled { root, long, bounded }
-    }
-
-    /// Evaluates by `f`; the long strings that are made meanwhile are charged until it is done.
-    fn charged<R>(&self, ctx: &EvalContext, f: impl FnOnce(&EvalContext) -> R) -> R {
-        match ctx.memory.filter(|_| self.long && ctx.made.is_none()) {
-            Some(memory) => f(&EvalContext { made: Some(&MadeStrings::new(memory)), ..*ctx }),
-            None => f(ctx),
-        }
+        let bounded = bounded::is_bounded(&root);
+        Compiled { root, bounded }
     }
 
     /// The values at every selected position.
     pub fn eval(&self, batch: &Batch, ctx: &EvalContext) -> Result<Vector> {
-        self.charged(ctx, |ctx| match self.eval_within(batch, ctx)? {
+        let cx = Cx { columns: &batch.columns, rows: batch.rows, ctx };
+        match self.eval_within(batch, ctx)? {
             Some(v) => Ok(v),
-            None => {
-                let cx = Cx { columns: &batch.columns, rows: batch.rows, ctx };
-                bounded::eval_parts(&self.root, &cx, &batch.selection)
-            }
-        })
+            None => bounded::eval_parts(&self.root, &cx, &batch.selection),
+        }
     }
 
     /// [`Self::eval`], if the strings that it makes of the rows are not too long together; whoever can do with some rows
     /// at a time then tries [`parts`] of them. One row is never too much.
     pub fn eval_within(&self, batch: &Batch, ctx: &EvalContext) -> Result<Option<Vector>> {
-        self.charged(ctx, |ctx| {
-            let cx = Cx { columns: &batch.columns, rows: batch.rows, ctx };
-            if !self.bounded {
-                return self.root.eval(&cx, &batch.selection).map(Some);
-            }
-            bounded::attempt(ctx, |ctx| self.root.eval(&Cx { ctx, ..cx }, &batch.selection))
-        })
+        let cx = Cx { columns: &batch.columns, rows: batch.rows, ctx };
+        if !self.bounded {
+            return self.root.eval(&cx, &batch.selection).map(Some);
+        }
+        bounded::attempt(ctx, |ctx| self.root.eval(&Cx { ctx, ..cx }, &batch.selection))
     }
 
     fn filter_rows(&self, cx: &Cx, selection: Selection) -> Result<Selection> {
-        self.charged(cx.ctx, |ctx| {
-            let cx = &Cx { ctx, ..*cx };
-            if !self.bounded {
-                return self.root.filter(cx, selection);
-            }
-            match bounded::attempt(cx.ctx, |ctx| self.root.filter(&Cx { ctx, ..*cx }, selection.clone()))? {
-                Some(kept) => Ok(kept),
-                None => bounded::filter_parts(&self.root, cx, &selection),
-            }
-        })
+        if !self.bounded {
+            return self.root.filter(cx, selection);
+        }
+        match bounded::attempt(cx.ctx, |ctx| self.root.filter(&Cx { ctx, ..*cx }, selection.clone()))? {
+            Some(kept) => Ok(kept),
+            None => bounded::filter_parts(&self.root, cx, &selection),
+        }
     }
 
     /// Keeps the selected positions at which the predicate is TRUE.
@@ -131,10 +113,8 @@ impl Compiled {
 
     /// The value of an expression without columns.
     pub fn eval_const(&self, ctx: &EvalContext) -> Result<Value> {
-        self.charged(ctx, |ctx| {
-            let v = self.root.eval(&Cx { columns: &[], rows: 1, ctx }, &Selection::All)?;
-            Ok(v.value(0, &self.root.ty))
-        })
+        let v = self.root.eval(&Cx { columns: &[], rows: 1, ctx }, &Selection::All)?;
+        Ok(v.value(0, &self.root.ty))
     }
 }
 

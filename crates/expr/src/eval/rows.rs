@@ -64,10 +64,6 @@ impl Rows<'_> {
         valid
     }
 
-    fn charge(&self, bytes: usize) -> Result<()> {
-        self.ctx.made.map_or(Ok(()), |made| made.resize(made.bytes() + bytes))
-    }
-
     /// String results: `f` appends to the buffer and says whether the result is not NULL.
     pub fn strings(self, mut f: impl FnMut(usize, &mut Vec<u8>) -> Result<bool>) -> Result<Chunk> {
         let mut views = vec![StrView::EMPTY; self.rows];
@@ -79,7 +75,6 @@ impl Rows<'_> {
             let start = block.len();
             row_count += 1;
             if made - checked > CHECKED_BYTES {
-                self.charge(made - checked)?;
                 checked = made;
                 self.ctx.check_killed()?;
                 self.ctx.bound.map_or(Ok(()), |b| b.check(made, row_count))?;
@@ -103,9 +98,6 @@ impl Rows<'_> {
             }
             Ok(())
         })?;
-        if made > CHECKED_BYTES {
-            self.charge(made - checked)?;
-        }
         if !block.is_empty() {
             heap.blocks.push(block.into());
         }

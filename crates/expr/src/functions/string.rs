@@ -15,19 +15,10 @@ use types::collation::utf8;
 use types::{Collation, Decimal, Error, Result, SqlType};
 use vector::{Chunk, Selection, Values, Vector};
 
-/// Shorter strings are made without asking for memory.
-const CHARGED_BYTES_MIN: usize = 1 << 20;
-
 /// Grows to `bytes`, unless the result would be larger than a packet: then NULL and warning 1301.
 fn fits_packet(call: &Call, bytes: usize) -> Result<bool> {
     let max = call.ctx.session.max_allowed_packet;
     if bytes as u64 <= max {
-        if let Some(made) = call.ctx.made.filter(|_| bytes > CHARGED_BYTES_MIN) {
-            // Whoever keeps the string charges it; here it is only to be there.
-            let held = made.bytes();
-            made.resize(held + bytes)?;
-            made.resize(held)?;
-        }
         return Ok(true);
     }
     call.fault(Error::warn_allowed_packet_overflowed(call.function.name().to_ascii_lowercase(), max))?;

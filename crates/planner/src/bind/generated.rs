@@ -102,8 +102,6 @@ fn folded(e: Expr, session: &SessionInfo) -> Expr {
             warnings: &warnings,
             killed: &killed,
             bound: None,
-            memory: None,
-            made: None,
         },
     )
 }

@@ -30,8 +30,6 @@ pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo) {
         warnings: &warnings,
         killed: &killed,
         bound: None,
-        memory: None,
-        made: None,
     };
     let of_session = Cell::new(false);
     let each = |node: &mut Logical| {

@@ -67,8 +67,6 @@ pub fn try_predicates<'e>(
         warnings: &warnings,
         killed: &killed,
         bound: None,
-        memory: None,
-        made: None,
     };
     let compiled = Compiled::conjunction(&usable, &ctx).ok()?;
     let mut batch = (*stats.sample).clone();
