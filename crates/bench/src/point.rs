@@ -3,7 +3,8 @@
 //! ```text
 //!   primary key, one by one     Table::with_row of each key, reading a column where the row lies
 //!   primary key, batches        Table::read_by_key of 1024 keys
-//!   ordered index, one by one   the first row of the range that is one key
+//!   ordered index, one by one   Table::index_get of a key, then fetch_found of its row
+//!   ordered index, batches      Table::index_get_many of 1024 keys, then fetch_found of their rows
 //!   hash, one by one and batches  a unique key whose numbers came in no order
 //! ```
 //! Keys come in random order, so that every lookup in a large table misses the processor's caches. The sum of the values
@@ -14,7 +15,7 @@ use crate::local::Local;
 use crate::machine::{Hash, Times, repeat};
 use crate::servers::Usage;
 use crate::{Failure, table};
-use storage::{KeyRange, Keys, Table};
+use storage::{Candidates, Keys, Table};
 use types::Value;
 use vector::{Chunk, Values};
 
@@ -96,14 +97,24 @@ fn batches(local: &Local, table: &Table, index: usize, keys: &[u64]) -> u64 {
     sum
 }
 
-fn ordered(local: &Local, table: &Table, index: usize, keys: impl Iterator<Item = u64>) -> u64 {
+/// Lookups in the ordered index, `batch` at a time.
+fn ordered(local: &Local, table: &Table, index: usize, keys: &[u64], batch: usize) -> u64 {
     let snapshot = local.db().store().txns().snapshot();
     let encoder = table.index_encoder(index).expect("the index is an ordered one");
-    let mut sum = 0;
-    for k in keys {
-        let range = KeyRange::prefix(encoder.encode(&[Value::Int(k as i64)]));
-        let row = table.index_first(index, &range, false, &snapshot).expect("the key exists");
-        sum += int_at(&table.fetch(&[row], &[VALUE], &snapshot).columns[0], 0);
+    let (mut found, mut ends, mut sum) = (Candidates::default(), Vec::new(), 0);
+    for keys in keys.chunks(batch) {
+        let moment = table.settled(index);
+        let encoded = keys.iter().map(|k| encoder.encode(&[Value::Int(*k as i64)]));
+        found.clear();
+        ends.clear();
+        let is_there = match batch {
+            1 => encoded.into_iter().all(|key| table.index_get(index, &key, &mut found)),
+            _ => table.index_get_many(index, &encoded.collect::<Vec<_>>(), usize::MAX, &mut found, &mut ends),
+        };
+        assert!(is_there && found.len() == keys.len(), "every key is there once");
+        let fetched =
+            table.fetch_found(index, &found, &[VALUE], &snapshot, moment).expect("the index is an ordered one");
+        sum += (0..keys.len()).map(|i| int_at(&fetched.columns[0], i)).sum::<u64>();
     }
     sum
 }
@@ -160,8 +171,14 @@ pub fn run(args: &PointArgs) -> Result<u64, Failure> {
     let large = local.table("large");
     large.build_index(0);
     let all: Vec<u64> = keys(args, args.ordered_rows).collect();
-    let one = repeat(args.runs, &mut || ordered(&local, &large, 0, all.iter().copied()));
+    let one = repeat(args.runs, &mut || ordered(&local, &large, 0, &all, 1));
     line("ordered index, one by one", args.ordered_rows, 1e6, one);
+    line(
+        "ordered index, batches",
+        args.ordered_rows,
+        2e6,
+        repeat(args.runs, &mut || ordered(&local, &large, 0, &all, BATCH)),
+    );
 
     let mut hash = Hash::default();
     let mut rows = Vec::new();

@@ -47,6 +47,9 @@ impl Table {
         snapshot: &Snapshot,
         mut wanted: impl FnMut(&Leaf, usize, usize) -> bool,
     ) -> Fetched {
+        if let [row_id] = *row_ids {
+            return self.fetch_one(row_id, columns, snapshot, wanted);
+        }
         let mut order: Vec<(u64, u32)> = row_ids.iter().copied().zip(0..).collect();
         if !row_ids.is_sorted() {
             order.sort_unstable();
@@ -93,8 +96,8 @@ impl Table {
                 copied.iter_mut().zip(columns).for_each(|(to, &c)| append(to, leaf.column(c), &slots));
                 continue;
             }
-            let chunks = if patched {
-                as_seen(leaf, &slots, columns, snapshot)
+            let chunks: Vec<std::sync::Arc<Chunk>> = if patched {
+                as_seen(leaf, &slots, columns, snapshot).into_iter().map(std::sync::Arc::new).collect()
             } else {
                 columns.iter().map(|&c| leaf.column(c).clone()).collect()
             };
@@ -129,6 +132,39 @@ impl Table {
             bits
         });
         Fetched { columns: chunks, seen }
+    }
+
+    /// As [`Table::fetch_if`] of one row, which is copied under its leaf's latch.
+    fn fetch_one(
+        &self,
+        row_id: u64,
+        columns: &[usize],
+        snapshot: &Snapshot,
+        mut wanted: impl FnMut(&Leaf, usize, usize) -> bool,
+    ) -> Fetched {
+        let widened = |c: usize, mut chunk: Chunk| {
+            chunk.widen_to(self.types()[c]);
+            chunk
+        };
+        let copy = |leaf: &Leaf, slot: usize| -> Option<Vec<Chunk>> {
+            if !wanted(leaf, slot, 0) {
+                return None;
+            }
+            let here = [slot as u16];
+            Some(match leaf.is_versioned(slot) {
+                true => {
+                    columns.iter().zip(as_seen(leaf, &here, columns, snapshot)).map(|(&c, v)| widened(c, v)).collect()
+                }
+                false => columns.iter().map(|&c| widened(c, leaf.column(c).gather(&here))).collect(),
+            })
+        };
+        match self.rows().with(row_id, copy).flatten() {
+            Some(columns) => Fetched { columns, seen: None },
+            None => {
+                let nothing = |&c: &usize| arrange(Chunk::empty(self.types()[c], 0), &[NOWHERE]);
+                Fetched { columns: columns.iter().map(nothing).collect(), seen: Some(Bitmap::zeros(1)) }
+            }
+        }
     }
 
     fn concat(&self, column: usize, parts: &[(Vec<std::sync::Arc<Chunk>>, Vec<u16>)], i: usize) -> Chunk {
@@ -170,7 +206,7 @@ fn append(out: &mut Chunk, from: &Chunk, slots: &[u16]) {
 }
 
 /// The columns of `slots` as `snapshot` sees them, packed.
-fn as_seen(leaf: &Leaf, slots: &[u16], columns: &[usize], snapshot: &Snapshot) -> Vec<std::sync::Arc<Chunk>> {
+fn as_seen(leaf: &Leaf, slots: &[u16], columns: &[usize], snapshot: &Snapshot) -> Vec<Chunk> {
     let mut out: Vec<Chunk> = columns.iter().map(|&c| leaf.column(c).gather(slots)).collect();
     for (i, &slot) in slots.iter().enumerate() {
         leaf.with_seen(slot as usize, snapshot, |at| {
@@ -182,7 +218,7 @@ fn as_seen(leaf: &Leaf, slots: &[u16], columns: &[usize], snapshot: &Snapshot) -
             }
         });
     }
-    out.into_iter().map(std::sync::Arc::new).collect()
+    out
 }
 
 /// `chunk` with its rows at the places wanted; NULL where there is none.

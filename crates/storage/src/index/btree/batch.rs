@@ -7,7 +7,6 @@ use super::Tree;
 use super::keys::Target;
 use super::node::Node;
 use crate::index::cursor::Candidates;
-use crate::near;
 
 const LANES: usize = 16;
 
@@ -26,12 +25,6 @@ enum State {
     AtLeaf,
     /// Somebody changed a node on the way: this one is looked up alone.
     Disturbed,
-}
-
-/// Asks for a node's memory: its head, and where a binary search looks first.
-#[inline]
-fn ask_for_node(node: &Node<'_>) {
-    [0, 32, 64, 96].into_iter().for_each(|word| near::prefetch(&raw const node.words[word]));
 }
 
 impl Tree {
@@ -109,7 +102,7 @@ impl Tree {
         let child = lane.node.child(shape, i);
         match self.node(child).filter(|_| lane.node.check(lane.version)) {
             Some(child) => {
-                ask_for_node(&child);
+                child.ask_for();
                 lane.above = Some((lane.node, lane.version));
                 lane.node = child;
             }

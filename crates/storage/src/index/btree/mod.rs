@@ -153,6 +153,7 @@ impl Tree {
             return None;
         }
         let child = self.node(child)?;
+        child.ask_for();
         let child_version = child.begin();
         node.check(version).then_some((child, child_version))
     }

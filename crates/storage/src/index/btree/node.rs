@@ -21,6 +21,7 @@
 //! all it read before holds.
 
 use super::keys::{KeyHeap, Target};
+use crate::near::prefetch;
 use crate::sync::{self, AtomicU64, Ordering as Memory};
 use std::cmp::Ordering;
 
@@ -30,6 +31,10 @@ pub const NODE_BITS: u32 = 8;
 const VERSION: usize = 0;
 const META: usize = 1;
 const HEADS: usize = 2;
+/// Few heads are behind: a node has two words an item at least.
+const HEADS_END: usize = NODE_WORDS / 2;
+/// Words of a cache line.
+const LINE_WORDS: usize = 8;
 
 /// Where the parts of a node are.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +82,12 @@ pub struct Node<'t> {
 const SPINS_MAX: u32 = 64;
 
 impl<'t> Node<'t> {
+    /// Asks for the node's head and heads: a binary search would wait for one cache line after the other.
+    #[inline]
+    pub fn ask_for(&self) {
+        (0..HEADS_END).step_by(LINE_WORDS).for_each(|word| prefetch(&raw const self.words[word]));
+    }
+
     #[inline]
     fn get(&self, at: usize) -> u64 {
         self.words[at & (NODE_WORDS - 1)].load(Memory::Relaxed)
