@@ -36,6 +36,33 @@ mod imp {
         g
     }
 
+    pub use arc_swap::ArcSwap as Swap;
+    pub type Loaded<T> = arc_swap::Guard<std::sync::Arc<T>>;
+
+    pub use crossbeam_utils::sync::{
+        ShardedLock as Wide, ShardedLockReadGuard as WideReadGuard, ShardedLockWriteGuard as WideWriteGuard,
+    };
+    use std::sync::PoisonError;
+
+    #[inline]
+    pub fn wide_read<T>(l: &Wide<T>) -> WideReadGuard<'_, T> {
+        l.read().unwrap_or_else(PoisonError::into_inner)
+    }
+    pub fn wide_write<T>(l: &Wide<T>) -> WideWriteGuard<'_, T> {
+        l.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cfg(target_os = "linux")]
+    pub fn core() -> usize {
+        rustix::thread::sched_getcpu()
+    }
+    #[cfg(not(target_os = "linux"))]
+    pub fn core() -> usize {
+        static NEXT: atomic::AtomicUsize = atomic::AtomicUsize::new(0);
+        thread_local!(static OWN: usize = NEXT.fetch_add(1, atomic::Ordering::Relaxed));
+        OWN.with(|own| *own)
+    }
+
     #[cfg(target_os = "linux")]
     pub use futex::Word;
     #[cfg(not(target_os = "linux"))]
@@ -132,6 +159,31 @@ mod imp {
         c.wait(g).expect(WHY)
     }
 
+    pub fn core() -> usize {
+        use shuttle::rand::RngCore;
+        shuttle::rand::thread_rng().next_u32() as usize
+    }
+
+    pub use {RwLock as Wide, RwLockReadGuard as WideReadGuard, RwLockWriteGuard as WideWriteGuard};
+    pub use {read as wide_read, write as wide_write};
+
+    pub type Loaded<T> = std::sync::Arc<T>;
+
+    #[derive(Debug)]
+    pub struct Swap<T>(RwLock<Loaded<T>>);
+
+    impl<T> Swap<T> {
+        pub fn from_pointee(value: T) -> Swap<T> {
+            Swap(RwLock::new(Loaded::new(value)))
+        }
+        pub fn load(&self) -> Loaded<T> {
+            read(&self.0).clone()
+        }
+        pub fn store(&self, value: Loaded<T>) {
+            *write(&self.0) = value;
+        }
+    }
+
     #[derive(Debug, Default)]
     pub struct Word(Mutex<u32>, Condvar);
 
@@ -161,6 +213,16 @@ mod imp {
 }
 
 pub use imp::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+
+/// A shared value that is read far more often than replaced: its readers write to nothing in common.
+pub use imp::{Loaded, Swap};
+
+/// A number of the core that the thread runs on, or something like it: threads that have others rarely run at the same
+/// time as it does on its core.
+#[inline]
+pub fn core() -> usize {
+    imp::core()
+}
 
 /// Waits a moment for another thread's few instructions; `long`: it may not be running.
 #[inline]
@@ -385,6 +447,30 @@ impl<T> RwLock<T> {
     pub fn try_write(&self) -> Option<WriteGuard<'_, T>> {
         let token = held::Token::new(self.rank);
         Some(Guard { inner: imp::try_write(&self.inner)?, _token: token })
+    }
+}
+
+/// A reader-writer latch whose readers on different cores write to nothing in common; writers pay for it. Fair.
+#[derive(Debug)]
+pub struct WideRwLock<T> {
+    inner: imp::Wide<T>,
+    rank: Rank,
+}
+
+impl<T> WideRwLock<T> {
+    pub fn new(rank: Rank, value: T) -> WideRwLock<T> {
+        WideRwLock { inner: imp::Wide::new(value), rank }
+    }
+
+    #[inline]
+    pub fn read(&self) -> Guard<imp::WideReadGuard<'_, T>> {
+        let token = held::Token::new(self.rank);
+        Guard { inner: imp::wide_read(&self.inner), _token: token }
+    }
+
+    pub fn write(&self) -> Guard<imp::WideWriteGuard<'_, T>> {
+        let token = held::Token::new(self.rank);
+        Guard { inner: imp::wide_write(&self.inner), _token: token }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::reuse::Reuse;
 use crate::room::long_columns;
 use crate::settled::Flux;
 use crate::stats::StatsState;
-use crate::sync::{AtomicU64, Mutex, Ordering, Rank};
+use crate::sync::{AtomicU64, Loaded, Mutex, Ordering, Rank};
 use crate::table_io::IndexIo;
 use crate::txn::{Change, Snapshot, Txn, TxnManager, Versioned};
 use crate::undo::{Pruned, UndoKind};
@@ -291,7 +291,7 @@ impl Table {
     }
 
     /// The indexes that the table has now.
-    pub(crate) fn indexes(&self) -> Arc<IndexSet> {
+    pub(crate) fn indexes(&self) -> Loaded<IndexSet> {
         self.indexes.get()
     }
 

@@ -7,7 +7,7 @@
 use super::UniqueIndex;
 use super::key::KeySpec;
 use super::ordered::OrderedIndex;
-use crate::sync::{AtomicU64, Ordering, Rank, RwLock};
+use crate::sync::{AtomicU64, Loaded, Mutex, Ordering, Rank, Swap};
 use crate::table_io::IndexIo;
 use catalog::TableDef;
 use std::sync::Arc;
@@ -69,17 +69,18 @@ impl IndexSet {
 /// Where a table keeps its set.
 #[derive(Debug)]
 pub struct IndexCell {
-    set: RwLock<Arc<IndexSet>>,
+    set: Swap<IndexSet>,
+    changing: Mutex<()>,
     epoch: AtomicU64,
 }
 
 impl IndexCell {
     pub fn new(set: IndexSet) -> IndexCell {
-        IndexCell { set: RwLock::new(Rank::IndexSet, Arc::new(set)), epoch: AtomicU64::new(0) }
+        IndexCell { set: Swap::from_pointee(set), changing: Mutex::new(Rank::IndexSet, ()), epoch: AtomicU64::new(0) }
     }
 
-    pub fn get(&self) -> Arc<IndexSet> {
-        self.set.read().clone()
+    pub fn get(&self) -> Loaded<IndexSet> {
+        self.set.load()
     }
 
     /// Whether `set` is the one in place.
@@ -90,11 +91,11 @@ impl IndexCell {
 
     /// Puts a changed set in place, under a higher epoch.
     pub fn change(&self, f: impl FnOnce(&mut IndexSet)) {
-        let mut set = self.set.write();
-        let mut next = (**set).clone();
+        let _changing = self.changing.lock();
+        let mut next = IndexSet::clone(&self.set.load());
         f(&mut next);
         next.epoch += 1;
         self.epoch.store(next.epoch, Ordering::Release);
-        *set = Arc::new(next);
+        self.set.store(Arc::new(next));
     }
 }

@@ -5,13 +5,14 @@
 //! timestamps.
 
 use super::garbage::Garbage;
+use super::in_use::InUse;
 use super::{ACTIVE, Txn, TxnLog};
 use crate::log::group::Redo;
 use crate::room::Room;
 use crate::row_wait::RowWaitCounters;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use crate::waits::{OwnerId, WaitGraph};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use types::Result;
 
@@ -24,10 +25,9 @@ pub struct TxnManager {
     pub(super) last_published: AtomicU64,
     pub(super) next_id: AtomicU64,
     pub(super) commit: Mutex<()>,
-    /// Timestamps of the snapshots in use, with how many share each.
-    pub(super) snapshots: Mutex<BTreeMap<u64, u32>>,
+    pub(super) in_use: InUse,
     pub(super) garbage: Mutex<VecDeque<Garbage>>,
-    pub(super) garbage_count: AtomicUsize,
+    pub(super) garbage_count: Arc<AtomicUsize>,
     pub(super) waits: WaitGraph,
     row_waits: RowWaitCounters,
     room: Room,
@@ -35,15 +35,16 @@ pub struct TxnManager {
 
 impl TxnManager {
     pub fn new() -> Arc<TxnManager> {
-        Arc::new(TxnManager {
+        let garbage_count = Arc::new(AtomicUsize::new(0));
+        Arc::new_cyclic(|manager| TxnManager {
             redo: OnceLock::new(),
             last_ordered: AtomicU64::new(1),
             last_published: AtomicU64::new(1),
             next_id: AtomicU64::new(1),
             commit: Mutex::new(Rank::Commit, ()),
-            snapshots: Mutex::new(Rank::Snapshots, BTreeMap::new()),
+            in_use: InUse::new(manager, &garbage_count),
             garbage: Mutex::new(Rank::Garbage, VecDeque::new()),
-            garbage_count: AtomicUsize::new(0),
+            garbage_count,
             waits: WaitGraph::default(),
             row_waits: RowWaitCounters::default(),
             room: Room::default(),

@@ -20,12 +20,14 @@
 //!
 //! - here: a transaction, and the list of what it changed;
 //! - [`manager`]: all transactions, and the two horizons;
-//! - [`snapshot`]: what a reader sees, and which snapshots are in use;
+//! - [`snapshot`]: what a reader sees;
+//! - [`in_use`]: the timestamps of snapshots in use;
 //! - [`end`]: commit and rollback;
 //! - [`garbage`]: versions that nobody needs any more.
 
 mod end;
 mod garbage;
+mod in_use;
 mod manager;
 mod snapshot;
 

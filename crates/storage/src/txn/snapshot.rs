@@ -7,11 +7,11 @@
 //! ```text
 //!   in use:  ts 7 ×2   ts 9 ×1        oldest() = min(7, published): versions up to there need no before-image
 //! ```
-//! A timestamp is read and put among those in use under one latch, so that `oldest` cannot pass it in between. The last
-//! clone of a snapshot takes it out, and collects some of what it kept from being collected.
+//! `oldest` cannot pass a timestamp between its being read and its being noted ([`super::in_use`]). The last clone of a
+//! snapshot takes it out, and collects some of what it kept from being collected.
 
 use super::Txn;
-use super::garbage::GARBAGE_LEAVES_PER_SNAPSHOT;
+use super::in_use::Registration;
 use super::manager::TxnManager;
 use crate::shared::RowLockMode;
 use crate::sync::Ordering;
@@ -66,28 +66,6 @@ impl Snapshot {
     }
 }
 
-/// Keeps a timestamp in the set of snapshots in use.
-#[derive(Debug)]
-struct Registration {
-    ts: u64,
-    manager: Arc<TxnManager>,
-}
-
-impl Drop for Registration {
-    fn drop(&mut self) {
-        {
-            let mut in_use = self.manager.snapshots.lock();
-            if let Some(n) = in_use.get_mut(&self.ts) {
-                *n -= 1;
-                if *n == 0 {
-                    in_use.remove(&self.ts);
-                }
-            }
-        }
-        self.manager.collect_garbage(GARBAGE_LEAVES_PER_SNAPSHOT);
-    }
-}
-
 impl TxnManager {
     /// A snapshot of everything committed now, without a transaction of its own.
     pub fn snapshot(self: &Arc<Self>) -> Snapshot {
@@ -115,27 +93,12 @@ impl TxnManager {
         let own = txn.map_or(0, |t| t.id);
         let is_current = txn.is_some_and(|t| t.is_current.load(Ordering::Relaxed));
         let horizon = if is_current { &self.last_ordered } else { &self.last_published };
-        let ts = {
-            let mut in_use = self.snapshots.lock();
-            // Read under the latch: oldest() must not pass this timestamp before it is in the set.
-            let ts = horizon.load(Ordering::Acquire);
-            *in_use.entry(ts).or_insert(0) += 1;
-            ts
-        };
-        Snapshot {
-            ts,
-            own,
-            statement,
-            dirty: false,
-            skip: None,
-            _registered: Arc::new(Registration { ts, manager: self.clone() }),
-        }
+        let (ts, registered) = self.in_use.enter(horizon);
+        Snapshot { ts, own, statement, dirty: false, skip: None, _registered: Arc::new(registered) }
     }
 
     /// The newest timestamp up to which everything is seen by every snapshot in use.
     pub fn oldest(&self) -> u64 {
-        let in_use = self.snapshots.lock();
-        let last = self.last_published.load(Ordering::Acquire);
-        in_use.keys().next().map_or(last, |&ts| ts.min(last))
+        self.in_use.oldest(|| self.last_published.load(Ordering::Acquire))
     }
 }

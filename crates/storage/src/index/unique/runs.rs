@@ -24,7 +24,7 @@ use crate::index::encode::KeyEncoder;
 use crate::index::key::{KeySpec, RunKey};
 use crate::leaf::Leaf;
 use crate::near;
-use crate::sync::{AtomicU32, Ordering as Memory, Rank, RwLock};
+use crate::sync::{AtomicU32, Ordering as Memory, Rank, WideRwLock};
 
 #[derive(Debug)]
 struct Run {
@@ -37,11 +37,11 @@ struct Run {
 
 /// The directory of an index's runs.
 #[derive(Debug)]
-pub struct Runs(RwLock<Vec<Run>>);
+pub struct Runs(WideRwLock<Vec<Run>>);
 
 impl Default for Runs {
     fn default() -> Runs {
-        Runs(RwLock::new(Rank::IndexRuns, Vec::new()))
+        Runs(WideRwLock::new(Rank::IndexRuns, Vec::new()))
     }
 }
 
