@@ -7,7 +7,7 @@
 use super::UniqueIndex;
 use super::key::KeySpec;
 use super::ordered::OrderedIndex;
-use crate::sync::{AtomicU64, Loaded, Mutex, Ordering, Rank, Swap};
+use crate::sync::{Loaded, Mutex, Rank, Swap};
 use crate::table_io::IndexIo;
 use catalog::TableDef;
 use std::sync::Arc;
@@ -71,12 +71,11 @@ impl IndexSet {
 pub struct IndexCell {
     set: Swap<IndexSet>,
     changing: Mutex<()>,
-    epoch: AtomicU64,
 }
 
 impl IndexCell {
     pub fn new(set: IndexSet) -> IndexCell {
-        IndexCell { set: Swap::from_pointee(set), changing: Mutex::new(Rank::IndexSet, ()), epoch: AtomicU64::new(0) }
+        IndexCell { set: Swap::from_pointee(set), changing: Mutex::new(Rank::IndexSet, ()) }
     }
 
     pub fn get(&self) -> Loaded<IndexSet> {
@@ -86,7 +85,7 @@ impl IndexCell {
     /// Whether `set` is the one in place.
     #[inline]
     pub fn is_current(&self, set: &IndexSet) -> bool {
-        self.epoch.load(Ordering::Acquire) == set.epoch
+        self.set.load().epoch == set.epoch
     }
 
     /// Puts a changed set in place, under a higher epoch.
@@ -95,7 +94,6 @@ impl IndexCell {
         let mut next = IndexSet::clone(&self.set.load());
         f(&mut next);
         next.epoch += 1;
-        self.epoch.store(next.epoch, Ordering::Release);
         self.set.store(Arc::new(next));
     }
 }

@@ -129,6 +129,8 @@ pub(super) struct Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         self.shard.forget(self.slot, self.noted);
+        // Who commits counts its garbage, then asks for the oldest: one of the two finds the other's doing, and collects.
+        sync::fence(Ordering::SeqCst);
         if self.shard.garbage_count.load(Ordering::Relaxed) > 0
             && let Some(manager) = self.shard.manager.upgrade()
         {
