@@ -104,11 +104,11 @@ fn ordered(local: &Local, table: &Table, index: usize, keys: &[u64], batch: usiz
     let (mut found, mut ends, mut sum) = (Candidates::default(), Vec::new(), 0);
     for keys in keys.chunks(batch) {
         let moment = table.settled(index);
-        let encoded = keys.iter().map(|k| encoder.encode(&[Value::Int(*k as i64)]));
+        let mut encoded = keys.iter().map(|k| encoder.encode(&[Value::Int(*k as i64)]));
         found.clear();
         ends.clear();
         let is_there = match batch {
-            1 => encoded.into_iter().all(|key| table.index_get(index, &key, &mut found)),
+            1 => encoded.all(|key| table.index_get(index, &key, &mut found)),
             _ => table.index_get_many(index, &encoded.collect::<Vec<_>>(), usize::MAX, &mut found, &mut ends),
         };
         assert!(is_there && found.len() == keys.len(), "every key is there once");

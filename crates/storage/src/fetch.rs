@@ -142,21 +142,17 @@ impl Table {
         snapshot: &Snapshot,
         mut wanted: impl FnMut(&Leaf, usize, usize) -> bool,
     ) -> Fetched {
-        let widened = |c: usize, mut chunk: Chunk| {
-            chunk.widen_to(self.types()[c]);
-            chunk
-        };
         let copy = |leaf: &Leaf, slot: usize| -> Option<Vec<Chunk>> {
             if !wanted(leaf, slot, 0) {
                 return None;
             }
             let here = [slot as u16];
-            Some(match leaf.is_versioned(slot) {
-                true => {
-                    columns.iter().zip(as_seen(leaf, &here, columns, snapshot)).map(|(&c, v)| widened(c, v)).collect()
-                }
-                false => columns.iter().map(|&c| widened(c, leaf.column(c).gather(&here))).collect(),
-            })
+            let mut chunks = match leaf.is_versioned(slot) {
+                true => as_seen(leaf, &here, columns, snapshot),
+                false => columns.iter().map(|&c| leaf.column(c).gather(&here)).collect(),
+            };
+            chunks.iter_mut().zip(columns).for_each(|(chunk, &c)| chunk.widen_to(self.types()[c]));
+            Some(chunks)
         };
         match self.rows().with(row_id, copy).flatten() {
             Some(columns) => Fetched { columns, seen: None },

@@ -148,20 +148,6 @@ impl Table {
         true
     }
 
-    /// The first row in the range that `snapshot` sees, from the low or (`reverse`) the high end: MIN and MAX.
-    pub fn index_first(&self, index: usize, range: &KeyRange, reverse: bool, snapshot: &Snapshot) -> Option<u64> {
-        let mut cursor = self.index_cursor(index, range, reverse)?;
-        let mut batch = Candidates::default();
-        let mut max = 4;
-        while cursor.next(&mut batch, max) {
-            if let Some(&row_id) = self.visible_candidates(index, &batch, snapshot).first() {
-                return Some(row_id);
-            }
-            max = (max * 4).min(1024);
-        }
-        None
-    }
-
     /// Builds the ordered form of the index if it does not exist, and brings in what loads left out.
     pub fn build_index(&self, index: usize) {
         self.build_index_while(index, &|| Ok(())).expect("nobody ends it");

@@ -67,9 +67,9 @@ impl InUse {
         (ts, Registration { shard: shard.clone(), slot, noted })
     }
 
-    /// The least of `last`, which is to be read first, and the timestamps in use.
-    pub fn oldest(&self, last: impl FnOnce() -> u64) -> u64 {
-        let last = last();
+    /// The least of what is published and the timestamps in use.
+    pub fn oldest(&self, published: &AtomicU64) -> u64 {
+        let last = published.load(Ordering::Acquire);
         sync::fence(Ordering::SeqCst);
         self.shards.iter().filter_map(|shard| shard.oldest()).fold(last, u64::min)
     }
@@ -146,21 +146,21 @@ mod tests {
     #[test]
     fn the_oldest_is_the_least_in_use_wherever_it_is_noted() {
         let in_use = InUse::new(&Weak::new(), &Arc::default());
-        let horizon = AtomicU64::new(7);
-        assert_eq!(in_use.oldest(|| 9), 9);
+        let (horizon, published) = (AtomicU64::new(7), AtomicU64::new(9));
+        assert_eq!(in_use.oldest(&published), 9);
         let (ts, first) = in_use.enter(&horizon);
         assert_eq!(ts, 7);
         horizon.store(8, Ordering::Release);
         // More than there are slots in all shards.
         let mut others: Vec<_> = (0..in_use.shards.len() * SLOTS + 3).map(|_| in_use.enter(&horizon).1).collect();
         assert!(others.iter().any(|r| r.slot.is_none()));
-        assert_eq!(in_use.oldest(|| 9), 7);
+        assert_eq!(in_use.oldest(&published), 7);
         drop(first);
-        assert_eq!(in_use.oldest(|| 9), 8);
+        assert_eq!(in_use.oldest(&published), 8);
         others.retain(|r| r.slot.is_none());
-        assert_eq!(in_use.oldest(|| 9), 8, "those without a slot count");
+        assert_eq!(in_use.oldest(&published), 8, "those without a slot count");
         others.clear();
-        assert_eq!(in_use.oldest(|| 9), 9);
+        assert_eq!(in_use.oldest(&published), 9);
         assert!(in_use.shards.iter().all(|s| s.more_len.load(Ordering::Relaxed) == 0));
     }
 }

@@ -68,28 +68,28 @@ impl Snapshot {
 
 impl TxnManager {
     /// A snapshot of everything committed now, without a transaction of its own.
-    pub fn snapshot(self: &Arc<Self>) -> Snapshot {
+    pub fn snapshot(&self) -> Snapshot {
         self.take_snapshot(None, 0)
     }
 
     /// A snapshot of everything committed now and of what `txn`'s statements before its current one changed.
-    pub fn snapshot_of(self: &Arc<Self>, txn: &Txn) -> Snapshot {
+    pub fn snapshot_of(&self, txn: &Txn) -> Snapshot {
         self.take_snapshot(Some(txn), txn.statement())
     }
 
     /// What a current read sees: everything committed now and all of `txn`'s own changes. For rows that `txn` has
     /// locked this is their newest version.
-    pub fn current(self: &Arc<Self>, txn: &Txn) -> Snapshot {
+    pub fn current(&self, txn: &Txn) -> Snapshot {
         txn.read_current();
         self.take_snapshot(Some(txn), u32::MAX)
     }
 
     /// What READ UNCOMMITTED sees: every row's newest version, but for what `txn`'s current statement changed.
-    pub fn uncommitted(self: &Arc<Self>, txn: Option<&Txn>) -> Snapshot {
+    pub fn uncommitted(&self, txn: Option<&Txn>) -> Snapshot {
         Snapshot { dirty: true, ..self.take_snapshot(txn, txn.map_or(0, Txn::statement)) }
     }
 
-    fn take_snapshot(self: &Arc<Self>, txn: Option<&Txn>, statement: u32) -> Snapshot {
+    fn take_snapshot(&self, txn: Option<&Txn>, statement: u32) -> Snapshot {
         let own = txn.map_or(0, |t| t.id);
         let is_current = txn.is_some_and(|t| t.is_current.load(Ordering::Relaxed));
         let horizon = if is_current { &self.last_ordered } else { &self.last_published };
@@ -99,6 +99,6 @@ impl TxnManager {
 
     /// The newest timestamp up to which everything is seen by every snapshot in use.
     pub fn oldest(&self) -> u64 {
-        self.in_use.oldest(|| self.last_published.load(Ordering::Acquire))
+        self.in_use.oldest(&self.last_published)
     }
 }
