@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
-/// Sessions allocate and free from many threads at once, which the system's allocator does not like as much.
+/// Sessions allocate and free from many threads at once, which the system's allocator does not like as much. It is metered:
+/// what the process may hold is bounded.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: memory::Metered<mimalloc::MiMalloc> = memory::Metered(mimalloc::MiMalloc);
 
 fn main() -> ExitCode {
     // A page of 2 MiB is cleared whole when a leaf first touches it, under its latch; and small heaps of many threads
