@@ -6,8 +6,9 @@
 //!   the system refuses memory ──▶ the reserve is given back, and it is asked once more; is_exhausted() until it is whole
 //! ```
 //! A program that installs [`Metered`] as its allocator knows at any time how many bytes its heap holds, and each thread
-//! how many it has taken itself. Counting costs an addition a call. Who may hold how much is decided elsewhere: statements
-//! by `executor::memory`, tables by `storage::room`. They ask here where what was charged does not tell all.
+//! how many it has taken itself. Counting costs an addition a call. How much the process may hold is one number
+//! ([`set_limit`]), and whoever takes much asks for it ([`has_room`], [`promise`]). What statements may hold of that is decided
+//! by `executor::memory`, what tables leave to others by `storage::room`.
 //!
 //! Terms: *net* bytes are those allocated less those freed. A thread that frees what another has allocated goes below zero.
 //!
@@ -17,10 +18,14 @@
 //! 3. A failed allocation ends the process (the language has it so). Statements therefore look at [`is_exhausted`] and at
 //!    their bounds before they take much; the reserve is what small takings live on until those that hold much have ended.
 
+mod bound;
 mod metered;
 mod reserve;
 mod watch;
 
+pub use bound::{
+    Promise, has_room, has_room_beside, limit_bytes, promise, resident_bytes, set_collector, set_limit, try_grow,
+};
 pub use metered::{Metered, TALLY_BYTES_MAX, process_bytes, thread_bytes};
 pub use reserve::{is_exhausted, set_reserve};
 pub use watch::Watch;

@@ -2,21 +2,20 @@
 //!
 //! Tables lie in memory, so a table that grows without end would end the process, and with it everybody's sessions. Before
 //! a table takes a leaf, or a row brings long strings, it asks here; where there is no room the statement fails with
-//! error 1114, and what it did is taken back. What the process holds is asked of the system, as it counts all there is
-//! besides the rows themselves: indexes, versions, statements. It is asked whenever [`LOOK_BYTES`] were taken since.
+//! error 1114, and what it did is taken back. What counts is all that the process holds ([`memory::has_room`]), as there is
+//! much besides the rows themselves: indexes, versions, statements. Tables leave a share of the bound to others, so that
+//! statements that take rows away have room when tables are full.
 //!
-//! What is told is the resident memory, which follows what is freed a moment later. A refusal is never remembered: each
-//! asks anew.
+//! A refusal is never remembered: each asks anew.
 
 use crate::table::Table;
 use catalog::TableDef;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use types::{Error, Result, SqlType};
 use vector::{Chunk, Values};
 
-/// Bytes that tables take between two looks at what the process holds.
-const LOOK_BYTES: u64 = 16 << 20;
+/// The share of the bound that tables leave to others.
+const SPARE_SHARE: usize = 32;
 
 /// Strings of columns that hold no more than this are counted with the leaf.
 const SHORT_CHARS: u32 = 255;
@@ -37,48 +36,24 @@ fn string_bytes(chunk: &Chunk, rows: Range<usize>) -> usize {
     }
 }
 
-/// See the module head.
+/// See the module head. All tables of the process share one bound.
 #[derive(Debug, Default)]
-pub struct Room {
-    /// 0: no limit.
-    limit_bytes: AtomicUsize,
-    /// Taken since the last look.
-    taken_bytes: AtomicU64,
-}
+pub struct Room;
 
 impl Room {
     /// The process may have `bytes`, 0: whatever it takes.
     pub fn set_limit(&self, bytes: usize) {
-        self.limit_bytes.store(bytes, Ordering::Relaxed);
-        // The next who asks looks.
-        self.taken_bytes.store(LOOK_BYTES, Ordering::Relaxed);
+        memory::set_limit(bytes);
     }
 
     pub fn limit_bytes(&self) -> usize {
-        self.limit_bytes.load(Ordering::Relaxed)
+        memory::limit_bytes()
     }
 
     /// Whether a table may take `bytes` more.
     pub fn has(&self, bytes: usize) -> bool {
-        let limit = self.limit_bytes();
-        if limit == 0 {
-            return true;
-        }
-        let taken = self.taken_bytes.fetch_add(bytes as u64, Ordering::Relaxed).saturating_add(bytes as u64);
-        if taken < LOOK_BYTES {
-            return true;
-        }
-        let has = resident_bytes().is_none_or(|held| held.saturating_add(bytes) <= limit);
-        self.taken_bytes.store(if has { 0 } else { LOOK_BYTES }, Ordering::Relaxed);
-        has
+        memory::has_room_beside(bytes, memory::limit_bytes() / SPARE_SHARE)
     }
-}
-
-/// What of the process is in memory, where the system tells.
-fn resident_bytes() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
 }
 
 impl Table {
@@ -103,23 +78,5 @@ impl Table {
         let bytes: usize =
             self.long_columns.iter().filter_map(place).map(|p| string_bytes(values[p], at.clone())).sum();
         if bytes < LONG_BYTES { Ok(()) } else { self.check_room(bytes) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_limit_below_what_is_held_leaves_no_room() {
-        let room = Room::default();
-        assert!(room.has(usize::MAX), "no limit");
-        room.set_limit(1);
-        let told = resident_bytes().is_some();
-        assert_eq!(room.has(1), !told);
-        assert_eq!(room.has(1), !told, "and none later");
-        room.set_limit(usize::MAX);
-        assert!(room.has(1));
-        assert!(room.has(LOOK_BYTES as usize));
     }
 }
