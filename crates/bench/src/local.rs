@@ -51,7 +51,7 @@ impl Local {
     pub fn reopen(threads: usize, dir: &Path) -> std::result::Result<Local, Failure> {
         let options = Options { dir: Some(dir.into()), workers: Some(threads.saturating_sub(1)), ..Options::default() };
         let db = Database::open(options)?;
-        let session = db.session("root", "localhost");
+        let session = db.system_session();
         let mut local = Local { db, session, rows: keep() };
         local.run("USE bench")?;
         Ok(local)
@@ -65,7 +65,7 @@ impl Local {
 
     fn open_with(threads: usize, options: Options) -> std::result::Result<Local, Failure> {
         let db = Database::open(Options { workers: Some(threads.saturating_sub(1)), ..options })?;
-        let session = db.session("root", "localhost");
+        let session = db.system_session();
         let mut local = Local { db, session, rows: keep() };
         local.run("CREATE DATABASE bench; USE bench")?;
         Ok(local)
@@ -73,7 +73,7 @@ impl Local {
 
     /// Another session on the same database.
     pub fn another(&self) -> std::result::Result<Local, Failure> {
-        let session = self.db.session("root", "localhost");
+        let session = self.db.system_session();
         let mut local = Local { db: self.db.clone(), session, rows: keep() };
         local.run("USE bench")?;
         Ok(local)

@@ -6,7 +6,7 @@ use std::time::Instant;
 fn main() {
     let rows: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(1_000_000);
     let db = Database::open(Options { workers: Some(0), ..Options::default() }).expect("it opens");
-    let mut session = db.session("root", "localhost");
+    let mut session = db.system_session();
     let mut run = |sql: &str| {
         let mut sink = Collect::without_rows();
         session.execute(sql.as_bytes(), true, &mut sink).unwrap_or_else(|e| panic!("{sql}: {e}"));

@@ -57,7 +57,7 @@ fn main() {
     let kind = args.next().unwrap_or_else(|| "prepared".into());
     let times: i64 = args.next().and_then(|a| a.parse().ok()).unwrap_or(100_000);
     let db = Database::open(Options { workers: Some(0), ..Options::default() }).expect("it opens");
-    let mut session = db.session("root", "localhost");
+    let mut session = db.system_session();
     let mut sink = Nothing::default();
     let mut run = |sql: &str| session.execute(sql.as_bytes(), true, &mut sink).unwrap_or_else(|e| panic!("{sql}: {e}"));
     run("CREATE DATABASE b; USE b");

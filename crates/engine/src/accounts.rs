@@ -7,6 +7,9 @@ use crate::durability::journal::Journal;
 use parking_lot::{Mutex, RwLock};
 use types::{Error, Result};
 
+/// User and host of the account that every database begins with. Afterwards it is one like any other.
+pub const FIRST_ACCOUNT: (&str, &str) = ("root", "localhost");
+
 /// One account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
@@ -49,8 +52,8 @@ pub struct Accounts {
 impl Default for Accounts {
     fn default() -> Accounts {
         Accounts::new(vec![Account {
-            user: "root".into(),
-            host: "localhost".into(),
+            user: FIRST_ACCOUNT.0.into(),
+            host: FIRST_ACCOUNT.1.into(),
             plugin: AuthPlugin::CachingSha2Password,
             secret: Box::default(),
             locked: false,
@@ -122,6 +125,11 @@ impl Accounts {
             let found = accounts.iter_mut().find(|a| *a.user == *user && *a.host == *host);
             found.map(f).is_some()
         })
+    }
+
+    /// The account of exactly this user and host.
+    pub fn get(&self, user: &str, host: &str) -> Option<Account> {
+        self.accounts.read().iter().find(|a| *a.user == *user && *a.host == *host).cloned()
     }
 
     pub fn is_there(&self, user: &str, host: &str) -> bool {

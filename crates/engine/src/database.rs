@@ -12,7 +12,7 @@ use crate::monitor::slow_log::SlowLog;
 use crate::plan_cache::PlanCache;
 use crate::prepared::PreparedSlot;
 use crate::process::{Process, ProcessList};
-use crate::session::{ReadOnly, ReadOnlyCell, Session};
+use crate::session::{ActsAs, ReadOnly, ReadOnlyCell, Session};
 use crate::statistics::keeper::Keeper;
 use crate::status::GlobalStatus;
 use crate::timer::Timer;
@@ -305,16 +305,25 @@ impl Database {
         result
     }
 
-    /// A session of this process. It shows in SHOW PROCESSLIST until it is dropped.
+    /// A session under a user's name, with the rights of the account that fits, if one does. It shows in SHOW PROCESSLIST until it is dropped.
     pub fn session(self: &Arc<Database>, user: &str, host: &str) -> Session {
         let entry = self.processes.add(host.into(), usize::MAX).expect("no limit was set");
         entry.process().set_user(user);
-        Session::new(self.clone(), entry.process().clone(), Some(entry), user, host)
+        Session::new(self.clone(), entry.process().clone(), Some(entry), user, host, ActsAs::Account)
+    }
+
+    /// A session of this process itself, for which nobody logged in: it may do everything. It is shown, and makes views,
+    /// under the name of the account that every database begins with.
+    pub fn system_session(self: &Arc<Database>) -> Session {
+        let (user, host) = crate::accounts::FIRST_ACCOUNT;
+        let entry = self.processes.add(host.into(), usize::MAX).expect("no limit was set");
+        entry.process().set_user(user);
+        Session::new(self.clone(), entry.process().clone(), Some(entry), user, host, ActsAs::System)
     }
 
     /// A session for a connection, which has its process already and begins and ends its commands there.
     pub fn session_of(self: &Arc<Database>, process: Arc<Process>, user: &str, host: &str) -> Session {
-        Session::new(self.clone(), process, None, user, host)
+        Session::new(self.clone(), process, None, user, host, ActsAs::Account)
     }
 
     pub fn catalog(&self) -> &Catalog {

@@ -15,16 +15,21 @@ fn open(variables: &[(&str, &str)]) -> Arc<Database> {
 #[test]
 fn who_may_change_what() {
     let db = open(&[]);
-    let (mut root, mut app) = (db.session("root", "localhost"), db.session("app", "localhost"));
+    let mut root = db.session("root", "localhost");
     assert_eq!(
         run(&mut root, "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b INT); INSERT INTO d.t VALUES (1, 1)"),
         0
     );
+    assert_eq!(run(&mut root, "CREATE USER app"), 0);
+    let mut app = db.session("app", "localhost");
     assert_eq!(run(&mut app, "USE d"), 0);
+    // read_only exempts by CONNECTION_ADMIN, which ALL PRIVILEGES has in it, and by no name.
+    assert_eq!(run(&mut root, "SET GLOBAL read_only = 1"), 0);
+    assert_eq!(run(&mut app, "INSERT INTO t VALUES (6, 6); DELETE FROM t WHERE a = 6"), 0);
     // Begun before, and to be committed after.
     let mut open = db.session("app", "localhost");
     assert_eq!(run(&mut open, "BEGIN; INSERT INTO d.t VALUES (7, 7)"), 0);
-    assert_eq!(run(&mut root, "SET GLOBAL read_only = 1"), 0);
+    assert_eq!(run(&mut root, "SET GLOBAL super_read_only = 1"), 0);
     assert_eq!(run(&mut open, "COMMIT"), 1290);
     assert_eq!(run(&mut app, "SELECT 1 / (SELECT COUNT(*) - 1 FROM d.t) IS NULL AND (SELECT a FROM t WHERE a = 7)"), 0);
     for sql in [
@@ -54,7 +59,7 @@ fn who_may_change_what() {
         "DROP TABLE own",
         "ANALYZE TABLE t",
         "FLUSH STATUS",
-        "SET GLOBAL read_only = 1",
+        "SET GLOBAL super_read_only = 0",
     ] {
         assert_eq!(run(&mut app, sql), 0, "{sql}");
     }

@@ -28,9 +28,10 @@ impl Database {
         engine::Database::open(options).map(Database)
     }
 
-    /// A session as `root@localhost`.
+    /// A session that may do everything: whoever has the database in its process needs no account. It is shown as
+    /// `root@localhost`.
     pub fn session(&self) -> Session {
-        Session(self.0.session("root", "localhost"))
+        Session(self.0.system_session())
     }
 
     /// The engine itself, for front ends.

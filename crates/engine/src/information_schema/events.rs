@@ -4,6 +4,7 @@
 use super::VirtualTable;
 use crate::monitor::digests::Digest;
 use crate::monitor::history::Event;
+use crate::rights::Privilege;
 use crate::rows::{UBIGINT, long_text, opt, s, text, uint};
 use crate::session::Session;
 use std::collections::HashMap;
@@ -123,6 +124,9 @@ pub const EVENTS_STATEMENTS_CURRENT: VirtualTable = VirtualTable {
                 (ring.events(), ring.count())
             };
             let info = p.info();
+            if !session.may_see_processes_of(&info.user) {
+                continue;
+            }
             let Some(text) = info.info.filter(|_| p.is_running()) else {
                 out.rows.extend(events.last().map(|e| event_row(session, e, &digests, false)));
                 continue;
@@ -141,7 +145,8 @@ pub const EVENTS_STATEMENTS_HISTORY: VirtualTable = VirtualTable {
     columns: COLUMNS,
     rows: |session, out| {
         let digests = session.db().digests().by_id();
-        for p in session.db().processes().all() {
+        let all = session.db().processes().all();
+        for p in all.iter().filter(|p| session.may_see_processes_of(&p.info().user)) {
             let events = p.history().lock().events();
             out.rows.extend(events.iter().map(|e| event_row(session, e, &digests, false)));
         }
@@ -152,6 +157,10 @@ pub const EVENTS_STATEMENTS_HISTORY_LONG: VirtualTable = VirtualTable {
     name: "events_statements_history_long",
     columns: COLUMNS,
     rows: |session, out| {
+        // Whose they were is not kept.
+        if !session.has(Privilege::Process) {
+            return;
+        }
         let digests = session.db().digests().by_id();
         let events = session.db().history().long();
         out.rows.extend(events.iter().map(|e| event_row(session, e, &digests, false)));
@@ -175,7 +184,8 @@ pub const THREADS: VirtualTable = VirtualTable {
         ("PROCESSLIST_INFO", long_text()),
     ],
     rows: |session, out| {
-        for p in session.db().processes().infos() {
+        let all = session.db().processes().infos();
+        for p in all.into_iter().filter(|p| session.may_see_processes_of(&p.user)) {
             let info = p.info.map(|i| String::from_utf8_lossy(&i).into_owned());
             let mut row = vec![uint(u64::from(p.id)), s("thread/sql/one_connection"), s("FOREGROUND")];
             row.extend([uint(u64::from(p.id)), s(p.user), s(p.host), opt(p.database.as_deref()), s(p.command)]);

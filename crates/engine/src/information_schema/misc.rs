@@ -104,13 +104,14 @@ pub const ENGINES: VirtualTable = VirtualTable {
     rows: |_, out| out.rows = engine_rows(),
 };
 
-/// The rows of SHOW PROCESSLIST; Info is cut to 100 characters unless `full`.
+/// The rows of SHOW PROCESSLIST: the session's own user's, or with PROCESS all. Info is cut to 100 characters unless `full`.
 pub fn process_rows(session: &Session, full: bool) -> Vec<Vec<Value>> {
     session
         .database_handle()
         .processes()
         .infos()
         .iter()
+        .filter(|p| session.may_see_processes_of(&p.user))
         .map(|p| {
             let info = p.info.as_deref().map(|i| {
                 let text = String::from_utf8_lossy(i);

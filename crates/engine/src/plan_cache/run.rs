@@ -197,7 +197,7 @@ impl Session {
     pub(crate) fn may_use_kept_plans(&self) -> bool {
         let hot = self.vars().hot();
         let plain = hot.sql_select_limit == u64::MAX && hot.max_execution_time_ms == 0 && !hot.traces_optimizer;
-        plain && self.has_plain_locks() && !self.is_powerless()
+        plain && self.has_plain_locks() && self.may_see_tables()
     }
 
     /// Answers a statement by its plan; `None` if that does not suit these values.

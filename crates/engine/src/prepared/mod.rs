@@ -143,6 +143,9 @@ impl Session {
 
     /// Finds the faults that can be found before the parameters are known; the columns of a query's result.
     fn describe_statement(&self, statement: &Statement) -> Result<Vec<ColumnMeta>> {
+        if let Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) = statement {
+            self.check_rights(statement)?;
+        }
         let info = self.info();
         match statement {
             Statement::Query(query) if query.into.is_none() => {

@@ -186,8 +186,7 @@ impl Session {
     fn explained_connection(&mut self, id: u64) -> Result<Explained> {
         let found = u32::try_from(id).ok().and_then(|id| self.db().processes().get(id));
         let process: Arc<Process> = found.ok_or_else(|| Error::no_such_thread(id))?;
-        let (user, _) = self.user();
-        if process.info().user != user && user != "root" {
+        if !self.may_see_processes_of(&process.info().user) {
             return Err(Error::kill_denied(id));
         }
         if let Some((plan, change)) = process.running_plan() {

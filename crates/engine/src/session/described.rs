@@ -13,6 +13,10 @@ struct Unlocked<'s>(&'s Session);
 
 impl CatalogReader for Unlocked<'_> {
     fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
+        if !self.0.may_see_tables() {
+            self.0.hide(name);
+            return None;
+        }
         if information_schema::is_virtual(schema) || information_schema::is_virtual_table(schema, name) {
             return information_schema::relation(schema, name);
         }

@@ -2,6 +2,7 @@
 
 use super::Session;
 use crate::process::Kill;
+use crate::rights::Privilege;
 use crate::sink::ResultSink;
 use parser::ast::{HintArgs, QueryBody, SetItem, ShowWhat, Statement};
 use std::time::Duration;
@@ -97,7 +98,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         use Statement::*;
-        self.check_power(statement)?;
+        self.check_rights(statement)?;
         if commits_first(statement) {
             if !matches!(statement, LockTables(_)) {
                 self.check_writable()?;
@@ -119,7 +120,7 @@ impl Session {
         self.lock_statement(statement, text)?;
         self.status().count_statement(statement);
         match statement {
-            Query(q) => self.query(q, more, sink).map_err(|e| self.unseen(e)),
+            Query(q) => self.query(q, more, sink),
             Explain(e) => self.explain(e, more, sink),
             Insert(i) => self.insert(i, more, sink),
             LoadData(l) => self.load_data(l, more, sink),
@@ -238,7 +239,7 @@ impl Session {
         };
         let id = u32::try_from(id).map_err(|_| Error::no_such_thread(id))?;
         let target = self.db.processes().get(id).ok_or_else(|| Error::no_such_thread(id))?;
-        if target.info().user != *self.user && &*self.user != "root" {
+        if target.info().user != *self.user && !self.has(Privilege::ConnectionAdmin) {
             return Err(Error::kill_denied(id));
         }
         target.kill(if kill.query { Kill::Query } else { Kill::Connection });

@@ -63,13 +63,19 @@ impl Session {
         self.db.catalog().read(|s| s.get(name).map_or(Collation::default(), |d| d.collation))
     }
 
-    /// All schemas, by name.
+    /// All schemas that the session may see, by name.
     pub(crate) fn schemas(&self) -> Vec<(Box<str>, Collation)> {
+        if !self.may_see_tables() {
+            return vec![("information_schema".into(), Collation::default())];
+        }
         self.db.catalog().read(|s| s.values().map(|d| (d.name.clone(), d.collation)).collect())
     }
 
-    /// The relations of one schema or of all.
+    /// The relations of one schema or of all, as far as the session may see them.
     pub(crate) fn relations(&self, schema: Option<&str>) -> Vec<Relation> {
+        if !self.may_see_tables() {
+            return Vec::new();
+        }
         let mut out: Vec<Relation> = self.db.catalog().read(|s| {
             s.values()
                 .filter(|d| schema.is_none_or(|n| *d.name == *n))
@@ -120,7 +126,8 @@ impl Session {
 /// The catalog with information_schema added.
 impl CatalogReader for Session {
     fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
-        if self.powerless {
+        if !self.may_see_tables() {
+            self.hide(name);
             return None;
         }
         if information_schema::is_virtual(schema) || information_schema::is_virtual_table(schema, name) {
@@ -133,7 +140,8 @@ impl CatalogReader for Session {
     }
 
     fn stored_relation(&self, schema: &str, name: &str) -> Option<Relation> {
-        if self.powerless {
+        if !self.may_see_tables() {
+            self.hide(name);
             return None;
         }
         if information_schema::is_virtual(schema) || information_schema::is_virtual_table(schema, name) {
@@ -157,7 +165,8 @@ impl CatalogReader for Session {
     }
 
     fn has_schema(&self, schema: &str) -> bool {
-        self.canonical_schema(schema).is_some()
+        // Whoever may see no tables does not learn either what schemas there are.
+        !self.may_see_tables() || self.canonical_schema(schema).is_some()
     }
 }
 

@@ -23,8 +23,8 @@ mod held;
 mod hints;
 mod locks;
 mod maintenance;
-mod power;
 mod read_only;
+mod rights;
 mod set;
 mod temporary;
 mod trace;
@@ -36,6 +36,7 @@ use crate::monitor::secrets;
 use crate::monitor::session::Running;
 use crate::prepared::PreparedStatements;
 use crate::process::{Entry, Process};
+use crate::rights::{Privilege, Rights};
 use crate::sink::{EndInfo, OkInfo, ResultSink, StatusFlags};
 use crate::status::SessionStatus;
 use crate::variables::SessionVars;
@@ -52,6 +53,15 @@ pub use read_only::{ReadOnly, ReadOnlyCell};
 pub use txn::Isolation;
 pub(crate) use txn::{NextTransaction, Transaction};
 
+/// Whose rights a session has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ActsAs {
+    /// Those of the account that fits its user and host; none without one.
+    Account,
+    /// All: nobody logged in, the process itself does something.
+    System,
+}
+
 /// See the module head.
 #[derive(Debug)]
 pub struct Session {
@@ -61,8 +71,10 @@ pub struct Session {
     entry: Option<Entry>,
     user: Box<str>,
     host: Box<str>,
-    /// The account had no privileges when the session began.
-    powerless: bool,
+    /// The host of the account that it acts under, as the account was made with it: `%` and the like.
+    account_host: Box<str>,
+    /// What that account might do when the session began.
+    rights: Rights,
     /// USER()
     user_at_host: Arc<str>,
     database: Option<Arc<str>>,
@@ -113,7 +125,14 @@ impl Session {
         entry: Option<Entry>,
         user: &str,
         host: &str,
+        acts_as: ActsAs,
     ) -> Session {
+        let account = db.accounts().find(user, host_of(host));
+        let rights = match acts_as {
+            ActsAs::Account => Rights::of(account.as_ref()),
+            ActsAs::System => Rights::SYSTEM,
+        };
+        let account_host = account.map_or_else(|| host_of(host).into(), |a| a.host);
         let status = db.status().register();
         let vars = SessionVars::new(db.variables());
         let sql_mode = set::parse_sql_mode(vars.text("sql_mode"));
@@ -127,7 +146,8 @@ impl Session {
             entry,
             user: user.into(),
             host: host.into(),
-            powerless: false,
+            account_host,
+            rights,
             user_at_host: format!("{user}@{host}").into(),
             database: None,
             vars,
@@ -159,8 +179,6 @@ impl Session {
             running,
             traces: Default::default(),
         };
-        let account = session.db.accounts().find(user, &session.host_only());
-        session.powerless = account.is_some_and(|a| !a.privileged);
         session.start_clock();
         session.note_command("Connect", format!("{user}@{host}").as_bytes());
         session
@@ -488,9 +506,7 @@ impl Session {
         if name.is_empty() {
             return Err(Error::no_db());
         }
-        if self.powerless {
-            return Err(Error::dbaccess_denied(&*self.user, &*self.host, name));
-        }
+        self.require_on_schema(Privilege::Select, name)?;
         let canonical = self.canonical_schema(name).ok_or_else(|| Error::bad_db(name))?;
         self.process.set_database(Some(&canonical));
         self.database = Some(canonical.into());
@@ -543,6 +559,14 @@ impl Drop for Session {
         self.drop_all_temporary();
         self.db.mdl().remove_owner(&self.locks.owner);
         self.db.status().unregister(&self.status);
+    }
+}
+
+/// A client's host without its port.
+fn host_of(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host.trim_matches(['[', ']']),
+        _ => host,
     }
 }
 

@@ -1,12 +1,13 @@
 //! read_only and super_read_only: a server on which nobody, or nobody but its administrators, changes anything.
 //!
 //! Both are looked at when a statement that changes something begins and again when its transaction commits, which may
-//! be after SET GLOBAL (error 1290). Temporary tables are nobody else's and may change. An administrator, whom MySQL
-//! knows by the privilege CONNECTION_ADMIN, is here an account named root.
+//! be after SET GLOBAL (error 1290). Temporary tables are nobody else's and may change. Administrators are those with
+//! the privilege CONNECTION_ADMIN.
 //!
 //! MySQL manual, "Server System Variables", read_only.
 
 use super::Session;
+use crate::rights::Privilege;
 use crate::variables::GlobalVars;
 use parser::ast::{ObjectName, Statement};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -55,7 +56,7 @@ impl Session {
     pub(crate) fn check_server_writable(&self) -> Result<()> {
         match self.db.read_only() {
             ReadOnly::Nobody => Ok(()),
-            ReadOnly::Users if &*self.user == "root" => Ok(()),
+            ReadOnly::Users if self.has(Privilege::ConnectionAdmin) => Ok(()),
             ReadOnly::Users => Err(Error::option_prevents_statement("--read-only")),
             ReadOnly::All => Err(Error::option_prevents_statement("--super-read-only")),
         }

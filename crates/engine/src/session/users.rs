@@ -1,5 +1,5 @@
 //! Account statements. An account may do everything but GRANT and REVOKE, for which it needs the grant option, or, once all
-//! was revoked, nothing (see `power`): finer privileges are refused rather than remembered without effect.
+//! was revoked, nothing (see `rights`): finer privileges are refused rather than remembered without effect.
 
 use super::Session;
 use crate::accounts::{Account, AuthPlugin};
@@ -11,20 +11,18 @@ impl Session {
     pub(crate) fn account_name(&self, account: &ast::Account) -> (Box<str>, Box<str>) {
         match account {
             ast::Account::Named { user, host } => (user.clone(), host.clone().unwrap_or_else(|| "%".into())),
-            ast::Account::CurrentUser => {
-                let found = self.db.accounts().find(&self.user, &self.host_only());
-                (self.user.clone(), found.map_or_else(|| "localhost".into(), |a| a.host))
-            }
+            ast::Account::CurrentUser => (self.user.clone(), self.account_host.clone()),
         }
     }
 
-    /// The client's host without its port.
-    pub(super) fn host_only(&self) -> Box<str> {
-        let h = &*self.host;
-        match h.rsplit_once(':') {
-            Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host.trim_matches(['[', ']']).into(),
-            _ => h.into(),
-        }
+    /// The account that the session acts under, as long as it is there.
+    pub(super) fn own_account(&self) -> Option<Account> {
+        self.db.accounts().get(&self.user, &self.account_host)
+    }
+
+    pub(super) fn is_own_account(&self, account: &ast::Account) -> bool {
+        let (user, host) = self.account_name(account);
+        user == self.user && host == self.account_host
     }
 
     pub(super) fn account_statement(&mut self, statement: &Statement) -> Result<()> {
@@ -129,7 +127,6 @@ impl Session {
         if g.to.iter().any(|u| u.auth.is_some()) {
             return Err(Error::not_supported("GRANT ... IDENTIFIED"));
         }
-        self.check_grant_option()?;
         let to: Vec<_> = g.to.iter().map(|u| self.account_name(&u.account)).collect();
         if !to.iter().all(|(user, host)| self.db.accounts().is_there(user, host)) {
             return Err(Error::cant_create_user_with_grant());
@@ -149,7 +146,6 @@ impl Session {
             }
             _ => return Err(Error::not_supported("REVOKE other than ALL and GRANT OPTION ON *.*")),
         };
-        self.check_grant_option()?;
         let mut from = Vec::new();
         for account in &r.from {
             let (user, host) = self.account_name(account);
@@ -162,17 +158,6 @@ impl Session {
             }
         }
         self.db.accounts().set_privileges(&from, all.then_some(false), grant_option.then_some(false))
-    }
-
-    /// Error 1045 where the session's account may not GRANT and REVOKE.
-    fn check_grant_option(&self) -> Result<()> {
-        match self.db.accounts().find(&self.user, &self.host_only()) {
-            Some(a) if !a.grant_option => {
-                let using_password = if a.secret.is_empty() { "NO" } else { "YES" };
-                Err(Error::access_denied(&self.user, &a.host, using_password))
-            }
-            _ => Ok(()),
-        }
     }
 
     pub(super) fn set_password(&mut self, account: &ast::Account, password: &str) -> Result<()> {

@@ -124,7 +124,7 @@ impl Database {
     /// Makes the tables that there are not yet.
     pub(crate) fn make_cost_tables(self: &Arc<Self>) -> Result<()> {
         let _one = self.cost_tables().lock();
-        let mut session = self.session("root", "localhost");
+        let mut session = self.system_session();
         for ((name, definition), rows) in TABLES.iter().zip(definitions()).zip(first_rows()) {
             if catalog::CatalogReader::relation(self.catalog(), "mysql", name).is_some() {
                 continue;
@@ -143,7 +143,7 @@ impl Database {
         if TABLES.iter().filter(has).count() < TABLES.len() {
             return Ok(costs);
         }
-        let mut session = self.session("root", "localhost");
+        let mut session = self.system_session();
         let mut read = |sql: &str| -> Result<Vec<(String, f64)>> {
             let mut found = Collect::default();
             session.execute(sql.as_bytes(), false, &mut found)?;

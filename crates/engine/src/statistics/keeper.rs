@@ -63,7 +63,7 @@ fn refresh_histograms(db: &Arc<Database>, tables: &[TableId]) {
         if def.temporary || def.columns.iter().all(|c| c.histogram.as_ref().is_none_or(|h| !h.auto_update)) {
             continue;
         }
-        let mut session = db.session("root", "localhost");
+        let mut session = db.system_session();
         let text = format!("ANALYZE LOCAL TABLE {}.{}", quote(&def.schema), quote(&def.name));
         // It goes on next time.
         let _ = session.execute(text.as_bytes(), false, &mut crate::collect::Collect::without_rows());

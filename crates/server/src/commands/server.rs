@@ -102,5 +102,5 @@ fn engine_options(config: &ServerConfig) -> std::result::Result<engine::Options,
 /// init_file: statements that root executes before anybody can connect.
 fn run_init_file(db: &Arc<Database>, path: &Path) -> Result<()> {
     let text = std::fs::read(path).map_err(Error::internal)?;
-    db.session("root", "localhost").execute(&text, true, &mut engine::Collect::without_rows())
+    db.system_session().execute(&text, true, &mut engine::Collect::without_rows())
 }

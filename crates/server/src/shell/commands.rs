@@ -35,7 +35,7 @@ Statements end with ; or \\g, or with \\G for one column a line. The shell's own
 
 impl Shell {
     pub fn new(db: Database, interactive: bool, force: bool) -> Shell {
-        let session = db.engine().session("root", "localhost");
+        let session = db.engine().system_session();
         Shell { session, interactive, force, timing: interactive, ended: false, depth: 0 }
     }
 

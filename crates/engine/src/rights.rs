@@ -1,0 +1,139 @@
+//! What a session may do.
+//!
+//! - A *privilege* is one right by its name in GRANT: [`Privilege`]. Every check names the privilege that it asks for.
+//! - *Rights* are what a session has: [`Rights`]. It gets them when it begins, from the account that it acts under, and
+//!   keeps them until it ends or becomes another user, as MySQL has it for global privileges (MySQL manual, "When
+//!   Privilege Changes Take Effect"; DROP USER does not end sessions either).
+//! - *The system* acts under no account: start-up, the keeper of statistics, the library, `nextleaf sql`.
+//!
+//! Accounts have all privileges or none (and the grant option or not), so [`Rights::has`] needs no more than that; it is the
+//! one place that finer privileges have to change.
+//!
+//! Invariant: whoever has no account, or an account without the privilege, is refused. No name of a user means anything.
+
+use crate::accounts::Account;
+
+/// Rights by their names in GRANT: static ones first, then dynamic ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Privilege {
+    Select,
+    Insert,
+    Update,
+    Delete,
+    Create,
+    Drop,
+    Alter,
+    Index,
+    CreateView,
+    ShowView,
+    ShowDatabases,
+    LockTables,
+    Reload,
+    Shutdown,
+    Process,
+    File,
+    GrantOption,
+    CreateUser,
+    /// Checked nowhere by itself: for what MySQL still calls by that name in its messages.
+    Super,
+    ReplicationClient,
+    BackupAdmin,
+    ConnectionAdmin,
+    SystemVariablesAdmin,
+}
+
+impl Privilege {
+    /// What error 1227 says is needed.
+    pub const fn asked_for(self) -> &'static str {
+        match self {
+            Privilege::ReplicationClient => "SUPER, REPLICATION CLIENT",
+            Privilege::ConnectionAdmin => "SUPER or CONNECTION_ADMIN",
+            Privilege::SystemVariablesAdmin => "SUPER or SYSTEM_VARIABLES_ADMIN",
+            _ => self.name(),
+        }
+    }
+
+    /// Its name in GRANT.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Privilege::Select => "SELECT",
+            Privilege::Insert => "INSERT",
+            Privilege::Update => "UPDATE",
+            Privilege::Delete => "DELETE",
+            Privilege::Create => "CREATE",
+            Privilege::Drop => "DROP",
+            Privilege::Alter => "ALTER",
+            Privilege::Index => "INDEX",
+            Privilege::CreateView => "CREATE VIEW",
+            Privilege::ShowView => "SHOW VIEW",
+            Privilege::ShowDatabases => "SHOW DATABASES",
+            Privilege::LockTables => "LOCK TABLES",
+            Privilege::Reload => "RELOAD",
+            Privilege::Shutdown => "SHUTDOWN",
+            Privilege::Process => "PROCESS",
+            Privilege::File => "FILE",
+            Privilege::GrantOption => "GRANT OPTION",
+            Privilege::CreateUser => "CREATE USER",
+            Privilege::Super => "SUPER",
+            Privilege::ReplicationClient => "REPLICATION CLIENT",
+            Privilege::BackupAdmin => "BACKUP_ADMIN",
+            Privilege::ConnectionAdmin => "CONNECTION_ADMIN",
+            Privilege::SystemVariablesAdmin => "SYSTEM_VARIABLES_ADMIN",
+        }
+    }
+}
+
+/// See the module head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rights {
+    all: bool,
+    grant_option: bool,
+    is_system: bool,
+}
+
+impl Rights {
+    /// Of a session under a name without account.
+    pub const NONE: Rights = Rights { all: false, grant_option: false, is_system: false };
+    /// Of the system: everything.
+    pub const SYSTEM: Rights = Rights { all: true, grant_option: true, is_system: true };
+
+    pub fn of(account: Option<&Account>) -> Rights {
+        account.map_or(Rights::NONE, |a| Rights { all: a.privileged, grant_option: a.grant_option, is_system: false })
+    }
+
+    pub fn has(self, privilege: Privilege) -> bool {
+        match privilege {
+            Privilege::GrantOption => self.grant_option,
+            _ => self.all,
+        }
+    }
+
+    /// It acts under no account.
+    pub fn is_system(self) -> bool {
+        self.is_system
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounts::Accounts;
+
+    #[test]
+    fn rights_come_from_an_account_or_not_at_all() {
+        let accounts = Accounts::default();
+        let root = accounts.find("root", "localhost").expect("is there");
+        let limited = Account { privileged: false, ..root.clone() };
+        for (rights, all, grant) in [
+            (Rights::of(None), false, false),
+            (Rights::of(Some(&root)), true, true),
+            (Rights::of(Some(&limited)), false, true),
+            (Rights::SYSTEM, true, true),
+        ] {
+            assert_eq!(rights.has(Privilege::File), all);
+            assert_eq!(rights.has(Privilege::Process), all);
+            assert_eq!(rights.has(Privilege::GrantOption), grant);
+        }
+        assert!(!Rights::of(Some(&root)).is_system());
+    }
+}

@@ -1,0 +1,184 @@
+//! What a session's rights let it do. A statement is looked at before anything else of it happens; the names that it
+//! reads are looked at when they are looked up. An account without privileges may connect, compute, set variables of its
+//! session, and see these, its own grants and its own connections; of a table that it asks for it does not learn whether
+//! there is one.
+
+use super::Session;
+use crate::rights::Privilege;
+use parser::ast::{
+    self, ExplainTarget, MaintenanceOp, ObjectName, SetItem, Show, ShowWhat, Statement, TableRef, VarScope,
+};
+use types::{Error, Result};
+
+impl Session {
+    pub(crate) fn has(&self, privilege: Privilege) -> bool {
+        self.rights.has(privilege)
+    }
+
+    /// Error 1227 without the privilege.
+    pub(crate) fn require(&self, privilege: Privilege) -> Result<()> {
+        if self.has(privilege) { Ok(()) } else { Err(Error::specific_access_denied(privilege.asked_for())) }
+    }
+
+    /// Error 1142 without the privilege.
+    pub(crate) fn require_on_table(&self, privilege: Privilege, table: &str) -> Result<()> {
+        if self.has(privilege) { Ok(()) } else { Err(self.denied(privilege.name(), table)) }
+    }
+
+    /// Error 1044 without the privilege.
+    pub(crate) fn require_on_schema(&self, privilege: Privilege, schema: &str) -> Result<()> {
+        if self.has(privilege) { Ok(()) } else { Err(Error::dbaccess_denied(&*self.user, &*self.host, schema)) }
+    }
+
+    /// Whether the session may see statements and connections of that user.
+    pub(crate) fn may_see_processes_of(&self, user: &str) -> bool {
+        *self.user == *user || self.has(Privilege::Process)
+    }
+
+    /// Whether tables have names for the session.
+    pub(crate) fn may_see_tables(&self) -> bool {
+        self.has(Privilege::Select)
+    }
+
+    /// A name that the session looked up and may not see: the statement ends with 1142.
+    pub(super) fn hide(&self, table: &str) {
+        self.locks.fail(self.denied(Privilege::Select.name(), table));
+    }
+
+    fn denied(&self, command: &str, table: &str) -> Error {
+        Error::tableaccess_denied(command, &*self.user, &*self.host, table)
+    }
+
+    /// What stands in the way of a statement, if something does: 1044, 1045, 1142 or 1227.
+    pub(crate) fn check_rights(&self, statement: &Statement) -> Result<()> {
+        use Statement::*;
+        let table = |privilege, name: &ObjectName| self.require_on_table(privilege, &name.name);
+        let first = |privilege, names: &[ObjectName]| {
+            self.require_on_table(privilege, names.first().map_or("", |n| n.name.as_str()))
+        };
+        let of_refs = |privilege, tables: &[TableRef]| match tables.first() {
+            Some(TableRef::Table(t)) => table(privilege, &t.name),
+            _ => self.require_on_table(privilege, ""),
+        };
+        match statement {
+            // Names of tables in them are looked at when they are looked up.
+            Query(_) | Do(_) | Prepare { .. } | Execute { .. } | Deallocate(_) => Ok(()),
+            Begin(_) | Commit(_) | Rollback(_) | Savepoint(_) | RollbackTo(_) | ReleaseSavepoint(_) => Ok(()),
+            // Who may not do it may not ask how it is done; of a connection, its owner may.
+            Explain(e) => match &e.target {
+                ExplainTarget::Statement(explained) => self.check_rights(explained),
+                ExplainTarget::Connection(_) => Ok(()),
+            },
+            Set(items) => items.iter().try_for_each(|item| self.check_set_rights(item)),
+            Show(show) => self.check_show_rights(show),
+            Use(name) => self.require_on_schema(Privilege::Select, name),
+            CreateDatabase(c) => self.require_on_schema(Privilege::Create, &c.name),
+            AlterDatabase(a) => self.require_on_schema(Privilege::Alter, a.name.as_deref().unwrap_or_default()),
+            DropDatabase { name, .. } => self.require_on_schema(Privilege::Drop, name),
+            Insert(i) => table(Privilege::Insert, &i.table),
+            LoadData(l) => table(Privilege::Insert, &l.table),
+            Update(u) => of_refs(Privilege::Update, &u.tables),
+            Delete(d) => of_refs(Privilege::Delete, &d.from),
+            CreateTable(c) => table(Privilege::Create, &c.name),
+            CreateView(v) => table(Privilege::CreateView, &v.name),
+            CreateIndex(c) => table(Privilege::Index, &c.table),
+            DropIndex(d) => table(Privilege::Index, &d.table),
+            AlterTable(a) => table(Privilege::Alter, &a.name),
+            RenameTable(pairs) => self.require_on_table(Privilege::Alter, pairs.first().map_or("", |p| &p.0.name)),
+            Truncate(name) => table(Privilege::Drop, name),
+            DropTable(d) => first(Privilege::Drop, &d.tables),
+            DropView(d) => first(Privilege::Drop, &d.views),
+            TableMaintenance(t) => {
+                let changes = matches!(t.op, MaintenanceOp::Analyze | MaintenanceOp::Optimize | MaintenanceOp::Repair);
+                first(if changes { Privilege::Insert } else { Privilege::Select }, &t.tables)
+            }
+            LockTables(locks) => {
+                let name = locks.first().map_or("", |l| l.table.name.as_str());
+                self.require_on_table(Privilege::LockTables, name)
+            }
+            Describe { table: name, .. } => table(Privilege::Select, name),
+            // Own connections may be ended without a privilege.
+            Kill(_) => Ok(()),
+            Flush(_) | Reset(_) => self.require(Privilege::Reload),
+            Shutdown | Restart => self.require(Privilege::Shutdown),
+            BackupTo(_) | LockInstance | UnlockInstance => self.require(Privilege::BackupAdmin),
+            AlterUser(a) if self.alters_own_password(a) => Ok(()),
+            CreateUser(_) | AlterUser(_) | DropUser { .. } | RenameUser(_) => self.require_account_right(),
+            Grant(_) | Revoke(_) => self.check_grant_option(),
+            // All that answers 1235 here.
+            Call(_) | Handler(_) | Help(_) | GetDiagnostics(_) | Signal(_) | Xa(_) | Raw { .. } => Ok(()),
+            CreateRole { .. } | DropRole { .. } | SetRole(_) | SetDefaultRole { .. } => {
+                self.require(Privilege::CreateUser)
+            }
+            UnlockTables => Ok(()),
+        }
+    }
+
+    fn check_set_rights(&self, item: &SetItem) -> Result<()> {
+        match item {
+            SetItem::UserVar { .. } | SetItem::Names { .. } | SetItem::Charset(_) => Ok(()),
+            SetItem::Var { scope, .. } | SetItem::Transaction { scope, .. } => match scope {
+                None | Some(VarScope::Session) => Ok(()),
+                _ => self.require(Privilege::SystemVariablesAdmin),
+            },
+            SetItem::Password { user, .. } if user.as_ref().is_none_or(|u| self.is_own_account(u)) => Ok(()),
+            SetItem::Password { .. } => self.require_account_right(),
+            SetItem::ResourceGroup(_) => Ok(()),
+        }
+    }
+
+    fn check_show_rights(&self, show: &Show) -> Result<()> {
+        use ShowWhat::*;
+        match &show.what {
+            Tables { schema, .. } | TableStatus { schema } | Triggers { schema, .. } | Events { schema } => {
+                let named = schema.as_ref().map(|n| n.as_str());
+                let schema = named.or(self.current_database()).unwrap_or_default();
+                self.require_on_schema(Privilege::Select, schema)
+            }
+            CreateDatabase { name, .. } => self.require_on_schema(Privilege::Select, name),
+            Columns { table, .. } | Index { table, .. } | CreateTable(table) => {
+                self.require_on_table(Privilege::Select, &table.name)
+            }
+            CreateView(view) => self.require_on_table(Privilege::ShowView, &view.name),
+            // What mysql.user shows.
+            Grants { user: Some(account), .. } | CreateUser(account) if !self.is_own_account(account) => {
+                self.require_on_schema(Privilege::Select, "mysql")
+            }
+            Engine { .. } => self.require(Privilege::Process),
+            BinaryLogs | BinaryLogStatus | Other(_) => self.require(Privilege::ReplicationClient),
+            // Each shows what the session may see: its own, or what anybody may know.
+            Databases | OpenTables { .. } | ProcessList { .. } | Grants { .. } | CreateUser(_) => Ok(()),
+            Status { .. } | Variables { .. } | Engines | Warnings { .. } | Errors { .. } | CountWarnings => Ok(()),
+            CountErrors | Collation | CharacterSet | Privileges | Plugins => Ok(()),
+            // Empty, or answered with an error, for everybody.
+            ProcedureStatus | FunctionStatus | Profiles | Profile { .. } | CreateProcedure(_) => Ok(()),
+            CreateFunction(_) | CreateTrigger(_) | CreateEvent(_) | ProcedureCode(_) | FunctionCode(_) => Ok(()),
+        }
+    }
+
+    /// To change accounts: the privilege, and that the session's own account has not been dropped meanwhile.
+    fn require_account_right(&self) -> Result<()> {
+        self.require(Privilege::CreateUser)?;
+        if self.account_is_there() { Ok(()) } else { Err(Error::specific_access_denied("CREATE USER")) }
+    }
+
+    /// Error 1045 where the session may not GRANT and REVOKE, or its account has been dropped.
+    fn check_grant_option(&self) -> Result<()> {
+        if self.has(Privilege::GrantOption) && self.account_is_there() {
+            return Ok(());
+        }
+        let account = self.own_account();
+        let using_password = if account.is_none_or(|a| a.secret.is_empty()) { "NO" } else { "YES" };
+        Err(Error::access_denied(&self.user, &self.account_host, using_password))
+    }
+
+    fn account_is_there(&self) -> bool {
+        self.rights.is_system() || self.own_account().is_some()
+    }
+
+    /// ALTER USER of nothing but the session's own password.
+    fn alters_own_password(&self, a: &ast::AlterUser) -> bool {
+        let [own] = &a.users[..] else { return false };
+        self.is_own_account(&own.account) && a.default_roles.is_none() && a.options == ast::AccountOptions::default()
+    }
+}
