@@ -176,6 +176,10 @@ const REQUEST_PUBLIC_KEY: u8 = 0x02;
 const FAST_SUCCESS: u8 = 0x03;
 const FULL_AUTH: u8 = 0x04;
 
+/// What an exchange waits for. Whoever lets go of it while the client is silent goes on with [`Exchange::at`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Waiting(State);
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Switched,
@@ -203,6 +207,16 @@ impl<'a> Exchange<'a> {
         rsa: &'a dyn RsaKey,
     ) -> Exchange<'a> {
         Exchange { account, nonce, secure, cache, rsa, state: State::Switched }
+    }
+
+    /// The same exchange, where it was when [`Exchange::waiting`] gave this.
+    pub fn at(self, waiting: Waiting) -> Exchange<'a> {
+        Exchange { state: waiting.0, ..self }
+    }
+
+    /// Which answer it waits for, after [`Step::Ask`].
+    pub fn waiting(&self) -> Waiting {
+        Waiting(self.state)
     }
 
     /// Begins with the proof that came with the login, and the plugin it was made for.
@@ -410,6 +424,9 @@ mod tests {
         };
         let mut asks_key = begin();
         assert_eq!(asks_key.resume(&[2]), Step::Ask(b"\x01PEM".to_vec()));
+        let again = || Exchange::new(&account, &NONCE, false, &cache, &ToyRsa);
+        let mut later = again().at(asks_key.waiting());
+        assert_eq!(later.resume(&toy_encrypt(b"a longer password")), Step::Accept(None));
         assert_eq!(asks_key.resume(&toy_encrypt(b"a longer password")), Step::Accept(None));
         assert_eq!(begin().resume(&toy_encrypt(b"a longer passwort")), DENIED);
         // in clear over an insecure channel: not even if it is right

@@ -18,8 +18,10 @@ pub struct ProcessList {
     /// Most connections at a time, and the second of 1970 at which there were.
     most: AtomicU64,
     most_at_s: AtomicU64,
-    /// Connections that found no place.
+    /// Connections that found no place, that the system did not hand over, and that it had no means for.
     refused: AtomicU64,
+    not_accepted: AtomicU64,
+    internal_errors: AtomicU64,
 }
 
 impl ProcessList {
@@ -80,6 +82,21 @@ impl ProcessList {
     /// Connections that found as many as there may be.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
+    }
+
+    /// accept() failed.
+    pub fn note_not_accepted(&self) {
+        self.not_accepted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A connection could not be served for want of means.
+    pub fn note_internal_error(&self) {
+        self.internal_errors.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// (not accepted, for want of means)
+    pub fn faults(&self) -> (u64, u64) {
+        (self.not_accepted.load(Ordering::Relaxed), self.internal_errors.load(Ordering::Relaxed))
     }
 
     pub fn is_empty(&self) -> bool {

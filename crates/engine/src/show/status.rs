@@ -116,7 +116,10 @@ impl Session {
         let (most, most_at_s) = db.processes().most();
         push("Max_used_connections", most);
         push("Connection_errors_max_connections", db.processes().refused());
-        for fault in ["accept", "internal", "peer_address", "select", "tcpwrap"] {
+        let (not_accepted, internal) = db.processes().faults();
+        push("Connection_errors_accept", not_accepted);
+        push("Connection_errors_internal", internal);
+        for fault in ["peer_address", "select", "tcpwrap"] {
             push(&format!("Connection_errors_{fault}"), 0);
         }
         push("Nextleaf_query_memory_used", db.memory().used_bytes() as u64);

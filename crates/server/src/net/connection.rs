@@ -1,4 +1,4 @@
-//! One connection: login, then command after command.
+//! One connection, after login: command after command.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use types::{Error, ErrorCode, Result};
 
 use super::crowd::{Crowd, Latest};
 use super::hangup::{HangupMonitor, Watch};
-use super::login::{self, LOGIN_LEN_MAX, LoggedIn, LoginError};
+use super::login::{LoggedIn, LoginError};
+use super::proof;
 use super::secrets::Secrets;
 use super::socket::Socket;
 use super::spin::Spin;
-use super::stream::Stream;
 use super::threads::Threads;
 use super::wire::{ReadError, Wire};
 use super::workers::{After, Served, Why, Workers};
-use super::{Backend, ClientHost, Kill, Limits, Options, ProcessList, Reply};
+use super::{Backend, Kill, Options, ProcessList, Reply};
 use engine::{Entry, Unsettled};
 
 /// What all connections of a server share.
@@ -63,44 +63,23 @@ enum Next {
     Settle,
 }
 
-/// The body of a thread that a new connection is given to.
-pub(crate) fn serve(shared: Arc<Shared>, socket: Socket, host: ClientHost, entry: Entry) {
+/// A connection whose client has just logged in.
+pub(crate) fn logged_in(
+    shared: Arc<Shared>,
+    socket: Arc<Socket>,
+    wire: Wire,
+    mut reader: PacketReader,
+    logged_in: LoggedIn,
+    entry: Entry,
+) -> Box<dyn Served> {
     let process = entry.process().clone();
-    let socket = Arc::new(socket);
-    let Ok(stream) = Stream::new(socket.clone()) else { return };
-    let to_wake = Arc::downgrade(&socket);
-    process.on_kill(move |kill| {
-        // a blocked read ends; what is left to say can still be written
-        if let (true, Some(socket)) = (kill.is_final(), to_wake.upgrade()) {
-            socket.shutdown(std::net::Shutdown::Read);
-        }
-    });
-    let limits = Limits { write: shared.connect_timeout(), ..Limits::default() };
-    let mut wire = Wire::new(stream, process.clone(), limits);
-    if let Some(memory) = shared.backend.memory() {
-        wire.charge_to(&memory);
-    }
-    let mut reader = PacketReader::new(LOGIN_LEN_MAX);
-    let logged_in = match login::log_in(&shared, &mut wire, &mut reader, host) {
-        Ok(logged_in) => logged_in,
-        Err(LoginError::Silent) => {
-            shared.backend.note_aborted_login();
-            return wire.close();
-        }
-        Err(LoginError::Tell(error)) => {
-            shared.backend.note_aborted_login();
-            let error = process.check_killed().err().unwrap_or(error);
-            let _ = wire.send_error(&error);
-            return wire.linger();
-        }
-    };
     let watch = shared.monitor.watch(process.clone(), socket);
     let multi_statements = wire.capabilities.has(Capabilities::MULTI_STATEMENTS);
     process.end();
-    let connection = Connection {
+    let mut connection = Connection {
         shared,
         wire,
-        reader,
+        reader: PacketReader::unused(),
         logged_in,
         watch,
         multi_statements,
@@ -111,7 +90,9 @@ pub(crate) fn serve(shared: Arc<Shared>, socket: Socket, host: ClientHost, entry
         said_goodbye: false,
         _entry: entry,
     };
-    Box::new(connection).run();
+    connection.obey_limits(&mut reader);
+    connection.reader = reader;
+    Box::new(connection)
 }
 
 struct Connection {
@@ -444,7 +425,7 @@ impl Connection {
 
     fn change_user(&mut self, reader: &mut PacketReader) -> (Result<()>, Next) {
         let payload = reader.packet()[1..].to_vec();
-        match login::change_user(&self.shared, &mut self.wire, reader, &mut self.logged_in, &payload) {
+        match proof::change_user(&self.shared, &mut self.wire, reader, &mut self.logged_in, &payload) {
             Ok(()) => (self.ok(), Next::Command),
             Err(LoginError::Tell(error)) => (Err(error), Next::Linger),
             Err(LoginError::Silent) => (Err(Error::net_read_error()), Next::Close),

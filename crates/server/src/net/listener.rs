@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,9 +15,10 @@ use protocol::auth::DigestCache;
 use rustix::event::{PollFd, PollFlags, poll};
 use types::Error;
 
-use super::connection::{self, Shared};
+use super::connection::Shared;
 use super::crowd::Crowd;
 use super::hangup::HangupMonitor;
+use super::login;
 use super::secrets::Secrets;
 use super::socket::Socket;
 use super::workers::Workers;
@@ -218,10 +219,11 @@ impl Server {
             }
         };
         let (socket, host) = match accepted {
-            Ok(accepted) => accepted,
+            Ok((socket, host)) => (Arc::new(socket), host),
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => return,
             Err(e) => {
                 crate::log::error(format_args!("cannot accept a connection: {e}"));
+                self.shared.processes.note_not_accepted();
                 return thread::sleep(ACCEPT_PAUSE);
             }
         };
@@ -229,24 +231,16 @@ impl Server {
             Ok(entry) => entry,
             Err(error) => return turn_away(&socket, &error),
         };
-        let shared = self.shared.clone();
-        let socket = Arc::new(parking_lot::Mutex::new(Some(socket)));
-        let handed = socket.clone();
-        let given = self.shared.threads.run(Box::new(move || {
-            if let Some(socket) = { handed.lock().take() } {
-                connection::serve(shared, socket, host, entry);
-            }
-        }));
-        if let Err(e) = given {
-            if let Some(socket) = { socket.lock().take() } {
-                turn_away(&socket, &Error::cant_create_thread(e.raw_os_error().unwrap_or(0)));
-            }
+        if let Err(e) = login::receive(&self.shared, socket.clone(), host, entry) {
+            crate::log::error(format_args!("cannot watch a connection: {e}"));
+            self.shared.processes.note_internal_error();
+            turn_away(&socket, &Error::out_of_resources());
             thread::sleep(ACCEPT_PAUSE);
         }
     }
 }
 
-/// Answers a connection that gets no thread. The packet is short enough not to block.
+/// Answers a connection that finds no place. The packet is short enough not to block.
 fn turn_away(socket: &Socket, error: &Error) {
     let mut packets = protocol::PacketWriter::new();
     packets.packet(|out| protocol::err_before_handshake(out, error));
@@ -313,12 +307,15 @@ fn cannot_listen(address: &SocketAddr, e: &io::Error) -> StartError {
 /// Takes over a socket file that nobody listens on any more.
 fn bind_unix(path: &Path) -> Result<Listener, StartError> {
     let cannot = |e: io::Error| StartError(format!("cannot listen on the socket file {}: {e}", path.display()));
-    if path.exists() {
+    if path.symlink_metadata().is_ok() {
         if UnixStream::connect(path).is_ok() {
             return Err(StartError(format!(
                 "another server listens on the socket file {}; stop it, or choose another file: --socket=PATH",
                 path.display()
             )));
+        }
+        if !path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket()) {
+            return Err(StartError(format!("cannot listen on {}: it is no socket file", path.display())));
         }
         std::fs::remove_file(path).map_err(cannot)?;
     }

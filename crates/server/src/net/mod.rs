@@ -2,13 +2,13 @@
 //!
 //! A connection is an object. As long as few are busy it has one thread, which blocks: it reads a command, has the
 //! session execute it, and writes the answer; measured, this costs less per query than an asynchronous runtime. Where
-//! many are busy ([`crowd`]), and where many are idle, connections have no threads: [`workers`] serve those whose clients
-//! have sent something, one command after the other, which saves each a sleep and a wake-up. What a thread that executes
+//! many are busy ([`crowd`]), where many are idle, and before [`login`], connections have no threads: [`workers`] serve those
+//! whose clients have sent something, one command after the other, which saves each a sleep and a wake-up. What a thread that executes
 //! cannot do itself is done by one more for all, the [`hangup`] monitor: noticing that a client has gone while its query
 //! runs.
 //!
 //! ```text
-//!   listener --accept--> connection thread: login -> command -> ... <--> worker: command, command of another -> ...
+//!   listener --accept--> worker: login --> connection thread: command -> ... <--> worker: command, another's -> ...
 //!                          |  wire     packets over (compression over) (TLS over) a socket
 //!                          |  reply    an answer on its way out
 //!                          |  process  the connection as others see it: SHOW PROCESSLIST, KILL
@@ -32,6 +32,7 @@ mod hangup;
 mod host;
 mod listener;
 mod login;
+mod proof;
 mod reply;
 mod secrets;
 mod socket;

@@ -79,7 +79,8 @@ impl Stream {
         }
     }
 
-    fn is_plain(&self) -> bool {
+    /// Not encrypted.
+    pub(crate) fn is_plain(&self) -> bool {
         #[cfg(feature = "tls")]
         return self.tls.is_none();
         #[cfg(not(feature = "tls"))]
@@ -146,40 +147,42 @@ impl Stream {
         }
     }
 
-    /// The server's side of the TLS handshake. `early` are bytes that came right behind the request for it.
+    /// The client is about to begin TLS. `early` are bytes that came right behind its request. What follows is up to
+    /// [`Stream::continue_tls`].
     #[cfg(feature = "tls")]
-    pub(crate) fn start_tls(
-        &mut self,
-        config: Arc<rustls::ServerConfig>,
-        early: Vec<u8>,
-        limit: Duration,
-    ) -> io::Result<()> {
-        let mut tls = Box::new(rustls::ServerConnection::new(config).map_err(io::Error::other)?);
+    pub(crate) fn begin_tls(&mut self, config: Arc<rustls::ServerConfig>, early: Vec<u8>) -> io::Result<()> {
+        self.tls = Some(Box::new(rustls::ServerConnection::new(config).map_err(io::Error::other)?));
         self.early = io::Cursor::new(early);
-        let mut wait = Wait::new(limit);
+        Ok(())
+    }
+
+    /// The server's side of the TLS handshake, as far as what has come allows: true once it is done. Waits for nothing;
+    /// our flights are shorter than what the system takes over for a new connection, so one that does not fit is an error.
+    #[cfg(feature = "tls")]
+    pub(crate) fn continue_tls(&mut self) -> io::Result<bool> {
+        let Some(tls) = &mut self.tls else { return Ok(false) };
+        let mut plain = Plain(&self.socket, Patience::None);
         loop {
             // the last flight of the handshake too
             while tls.wants_write() {
-                write_some(limit, &|| false, || tls.write_tls(&mut Plain(&self.socket, Patience::Slice)))?;
+                uninterrupted(|| tls.write_tls(&mut plain))?;
             }
             if !tls.is_handshaking() {
-                break;
+                return Ok(true);
             }
-            wait.prepare(&self.socket, &mut self.read_slice)?;
-            match receive_tls(&mut tls, &Plain(&self.socket, Patience::Slice), &mut self.early) {
+            match receive_tls(tls, &plain, &mut self.early) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(_) => {}
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => wait.expired()?,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(e) => {
                     // the alert that says why
-                    let _ = tls.write_tls(&mut Plain(&self.socket, Patience::Slice));
+                    let _ = tls.write_tls(&mut plain);
+                    self.tls = None;
                     return Err(e);
                 }
             }
         }
-        self.tls = Some(tls);
-        Ok(())
     }
 
     /// Version and cipher suite, if encrypted.
@@ -274,13 +277,23 @@ fn write_some(
 #[cfg(feature = "tls")]
 struct Plain<'a>(&'a Socket, Patience);
 
-/// How long a read waits.
+/// How long a read or write waits.
 #[cfg(feature = "tls")]
 #[derive(Clone, Copy)]
 enum Patience {
     None,
-    /// For the socket's read timeout.
+    /// For the socket's timeout.
     Slice,
+}
+
+#[cfg(feature = "tls")]
+fn uninterrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
 }
 
 #[cfg(feature = "tls")]
@@ -296,7 +309,10 @@ impl io::Read for &Plain<'_> {
 #[cfg(feature = "tls")]
 impl io::Write for Plain<'_> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.0.write(buf)
+        match self.1 {
+            Patience::None => self.0.try_write(buf),
+            Patience::Slice => self.0.write(buf),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -23,8 +23,10 @@ const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
 /// After an error that ends the connection, so much of what the client is still sending is read and dropped, in order
 /// that it may come to read the error.
 const LINGER_LEN_MAX: usize = 1 << 30;
-const LINGER_PAUSE_MAX: Duration = Duration::from_secs(1);
-const LINGER_MAX: Duration = Duration::from_secs(10);
+pub(crate) const LINGER_PAUSE_MAX: Duration = Duration::from_secs(1);
+pub(crate) const LINGER_MAX: Duration = Duration::from_secs(10);
+/// So much is dropped before others have their turn.
+const LINGER_TURN_LEN: usize = 1 << 20;
 
 /// Why no packet came.
 #[derive(Debug)]
@@ -65,6 +67,14 @@ pub(crate) struct Wire {
     memory: Option<Charged>,
     /// Something could not be sent: the client's view is unknown, and the connection ends.
     broken: bool,
+}
+
+/// What a client does that has been told that its connection ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lingers {
+    Silent,
+    Talks,
+    Gone,
 }
 
 struct Charged {
@@ -200,6 +210,15 @@ impl Wire {
             Ok(()) => Ok(true),
             Err((ReadError::Idle, false)) => Ok(false),
             Err((ReadError::Idle, true)) => self.receive(reader, rest, rest).map(|()| true),
+            Err((error, _)) => Err(error),
+        }
+    }
+
+    /// Receives as much of the next packet as is there; false: not yet all of it.
+    pub(crate) fn try_receive_part(&mut self, reader: &mut PacketReader) -> std::result::Result<bool, ReadError> {
+        match self.receive_by(reader, |stream, spare, _| stream.try_read(spare)) {
+            Ok(()) => Ok(true),
+            Err((ReadError::Idle, _)) => Ok(false),
             Err((error, _)) => Err(error),
         }
     }
@@ -356,6 +375,24 @@ impl Wire {
                 Ok(len) => left = left.saturating_sub(len),
             }
         }
+    }
+
+    /// The same in turns that wait for nothing; the first closes one direction.
+    pub(crate) fn begin_to_linger(&mut self) {
+        self.stream.close();
+    }
+
+    pub(crate) fn try_linger(&mut self) -> Lingers {
+        let mut dropped = [0; 16 << 10];
+        let mut len = 0;
+        while len < LINGER_TURN_LEN {
+            match self.stream.try_read(&mut dropped) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Lingers::Silent,
+                Ok(0) | Err(_) => return Lingers::Gone,
+                Ok(more) => len += more,
+            }
+        }
+        Lingers::Talks
     }
 
     /// Closes without waiting.

@@ -1,64 +1,11 @@
-//! How a server is started: options that it takes, refuses or passes over, its log and pid file.
+//! Options that it takes, refuses or passes over, its log and pid file.
 
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 
-struct Started {
-    dir: PathBuf,
-    child: Child,
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.dir);
-    }
-}
-
-fn start(name: &str, options: &[&str]) -> Started {
-    let dir = std::env::temp_dir().join(format!("nextleaf-start-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&dir);
-    std::fs::create_dir_all(&dir).expect("a folder");
-    let child = Command::new(env!("CARGO_BIN_EXE_nextleaf"))
-        .args(["--port=0", "--skip-ssl", "--datadir"])
-        .arg(dir.join("data"))
-        .args(options.iter().map(|o| o.replace("DIR", dir.to_str().expect("plain"))))
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("starts");
-    Started { dir, child }
-}
-
-impl Started {
-    /// What it says until it is ready, or ends.
-    fn said(&mut self) -> String {
-        let mut said = String::new();
-        for line in BufReader::new(self.child.stderr.take().expect("piped")).lines() {
-            let line = line.expect("text");
-            said.push_str(&line);
-            said.push('\n');
-            if line.contains("ready for connections on 127") {
-                break;
-            }
-        }
-        said
-    }
-
-    fn connect(said: &str) -> mysql::Conn {
-        let port = said.split("127.0.0.1:").nth(1).and_then(|s| s.split(',').next()).expect("an address");
-        let opts = mysql::OptsBuilder::new()
-            .ip_or_hostname(Some("127.0.0.1"))
-            .tcp_port(port.parse().expect("a port"))
-            .prefer_socket(false)
-            .user(Some("root"));
-        mysql::Conn::new(opts).expect("connects")
-    }
-}
+use crate::{Started, start};
 
 #[test]
 fn options_mean_what_set_means() {
