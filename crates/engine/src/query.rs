@@ -22,7 +22,7 @@ use planner::bind::Binder;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use storage::Snapshot;
-use types::{Error, Result, SqlType, Value};
+use types::{Error, Overseer, Result, SqlType, Value};
 use vector::Batch;
 
 /// Rows at which a statement is worth more than its own thread.
@@ -96,7 +96,7 @@ impl Session {
 
     /// A binder that is still to be told of parameters.
     pub(crate) fn untyped_binder<'a>(&'a self, info: &'a expr::SessionInfo) -> Binder<'a> {
-        Binder::new(self, info, self)
+        Binder::new(self, info, self).overseen(Some(self))
     }
 
     /// Values of the parameters that the running plan holds.
@@ -127,13 +127,13 @@ impl Session {
     pub(crate) fn optimize_quietly(&self, logical: LogicalQuery) -> Result<Arc<Plan>> {
         let settings = self.optimizer_settings();
         let store = self.db().store();
-        let killed = Some(self.process().stop_flag());
+        let overseer: Option<&dyn Overseer> = Some(self);
         let plan = if self.is_traced() {
             let mut weighed = plan::explain::Weighed::default();
-            let plan = planner::optimize::optimize_traced(logical, store, &settings, killed, Some(&mut weighed));
+            let plan = planner::optimize::optimize_traced(logical, store, &settings, overseer, Some(&mut weighed));
             plan.inspect(|plan| self.keep_trace(&weighed, plan))
         } else {
-            planner::optimize::optimize_traced(logical, store, &settings, killed, None)
+            planner::optimize::optimize_traced(logical, store, &settings, overseer, None)
         };
         self.db().keep_statistics();
         plan.map(Arc::new)
@@ -214,7 +214,7 @@ impl Session {
             node_stats: stats,
         };
         self.process().publish_plan(plan);
-        let result = executor::execute(plan, &ctx, out);
+        let result = self.beside_tree(|| executor::execute(plan, &ctx, out));
         self.status().add_counts(&self.process().counters().take());
         result
     }

@@ -2,17 +2,22 @@
 
 use crate::eval::Compiled;
 use crate::{EvalContext, Expr, ExprKind, Warnings, build};
-use types::Value;
+use types::{Pace, Value};
 
 /// The expression with its constant parts computed. A part that would warn or fail stays as it is, so that it does so
 /// (or does not, if no row reaches it) at execution. What differs from row to row is never folded; NOW() and the like
 /// are constants of the statement and are.
 pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
+    fold_overseen(expr, ctx, &Pace::default())
+}
+
+/// [`fold`], which ends early once the statement is to stop.
+pub fn fold_overseen(expr: Expr, ctx: &EvalContext, pace: &Pace) -> Expr {
     let quiet = Warnings::new(0);
     quiet.set_raise(true);
     let inner = EvalContext { warnings: &quiet, ..*ctx };
     let mut expr = expr;
-    fold_in_place(&mut expr, &inner, 0);
+    fold_in_place(&mut expr, &inner, pace, 0);
     expr
 }
 
@@ -20,13 +25,13 @@ pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
 const DEPTH_MAX: usize = 1000;
 
 /// Returns whether the expression is constant (folded or not).
-fn fold_in_place(e: &mut Expr, ctx: &EvalContext, depth: usize) -> bool {
-    if depth > DEPTH_MAX {
+fn fold_in_place(e: &mut Expr, ctx: &EvalContext, pace: &Pace, depth: usize) -> bool {
+    if depth > DEPTH_MAX || !pace.goes_on() {
         return false;
     }
     let mut constant = true;
     for c in e.children_mut() {
-        constant &= fold_in_place(c, ctx, depth + 1);
+        constant &= fold_in_place(c, ctx, pace, depth + 1);
     }
     simplify(e);
     match &e.kind {

@@ -16,6 +16,6 @@ pub mod tree;
 pub use aggregate::{AggCall, AggFunc, FrameBound, FrameUnits, WindowCall, WindowFrame, WindowFunc};
 pub use context::{EvalContext, HeldBytes, Params, SavedVars, SessionInfo, SqlMode, UserLocks, UserVars, Warnings};
 pub use eval::Compiled;
-pub use fold::fold;
+pub use fold::{fold, fold_overseen};
 pub use functions::{Function, IntervalUnit, TrimSide};
 pub use tree::{ArithOp, CmpOp, ColumnId, Expr, ExprKind, ParamId, SubqueryId, Truth};

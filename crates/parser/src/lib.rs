@@ -36,7 +36,7 @@ pub use options::ParseOptions;
 use ast::Statement;
 use grammar::Parser;
 use lexer::Tok;
-use types::Result;
+use types::{Overseer, Result};
 
 /// Levels of parentheses, CASE, function calls and the like that may lie within each other.
 pub const MAX_NESTING: u32 = grammar::HEIGHT_MAX / grammar::EXPR_WEIGHT;
@@ -83,7 +83,12 @@ pub fn parse_bytes(sql: &[u8], options: &ParseOptions) -> Result<Statement> {
 
 /// One statement with its parameter count; a second one is a syntax error.
 pub fn parse_single(sql: &[u8], options: &ParseOptions) -> Result<Parsed> {
-    let parsed = parse_next(sql, 0, options)?;
+    parse_single_overseen(sql, options, None)
+}
+
+/// [`parse_single`], which ends with the overseer's error as soon as it has one.
+pub fn parse_single_overseen(sql: &[u8], options: &ParseOptions, overseer: Option<&dyn Overseer>) -> Result<Parsed> {
+    let parsed = parse_next_overseen(sql, 0, options, overseer)?;
     let rest = Parser::new(sql, parsed.next, options);
     match rest.kind() {
         Tok::Eof => Ok(parsed),
@@ -94,13 +99,23 @@ pub fn parse_single(sql: &[u8], options: &ParseOptions) -> Result<Parsed> {
 /// Parses the statement at byte `offset` of a text of several. An empty one is error 1065; to step over it, and to find
 /// out whether there is another one, see [`next_statement`].
 pub fn parse_next(sql: &[u8], offset: usize, options: &ParseOptions) -> Result<Parsed> {
+    parse_next_overseen(sql, offset, options, None)
+}
+
+/// [`parse_next`], which ends with the overseer's error as soon as it has one.
+pub fn parse_next_overseen(
+    sql: &[u8],
+    offset: usize,
+    options: &ParseOptions,
+    overseer: Option<&dyn Overseer>,
+) -> Result<Parsed> {
     if sql.len() > MAX_TEXT_LEN {
         return Err(types::Error::new(
             types::ErrorCode::NET_PACKET_TOO_LARGE,
             "Got a packet bigger than 'max_allowed_packet' bytes",
         ));
     }
-    let mut parser = Parser::new(sql, offset, options);
+    let mut parser = Parser::new(sql, offset, options).overseen(overseer);
     if matches!(parser.kind(), Tok::Eof | Tok::Semicolon) {
         return Err(error::empty());
     }

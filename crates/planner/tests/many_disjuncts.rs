@@ -14,7 +14,7 @@ use planner::optimize::{OptimizerSettings, optimize, optimize_traced};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use types::ErrorCode;
+use types::{ErrorCode, Overseer};
 
 /// Looks that the unions of a statement may take, and some for the three indexes by themselves.
 const DIVES_MAX: usize = 512 + 64;
@@ -98,13 +98,21 @@ fn the_best_of_many_unions_is_taken() {
     assert!(union.contains("Int(78)") && !union.split("columns:").next().expect("text").contains("Int(3)"), "{union}");
 }
 
+struct Flag(AtomicBool);
+
+impl Overseer for Flag {
+    fn check(&self) -> types::Result<()> {
+        if self.0.load(Relaxed) { Err(types::Error::query_interrupted()) } else { Ok(()) }
+    }
+}
+
 #[test]
 fn planning_ends_when_killed() {
     let catalog = fixture();
     let stats = scale_one(&catalog);
     let settings = OptimizerSettings::default();
     let planned = |killed: bool| {
-        let flag = AtomicBool::new(killed);
+        let flag = Flag(AtomicBool::new(killed));
         optimize_traced(bound(&catalog, "product_id = 1 or customer_id = 2"), &stats, &settings, Some(&flag), None)
             .map(|_| ())
             .map_err(|e| e.code())

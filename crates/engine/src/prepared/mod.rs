@@ -25,7 +25,6 @@ use crate::sink::{ColumnMeta, ResultSink};
 use parking_lot::Mutex;
 use parser::StatementHints;
 use parser::ast::{Insert, Statement};
-use planner::bind::Binder;
 use std::sync::Arc;
 use types::{Collation, Error, Result, SqlType, Value};
 
@@ -50,8 +49,10 @@ impl Session {
         self.status().com_stmt_prepare.add(1);
         self.note_command("Prepare", text);
         self.begin_diagnostics();
+        self.begin_tree();
         let mark = self.mark_locks();
         let result = self.prepare_statement(text);
+        self.end_tree();
         let result = self.unlock_lookup(mark, result);
         let (statement, columns) = result.map_err(|e| self.failed_to_parse(e))?;
         let param_count = statement.param_count as u16;
@@ -78,9 +79,12 @@ impl Session {
         if let Some(result) = self.execute_known_prepared(&statement, params, sink) {
             return result;
         }
-        self.with_statement(&statement, params.to_vec(), |s| {
+        self.begin_tree();
+        let result = self.with_statement(&statement, params.to_vec(), |s| {
             s.execute_one(&statement.statement, &statement.hints, &statement.text, false, sink)
-        })
+        });
+        self.end_tree();
+        result
     }
 
     /// The collation of string literals and text parameters.
@@ -120,7 +124,7 @@ impl Session {
     }
 
     fn prepare_statement(&mut self, text: &[u8]) -> Result<(Prepared, Vec<ColumnMeta>)> {
-        let parsed = parser::parse_single(text, &self.parse_options())?;
+        let parsed = parser::parse_single_overseen(text, &self.parse_options(), Some(self))?;
         check_preparable(&parsed.statement)?;
         if parsed.param_count > PARAMS_MAX {
             return Err(Error::ps_many_param());
@@ -136,6 +140,7 @@ impl Session {
             param_count: parsed.param_count,
             schema: self.current_database().map(Into::into),
             plans: Mutex::default(),
+            _charge: self.take_tree_charge(),
             _slot: slot,
         };
         Ok((statement, columns))
@@ -149,15 +154,15 @@ impl Session {
         let info = self.info();
         match statement {
             Statement::Query(query) if query.into.is_none() => {
-                let logical = Binder::new(self, &info, self).with_param_types(&[]).bind_query(query)?;
+                let logical = self.untyped_binder(&info).with_param_types(&[]).bind_query(query)?;
                 Ok(meta::columns(&logical))
             }
             Statement::Insert(insert) => self.describe_insert(insert),
             Statement::Update(update) => {
-                Binder::new(self, &info, self).with_param_types(&[]).bind_update(update).map(|_| Vec::new())
+                self.untyped_binder(&info).with_param_types(&[]).bind_update(update).map(|_| Vec::new())
             }
             Statement::Delete(delete) => {
-                Binder::new(self, &info, self).with_param_types(&[]).bind_delete(delete).map(|_| Vec::new())
+                self.untyped_binder(&info).with_param_types(&[]).bind_delete(delete).map(|_| Vec::new())
             }
             _ => Ok(Vec::new()),
         }

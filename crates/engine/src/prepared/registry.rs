@@ -1,6 +1,7 @@
 //! The prepared statements of a session.
 
 use crate::plan_cache::CachedPlan;
+use executor::Reservation;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use parser::StatementHints;
@@ -19,6 +20,8 @@ pub(crate) struct Prepared {
     /// The current schema when it was prepared.
     pub schema: Option<Arc<str>>,
     pub plans: Mutex<KeptPlans>,
+    /// For a long statement's tree.
+    pub _charge: Option<Reservation>,
     pub _slot: PreparedSlot,
 }
 

@@ -199,7 +199,8 @@ impl Session {
         if text.is_empty() || !process.is_running() {
             return Err(Error::explain_not_supported());
         }
-        let parsed = parser::parse_single(&text, &self.parse_options()).map_err(|_| Error::explain_not_supported())?;
+        let parsed = parser::parse_single_overseen(&text, &self.parse_options(), Some(self))
+            .map_err(|_| Error::explain_not_supported())?;
         if parsed.param_count > 0 || !is_explainable(&parsed.statement) {
             return Err(Error::explain_not_supported());
         }

@@ -55,7 +55,7 @@ impl Session {
             span: Span::default(),
         };
         let info = self.info();
-        let bound = Binder::new(&Unlocked(self), &info, self).bind_query(&query)?;
+        let bound = Binder::new(&Unlocked(self), &info, self).overseen(Some(self)).bind_query(&query)?;
         Ok(source_columns(&bound, bound.output.len()).iter().map(SourceColumn::column).collect())
     }
 

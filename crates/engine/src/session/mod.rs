@@ -28,6 +28,7 @@ mod rights;
 mod set;
 mod temporary;
 mod trace;
+mod tree;
 mod txn;
 mod users;
 
@@ -116,6 +117,7 @@ pub struct Session {
     status: Arc<SessionStatus>,
     running: Running,
     traces: parking_lot::Mutex<trace::Traces>,
+    tree: tree::TreeMemory,
 }
 
 impl Session {
@@ -178,6 +180,7 @@ impl Session {
             status,
             running,
             traces: Default::default(),
+            tree: Default::default(),
         };
         session.start_clock();
         session.note_command("Connect", format!("{user}@{host}").as_bytes());
@@ -351,11 +354,20 @@ impl Session {
         if let Some(result) = self.execute_known_text(text, sink) {
             return result;
         }
+        let result = self.execute_texts(text, multi, sink);
+        self.end_tree();
+        result
+    }
+
+    fn execute_texts(&mut self, text: &[u8], multi: bool, sink: &mut dyn ResultSink) -> Result<()> {
         let mut offset = 0;
         loop {
             let options = self.parse_options();
-            let parsed =
-                if multi { parser::parse_next(text, offset, &options) } else { parser::parse_single(text, &options) };
+            self.begin_tree();
+            let parsed = match multi {
+                true => parser::parse_next_overseen(text, offset, &options, Some(self)),
+                false => parser::parse_single_overseen(text, &options, Some(self)),
+            };
             if parsed.as_ref().is_err_and(|e| e.code() == ErrorCode::EMPTY_QUERY) && is_comment(&text[offset..]) {
                 self.begin_diagnostics();
                 self.row_count = 0;

@@ -87,6 +87,7 @@ impl<'a> Parser<'a> {
         self.bump();
         let mut rows = Vec::new();
         loop {
+            self.pace.step()?;
             self.eat_kw(Kw::ROW);
             let width_hint = rows.last().map_or(0, Vec::len);
             rows.push(self.insert_row(width_hint)?);

@@ -63,6 +63,7 @@ impl<'a> Parser<'a> {
     /// past all levels of operators.
     #[inline]
     pub(super) fn push_expr(&mut self, list: &mut Vec<Expr>) -> Result<()> {
+        self.pace.step()?;
         let token = self.tok;
         let span = Span::new(token.start, token.end);
         let plain = matches!(self.src.get(token.end as usize), Some(b',' | b')'));

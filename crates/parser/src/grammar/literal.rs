@@ -32,6 +32,7 @@ impl<'a> Parser<'a> {
         }
         let mut joined = value.into_vec();
         while self.at(Tok::Str) {
+            self.pace.step()?;
             let token = self.bump();
             joined.extend_from_slice(&self.string_value(token));
         }

@@ -43,7 +43,7 @@ use crate::error;
 use crate::keywords::Kw;
 use crate::lexer::{self, Lexer, Tok, Token};
 use crate::options::ParseOptions;
-use types::{Error, Result};
+use types::{Error, Overseer, Pace, Result};
 
 pub(crate) const HEIGHT_MAX: u32 = 1536;
 pub(crate) const EXPR_WEIGHT: u32 = 6;
@@ -59,6 +59,7 @@ pub(crate) struct Parser<'a> {
     /// start of the statement
     from: usize,
     pub(crate) opts: &'a ParseOptions,
+    pace: Pace<'a>,
     depth: u32,
     height: u32,
     pub(crate) param_count: u32,
@@ -81,6 +82,7 @@ impl<'a> Parser<'a> {
             prev_end: from as u32,
             from,
             opts,
+            pace: Pace::default(),
             depth: 0,
             height: 0,
             param_count: 0,
@@ -88,6 +90,11 @@ impl<'a> Parser<'a> {
             hint_faults: Vec::new(),
             variable_hints: Vec::new(),
         }
+    }
+
+    /// It ends as soon as the overseer says so.
+    pub(crate) fn overseen(self, overseer: Option<&'a dyn Overseer>) -> Parser<'a> {
+        Parser { pace: Pace::new(overseer), ..self }
     }
 
     // --- tokens
@@ -259,6 +266,7 @@ impl<'a> Parser<'a> {
     /// Runs `f` one construct deeper.
     #[inline]
     pub(crate) fn nested<T>(&mut self, weight: u32, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.pace.step()?;
         let height_before = std::mem::replace(&mut self.height, 0);
         self.depth += weight;
         if self.depth > HEIGHT_MAX {
@@ -364,6 +372,7 @@ impl<'a> Parser<'a> {
     pub(crate) fn comma_list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut list = vec![item(self)?];
         while self.eat(Tok::Comma) {
+            self.pace.step()?;
             list.push(item(self)?);
         }
         Ok(list)

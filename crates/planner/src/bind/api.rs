@@ -11,7 +11,7 @@ use parser::ast;
 use plan::logical::{Columns, Logical, LogicalQuery, SubqueryDef, TableLock};
 use std::collections::HashMap;
 use std::sync::Arc;
-use types::{Collation, Result, SqlType, Value};
+use types::{Collation, Overseer, Pace, Result, SqlType, Value};
 
 /// System and user variables, as the session has them when the statement is bound.
 pub trait SystemVariables {
@@ -42,6 +42,7 @@ pub struct Binder<'e> {
     variables: &'e dyn SystemVariables,
     params: ParamInfo<'e>,
     all_digits: bool,
+    overseer: Option<&'e dyn Overseer>,
 }
 
 /// What is known of the statement's `?` parameters.
@@ -57,7 +58,7 @@ impl<'e> Binder<'e> {
         session: &'e SessionInfo,
         variables: &'e dyn SystemVariables,
     ) -> Binder<'e> {
-        Binder { catalog, session, variables, params: ParamInfo::Types(&[]), all_digits: false }
+        Binder { catalog, session, variables, params: ParamInfo::Types(&[]), all_digits: false, overseer: None }
     }
 
     /// Values of the statement's `?` parameters: they stand in the plan as constants, so it is good for one execution, and
@@ -77,6 +78,11 @@ impl<'e> Binder<'e> {
         Binder { all_digits: true, ..self }
     }
 
+    /// Binding ends with the overseer's error as soon as it has one.
+    pub fn overseen(self, overseer: Option<&'e dyn Overseer>) -> Binder<'e> {
+        Binder { overseer, ..self }
+    }
+
     /// SELECT, VALUES, TABLE, set operations. INTO and locking clauses are the caller's.
     pub fn bind_query(&self, query: &ast::Query) -> Result<LogicalQuery> {
         let mut shared = self.shared();
@@ -84,7 +90,7 @@ impl<'e> Binder<'e> {
         if self.all_digits {
             bound.output.iter().for_each(|(id, _)| keep_digits(&mut bound.plan, *id, &mut shared.columns));
         }
-        Ok(shared.finish(bound.plan, bound.output))
+        shared.finish(bound.plan, bound.output)
     }
 
     /// Expressions without a FROM, each one output column of one row: SET, DO, a row of VALUES. They may hold subqueries.
@@ -101,7 +107,7 @@ impl<'e> Binder<'e> {
         }
         let output = items.iter().map(|(id, _)| (*id, "".into())).collect();
         let plan = Logical::Project { input: Box::new(Logical::OneRow), exprs: items };
-        Ok(shared.finish(plan, output))
+        shared.finish(plan, output)
     }
 
     /// An expression over nothing and without subqueries (1235 otherwise): literal rows of INSERT, constants of SET.
@@ -170,6 +176,7 @@ impl<'e> Binder<'e> {
             source_columns: None,
             view_rows: super::views::Wanted::No,
             expands_row_lists: false,
+            pace: Pace::new(self.overseer),
         }
     }
 }
@@ -256,6 +263,8 @@ pub(super) struct Shared<'e> {
     pub view_rows: super::views::Wanted,
     /// Subqueries are not allowed: long lists of rows do not become one.
     pub expands_row_lists: bool,
+    /// Whether the statement is to stop.
+    pub pace: Pace<'e>,
 }
 
 impl Shared<'_> {
@@ -265,7 +274,8 @@ impl Shared<'_> {
         id
     }
 
-    pub fn finish(mut self, root: Logical, output: Vec<(expr::ColumnId, Box<str>)>) -> LogicalQuery {
+    /// The bound statement; the error with which its overseer stopped it.
+    pub fn finish(mut self, root: Logical, output: Vec<(expr::ColumnId, Box<str>)>) -> Result<LogicalQuery> {
         self.columns.blocks.number();
         let hints = self.resolved_hints(&root);
         let mut query = LogicalQuery {
@@ -291,10 +301,11 @@ impl Shared<'_> {
         }
         super::unshare::unshare_subqueries(&mut query, self.cte_count);
         super::shown::show_columns(&mut query, &self.session);
-        super::tidy::fold_constants(&mut query, &self.session);
+        super::tidy::fold_constants(&mut query, &self.session, &self.pace);
         super::generated::read_generated(&mut query, &self.session);
         super::tidy::drop_unused_columns(&mut query);
-        query
+        self.pace.fault()?;
+        Ok(query)
     }
 }
 

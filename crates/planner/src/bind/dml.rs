@@ -150,7 +150,7 @@ impl<'e> Binder<'e> {
         let mut bound = super::query::Bound { plan: Logical::Project { input: Box::new(plan), exprs }, output };
         b.blocks.pop();
         b.pop_ctes(0, &mut bound);
-        let query = shared.finish(bound.plan, bound.output);
+        let query = shared.finish(bound.plan, bound.output)?;
         Ok(BoundUpdate { query, targets, assignments })
     }
 
@@ -207,7 +207,7 @@ impl<'e> Binder<'e> {
         let mut bound = super::query::Bound { plan: Logical::Project { input: Box::new(plan), exprs }, output };
         b.blocks.pop();
         b.pop_ctes(0, &mut bound);
-        let query = shared.finish(bound.plan, bound.output);
+        let query = shared.finish(bound.plan, bound.output)?;
         Ok(BoundDelete { query, targets })
     }
 }

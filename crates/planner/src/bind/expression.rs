@@ -23,6 +23,7 @@ impl<'a> Bind<'a, '_, '_> {
     /// An expression that may be a row.
     pub fn operand(&mut self, e: &'a ast::Expr) -> Result<Expr> {
         use ast::ExprKind as K;
+        self.shared.pace.step()?;
         match &e.kind {
             K::Literal(l) => self.literal(l),
             K::Column(c) => self.column(c),

@@ -154,7 +154,7 @@ impl Binder<'_> {
                 names.sources.push(source);
             }
         }
-        Ok(InsertSelect { query: shared.finish(bound.plan, bound.output), width, names })
+        Ok(InsertSelect { query: shared.finish(bound.plan, bound.output)?, width, names })
     }
 
     /// The assignments of ON DUPLICATE KEY UPDATE, by position of the column assigned.
@@ -248,7 +248,7 @@ impl Binder<'_> {
         }
         let id = b.shared.columns.computed("", value.ty, value.nullable);
         let plan = Logical::Project { input: Box::new(Logical::OneRow), exprs: vec![(id, value)] };
-        Ok(shared.finish(plan, vec![(id, "".into())]))
+        shared.finish(plan, vec![(id, "".into())])
     }
 }
 

@@ -122,7 +122,7 @@ impl Binder<'_> {
             let (strength, wait) = (clause.strength, clause.wait);
             targets.push(LockTarget { table: base.table.clone(), row_id, strength, wait });
         }
-        Ok(Some(BoundLocking { query: shared.finish(bound.plan, bound.output), width, targets, rows: None }))
+        Ok(Some(BoundLocking { query: shared.finish(bound.plan, bound.output)?, width, targets, rows: None }))
     }
 }
 

@@ -1,12 +1,12 @@
 //! Last touches: constants are computed, and columns that nothing reads leave their tables.
 
 use super::api::SystemVariables;
-use expr::{ColumnId, EvalContext, Expr, ExprKind, Params, SessionInfo, UserVars, Warnings, build, fold};
+use expr::{ColumnId, EvalContext, Expr, ExprKind, Params, SessionInfo, UserVars, Warnings, build, fold_overseen};
 use plan::logical::{Columns, Logical, LogicalQuery, SubqueryKind};
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
-use types::SqlType;
+use types::{Pace, SqlType};
 
 /// The column of `plan` gets all digits of the quotient or average that it is, beyond those of its type.
 pub(super) fn keep_digits(plan: &mut Logical, id: ColumnId, columns: &mut Columns) {
@@ -20,7 +20,7 @@ pub(super) fn keep_digits(plan: &mut Logical, id: ColumnId, columns: &mut Column
 }
 
 /// Computes what is constant in this execution of the statement. Conditions that became TRUE go.
-pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo) {
+pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo, pace: &Pace) {
     let (params, user_vars, warnings) = (Params::default(), UserVars::default(), Warnings::new(0));
     let killed = AtomicBool::new(false);
     let ctx = EvalContext {
@@ -35,7 +35,7 @@ pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo) {
     let each = |node: &mut Logical| {
         loop {
             for e in node.exprs_mut() {
-                fold_one(e, &ctx, &of_session);
+                fold_one(e, &ctx, &of_session, pace);
             }
             if let Logical::Filter { predicates, .. } | Logical::Join { on: predicates, .. } = node {
                 predicates.retain(|p| !super::joins::is_true(p));
@@ -52,7 +52,7 @@ pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo) {
     for def in &mut query.subqueries {
         def.plan.walk_mut(&mut &each);
         if let SubqueryKind::Quantified { left, .. } = &mut def.kind {
-            left.iter_mut().for_each(|e| fold_one(e, &ctx, &of_session));
+            left.iter_mut().for_each(|e| fold_one(e, &ctx, &of_session, pace));
         }
     }
     query.cacheable &= !of_session.get();
@@ -135,7 +135,7 @@ fn needs_value(column: &Expr, value: &Expr) -> bool {
     column.ty.is_integer() && value.ty.is_string() || column.ty.is_temporal() && value.ty.is_integer()
 }
 
-fn fold_one(e: &mut Expr, ctx: &EvalContext, of_session: &Cell<bool>) {
+fn fold_one(e: &mut Expr, ctx: &EvalContext, of_session: &Cell<bool>, pace: &Pace) {
     if matches!(e.kind, ExprKind::Column(_) | ExprKind::Const(_)) {
         return;
     }
@@ -150,7 +150,7 @@ fn fold_one(e: &mut Expr, ctx: &EvalContext, of_session: &Cell<bool>) {
             of_session.set(true);
         }
     });
-    *e = fold(std::mem::replace(e, build::null()), ctx);
+    *e = fold_overseen(std::mem::replace(e, build::null()), ctx, pace);
 }
 
 /// Takes columns that nothing reads out of each Get.

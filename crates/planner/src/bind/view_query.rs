@@ -49,7 +49,7 @@ impl Binder<'_> {
         if notes.has_variables {
             return Err(Error::view_select_variable());
         }
-        let columns = shared.finish(bound.plan, bound.output).output.into_iter().map(|(_, name)| name).collect();
+        let columns = shared.finish(bound.plan, bound.output)?.output.into_iter().map(|(_, name)| name).collect();
         query.each_name(&mut |name| match name {
             NameUse::Column(c) => {
                 if let Some(full) = notes.names.get(&from_ref(c)) {

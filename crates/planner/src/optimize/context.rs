@@ -9,9 +9,7 @@ use plan::explain::Weighed;
 use plan::logical::{ColumnInfo, Columns, JoinOrderHint, Logical, SubqueryDef, SubqueryHints};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
-use types::{Error, Result, SqlType};
+use types::{Error, Pace, Result, SqlType};
 
 /// An uncorrelated subquery that is computed once, before the statement proper, into a parameter.
 #[derive(Debug)]
@@ -45,8 +43,8 @@ pub struct Context<'a> {
     pub next_cte: u32,
     pub stats: &'a dyn Statistics,
     pub settings: &'a OptimizerSettings,
-    /// Set as soon as the statement is to stop.
-    pub killed: Option<&'a AtomicBool>,
+    /// Whether the statement is to stop: passes ask wherever they may take long.
+    pub pace: Pace<'a>,
 }
 
 impl<'a> Context<'a> {
@@ -93,7 +91,7 @@ impl<'a> Context<'a> {
             next_cte,
             stats,
             settings,
-            killed: None,
+            pace: Pace::default(),
         }
     }
 
@@ -108,11 +106,6 @@ impl<'a> Context<'a> {
         // The subquery's own block comes before those within it; copies of outer columns are of the outer one.
         let own = self.hinted.iter().filter(|(b, _)| inner.contains(b) && !outer.contains(b)).min_by_key(|h| h.0);
         own.map_or(SubqueryHints::default(), |h| h.1)
-    }
-
-    /// Error 1317 if the statement was killed, or its time is up: passes ask wherever they may take long.
-    pub fn check_killed(&self) -> Result<()> {
-        if self.killed.is_some_and(|k| k.load(Relaxed)) { Err(Error::query_interrupted()) } else { Ok(()) }
     }
 
     pub fn new_param(&mut self) -> ParamId {

@@ -51,8 +51,7 @@ use plan::explain::Weighed;
 use plan::logical::display::display_node;
 use plan::logical::{Logical, LogicalQuery};
 use pushdown::{Hinted, Pushing};
-use std::sync::atomic::AtomicBool;
-use types::Result;
+use types::{Overseer, Pace, Result};
 
 type Pass = fn(Logical, &mut Context) -> Result<Logical>;
 
@@ -77,7 +76,7 @@ fn push_predicates(node: Logical, cx: &mut Context) -> Result<Logical> {
         return Ok(node);
     }
     let hinted = Hinted { columns: &cx.columns, blocks: &cx.derived_pushdown };
-    pushdown::push_predicates(node, Pushing::new(cx.settings), Some(hinted))
+    pushdown::push_predicates(node, Pushing::new(cx.settings), Some(hinted), &cx.pace)
 }
 
 fn reduce_groups(node: Logical, cx: &mut Context) -> Result<Logical> {
@@ -99,27 +98,38 @@ pub fn optimize(query: LogicalQuery, stats: &dyn Statistics, settings: &Optimize
     optimize_traced(query, stats, settings, None, None)
 }
 
-/// As [`optimize`]. It ends with error 1317 once `killed` is set; `trace` gets the tree after each pass, printed, and what
+/// As [`optimize`]. It ends with the overseer's error as soon as it has one; `trace` gets the tree after each pass, printed, and what
 /// was weighed.
 pub fn optimize_traced<'a>(
     query: LogicalQuery,
     stats: &'a dyn Statistics,
     settings: &'a OptimizerSettings,
-    killed: Option<&'a AtomicBool>,
+    overseer: Option<&'a dyn Overseer>,
     trace: Option<&mut Weighed>,
 ) -> Result<Plan> {
     if depth(&query) <= CALLERS_STACK_DEPTH_MAX {
-        return run_passes(query, stats, settings, killed, trace);
+        return run_passes(query, stats, settings, overseer, trace);
     }
     // The passes recur over the tree; a deep one gets a stack of its own.
-    std::thread::scope(|s| {
+    let hand_over = || overseer.into_iter().for_each(|o| o.hand_over());
+    let take_over = || overseer.into_iter().for_each(|o| o.take_over());
+    hand_over();
+    let plan = std::thread::scope(|s| {
+        let run = || {
+            take_over();
+            let plan = run_passes(query, stats, settings, overseer, trace);
+            hand_over();
+            plan
+        };
         std::thread::Builder::new()
             .stack_size(DEEP_STACK_BYTES)
-            .spawn_scoped(s, || run_passes(query, stats, settings, killed, trace))
+            .spawn_scoped(s, run)
             .map_err(|e| types::Error::internal(format_args!("no thread to plan on: {e}")))?
             .join()
             .unwrap_or_else(|_| Err(types::Error::internal("the optimizer failed on a deep query")))
-    })
+    });
+    take_over();
+    plan
 }
 
 /// Levels of a tree that any thread's stack bears.
@@ -145,13 +155,13 @@ fn run_passes<'a>(
     mut query: LogicalQuery,
     stats: &'a dyn Statistics,
     settings: &'a OptimizerSettings,
-    killed: Option<&'a AtomicBool>,
+    overseer: Option<&'a dyn Overseer>,
     trace: Option<&mut Weighed>,
 ) -> Result<Plan> {
     let root = tree::take(&mut query.root);
     let mut cx =
         Context::new(&root, std::mem::take(&mut query.columns), std::mem::take(&mut query.subqueries), stats, settings);
-    cx.killed = killed;
+    cx.pace = Pace::new(overseer);
     cx.weighed = trace.is_some().then(Default::default);
     cx.join_order = std::mem::take(&mut query.join_order);
     cx.derived_pushdown = std::mem::take(&mut query.derived_pushdown);
@@ -166,7 +176,7 @@ fn run_passes<'a>(
 /// Every pass, and the physical plan.
 fn passed(mut root: Logical, query: &LogicalQuery, cx: &mut Context) -> Result<Plan> {
     for (name, pass) in PASSES {
-        cx.check_killed()?;
+        cx.pace.check()?;
         root = pass(root, cx)?;
         // Subqueries that run on their own take every pass but the first, which made them.
         let mut init = std::mem::take(&mut cx.init);

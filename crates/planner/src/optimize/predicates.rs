@@ -3,7 +3,7 @@
 use super::column_set::ColumnSet;
 use super::tree::{and, compare, conjuncts, expr_columns, flatten_and, inverse, is_volatile, or, truth};
 use expr::{Expr, ExprKind};
-use types::{SqlType, Value};
+use types::{Pace, SqlType, Value};
 
 /// TRUE / FALSE / NULL of a constant predicate.
 pub fn constant_truth(e: &Expr) -> Option<Option<bool>> {
@@ -18,12 +18,13 @@ pub fn constant_truth(e: &Expr) -> Option<Option<bool>> {
 /// Conjuncts among which duplicates are looked for: more are kept as they come.
 const DUPLICATES_SOUGHT_MAX: usize = 500;
 
-/// Conjuncts in normal form; `None` if the conjunction can never be TRUE.
-pub fn normalize(predicates: Vec<Expr>) -> Option<Vec<Expr>> {
+/// Conjuncts in normal form; `None` if the conjunction can never be TRUE. Once the statement is to stop they are left as
+/// they are.
+pub fn normalize(predicates: Vec<Expr>, pace: &Pace) -> Option<Vec<Expr>> {
     let mut done: Vec<Expr> = vec![];
     for p in conjuncts(predicates) {
         let mut parts = vec![];
-        flatten_and(factor(push_not(p, false)), &mut parts);
+        flatten_and(factor(push_not(p, false, pace)), &mut parts);
         for p in parts {
             match constant_truth(&p) {
                 Some(Some(true)) => {}
@@ -37,7 +38,10 @@ pub fn normalize(predicates: Vec<Expr>) -> Option<Vec<Expr>> {
 }
 
 /// Moves NOT to the leaves, three-valued logic preserved.
-fn push_not(e: Expr, negate: bool) -> Expr {
+fn push_not(e: Expr, negate: bool, pace: &Pace) -> Expr {
+    if !pace.goes_on() {
+        return e;
+    }
     let (ty, nullable) = (e.ty, e.nullable);
     let logical = |e: &Expr| {
         matches!(
@@ -53,13 +57,13 @@ fn push_not(e: Expr, negate: bool) -> Expr {
         ) || e.ty == SqlType::Bool
     };
     match e.kind {
-        ExprKind::Not(inner) if logical(&inner) => push_not(*inner, !negate),
+        ExprKind::Not(inner) if logical(&inner) => push_not(*inner, !negate, pace),
         ExprKind::And(parts) => {
-            let parts = parts.into_iter().map(|p| push_not(p, negate)).collect();
+            let parts = parts.into_iter().map(|p| push_not(p, negate, pace)).collect();
             if negate { or_flat(parts) } else { and(conjuncts(parts)) }
         }
         ExprKind::Or(parts) => {
-            let parts = parts.into_iter().map(|p| push_not(p, negate)).collect();
+            let parts = parts.into_iter().map(|p| push_not(p, negate, pace)).collect();
             if negate { and(conjuncts(parts)) } else { or_flat(parts) }
         }
         kind if !negate => Expr::new(kind, ty, nullable),

@@ -5,6 +5,8 @@ pub mod joins;
 #[allow(dead_code)]
 pub mod json;
 #[allow(dead_code)]
+pub mod long;
+#[allow(dead_code)]
 pub mod scale;
 
 use catalog::{

@@ -36,7 +36,7 @@ pub(super) fn exhaustive(all: Set, graph: &Graph, planner: &mut Planner) -> bool
         let set = 1 << v;
         s.emit_csg(set);
         s.csg_rec(set, below(v) | set);
-        if s.is_over() {
+        if s.is_over() || !s.planner.goes_on() {
             return false;
         }
     }
@@ -136,7 +136,7 @@ impl Search<'_, '_> {
 
     fn step_is_over(&mut self) -> bool {
         self.steps += 1;
-        self.is_over()
+        self.is_over() || !self.planner.goes_on()
     }
 
     fn pair(&mut self, a: Set, b: Set) {

@@ -101,7 +101,7 @@ struct Block {
 }
 
 fn order_block(mut node: Logical, cx: &Context, est: &mut Estimator) -> Result<Logical> {
-    cx.check_killed()?;
+    cx.pace.check()?;
     if leaves(&node) > RELATIONS_MAX || matches!(&node, Logical::Join { kind: LogicalJoinKind::Full, .. }) {
         map_children(&mut node, &mut |c| order_joins(c, cx, est))?;
         return Ok(node);

@@ -17,7 +17,7 @@ use plan::explain::{JoinTried, Weighed};
 use plan::logical::{Columns, Logical, LogicalJoinKind};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use types::Result;
+use types::{Pace, Result};
 
 /// A class of equal columns.
 struct Class {
@@ -79,6 +79,7 @@ pub(super) struct Planner<'a> {
     pub(super) precedence: Precedence,
     limits: &'a Limits,
     columns: &'a Columns,
+    pace: &'a Pace<'a>,
     cost: &'a CostParams,
     may_hash: bool,
     /// Do hash joins narrow scans?
@@ -169,6 +170,7 @@ impl<'a> Planner<'a> {
             precedence: block.precedence,
             limits: &cx.settings.limits,
             columns: &cx.columns,
+            pace: &cx.pace,
             cost: &cx.settings.cost,
             may_hash: cx.settings.switch.hash_join && cx.settings.switch.block_nested_loop,
             narrows: cx.settings.sideways_filters,
@@ -190,8 +192,14 @@ impl<'a> Planner<'a> {
                 linear::search(n, &graph, self, depth != 1);
             }
         }
+        self.pace.check()?;
         let tree = self.build(all)?;
         Ok(filter(tree, std::mem::take(&mut self.free)))
+    }
+
+    /// False: the statement is to stop.
+    pub(super) fn goes_on(&self) -> bool {
+        self.pace.goes_on()
     }
 
     /// Hyperedges: which sets a join may connect.
@@ -419,6 +427,9 @@ impl<'a> Planner<'a> {
 
     /// Considers joining two disjoint sets that both have plans.
     pub(super) fn consider(&mut self, a: Set, b: Set) {
+        if !self.pace.goes_on() {
+            return;
+        }
         let s = a | b;
         let known = self.best.get(&s).map(|e| e.estimate.rows);
         let Some(c) = self.candidate(a, b, known) else { return };

@@ -208,7 +208,7 @@ impl Physical<'_, '_> {
         let settings = self.cx.settings;
         if settings.condition_pushdown {
             let pushing = Pushing { transitive: settings.transitive_predicates, ..Pushing::ALL };
-            tree = push_predicates(tree, pushing, None)?;
+            tree = push_predicates(tree, pushing, None, &self.cx.pace)?;
         }
         if settings.reorder_joins {
             tree = order_joins(tree, self.cx, &mut self.est)?;

@@ -107,7 +107,7 @@ impl Physical<'_, '_> {
         let mut best = self.intersection(site, ranges, columns, budget).filter(|m| m.cost < budget);
         let members = self.members(site);
         for (or, branches) in selective_ors(site, &members) {
-            self.cx.check_killed()?;
+            self.cx.pace.check()?;
             let budget = best.as_ref().map_or(budget, |b| b.cost);
             if let Some(union) = self.union(site, &members, or, branches, columns, budget)
                 && union.cost < budget

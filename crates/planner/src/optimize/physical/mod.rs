@@ -207,7 +207,7 @@ impl Physical<'_, '_> {
 
     /// The plan of `node`, whose output has at least the columns of `needed`.
     fn convert(&mut self, node: &Logical, needed: &ColumnSet) -> Result<Built> {
-        self.cx.check_killed()?;
+        self.cx.pace.check()?;
         match node {
             Logical::OneRow => {
                 let e = Estimate { rows: 1.0, ..Estimate::default() };

@@ -137,7 +137,7 @@ impl Pusher<'_> {
         let kind = join.kind;
         let three_valued =
             matches!(kind, LogicalJoinKind::NullAwareAnti | LogicalJoinKind::Mark { null_aware: true, .. });
-        match normalize(join.on.clone()) {
+        match normalize(join.on.clone(), self.pace) {
             Some(on) => join.on = on,
             // Never TRUE: whether it is FALSE or UNKNOWN matters.
             None if three_valued => {}
@@ -182,7 +182,7 @@ impl Pusher<'_> {
                 if self.pushing.transitive {
                     add_consequences(&mut all);
                 }
-                parts.put_inner(normalize(all)?, lo, ro);
+                parts.put_inner(normalize(all, self.pace)?, lo, ro);
             }
             LogicalJoinKind::Left | LogicalJoinKind::Single => {
                 parts.put_above(ps, &added);

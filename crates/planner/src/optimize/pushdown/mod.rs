@@ -23,7 +23,7 @@ use expr::{ColumnId, Expr, ExprKind};
 use joins::Joined;
 use plan::logical::{Columns, Logical};
 use std::collections::HashMap;
-use types::Result;
+use types::{Pace, Result};
 
 /// Where filters may go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,13 +81,21 @@ impl Hinted<'_> {
 }
 
 /// Pushes the tree's filters down.
-pub fn push_predicates(node: Logical, pushing: Pushing, hinted: Option<Hinted<'_>>) -> Result<Logical> {
-    Ok(Pusher { pushing, hinted }.push(node, vec![]))
+pub fn push_predicates(
+    node: Logical,
+    pushing: Pushing,
+    hinted: Option<Hinted<'_>>,
+    pace: &Pace<'_>,
+) -> Result<Logical> {
+    let pushed = Pusher { pushing, hinted, pace }.push(node, vec![]);
+    pace.check()?;
+    Ok(pushed)
 }
 
 struct Pusher<'a> {
     pushing: Pushing,
     hinted: Option<Hinted<'a>>,
+    pace: &'a Pace<'a>,
 }
 
 /// Is the node the result of a query block that makes other rows than its FROM has?
@@ -119,7 +127,7 @@ impl Pusher<'_> {
         match node {
             Logical::Filter { input, mut predicates } => {
                 predicates.extend(ps);
-                match normalize(predicates) {
+                match normalize(predicates, self.pace) {
                     None => empty(&input),
                     Some(all) => self.push(*input, all),
                 }

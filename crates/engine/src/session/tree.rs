@@ -1,0 +1,93 @@
+//! What a statement's tree and plan hold while they are made: counted by the thread that makes them, charged like the memory
+//! of running statements.
+//!
+//! ```text
+//!   begin ── parse ── bind ── optimize ──┐ handed over while the plan runs │── bind a row's subquery ── .. ── end
+//!            └──── Overseer::check: killed? too much? ────┘
+//! ```
+//! Parser and planner ask every few hundred nodes. What a long statement holds stays charged until it has ended. The
+//! executor's operators have reservations of their own, and are not counted here.
+
+use super::Session;
+use executor::Reservation;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
+use types::{Error, Overseer, Result};
+
+/// A statement does not fail for so little, and is not charged for it.
+const NEVER_REFUSED_BYTES: usize = 256 << 10;
+
+const WHAT: &str = "The parse tree and plan of the statement";
+
+/// See the module head.
+#[derive(Debug, Default)]
+pub(super) struct TreeMemory {
+    /// What the thread at work had taken when the work began, or would have if it had begun on this thread.
+    begun_at: AtomicIsize,
+    /// Taken when the work was handed over.
+    taken_before: AtomicIsize,
+    charged: Mutex<Option<Reservation>>,
+}
+
+impl TreeMemory {
+    fn taken_bytes(&self) -> usize {
+        usize::try_from(memory::thread_bytes() - self.begun_at.load(Relaxed)).unwrap_or(0)
+    }
+}
+
+impl Session {
+    /// A statement is going to be parsed.
+    pub(crate) fn begin_tree(&self) {
+        self.tree.begun_at.store(memory::thread_bytes(), Relaxed);
+    }
+
+    /// The statement has ended, and its tree is gone.
+    pub(crate) fn end_tree(&self) {
+        let charged = self.tree.charged.lock().take();
+        drop(charged);
+    }
+
+    /// Runs `f`, of which nothing is the tree's.
+    pub(crate) fn beside_tree<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.hand_over();
+        let result = f();
+        self.take_over();
+        result
+    }
+
+    /// The charge for a tree that outlives its statement.
+    pub(crate) fn take_tree_charge(&self) -> Option<Reservation> {
+        let mut charged = self.tree.charged.lock().take()?;
+        charged.force(self.tree.taken_bytes());
+        Some(charged)
+    }
+
+    #[cold]
+    fn charge_tree(&self, bytes: usize) -> Result<()> {
+        let statement = self.statement_memory();
+        let mut charged = self.tree.charged.lock();
+        let charged = charged.get_or_insert_with(|| Reservation::new(&statement));
+        if memory::is_exhausted() || !charged.try_resize(bytes) {
+            return Err(Error::capacity_exceeded(statement.limit_bytes(), "max_query_memory", WHAT));
+        }
+        Ok(())
+    }
+}
+
+impl Overseer for Session {
+    fn check(&self) -> Result<()> {
+        self.check_killed()?;
+        match self.tree.taken_bytes() {
+            0..=NEVER_REFUSED_BYTES => Ok(()),
+            bytes => self.charge_tree(bytes),
+        }
+    }
+
+    fn hand_over(&self) {
+        self.tree.taken_before.store(memory::thread_bytes() - self.tree.begun_at.load(Relaxed), Relaxed);
+    }
+
+    fn take_over(&self) {
+        self.tree.begun_at.store(memory::thread_bytes() - self.tree.taken_before.load(Relaxed), Relaxed);
+    }
+}

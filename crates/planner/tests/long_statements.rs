@@ -1,0 +1,102 @@
+//! Statements of megabytes: the memory for their trees and plans is a small multiple of their text, and their time grows
+//! with their length and no faster.
+
+#[allow(dead_code)]
+mod common;
+
+use common::long::{bounded_shapes, shapes};
+use common::scale::scale_one;
+use common::{Variables, fixture, session};
+use parser::ast::Statement;
+use parser::{ParseOptions, parse};
+use planner::bind::Binder;
+use planner::optimize::{OptimizerSettings, optimize};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Instant;
+
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+fn grown(bytes: usize) {
+    let now = HELD.fetch_add(bytes, Relaxed) + bytes;
+    PEAK.fetch_max(now, Relaxed);
+}
+
+// SAFETY: everything is the system allocator's; the counters are beside it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        grown(layout.size());
+        // SAFETY: the caller's promises are those that the system allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        grown(size);
+        HELD.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+struct Cost {
+    bytes_a_byte: f64,
+    ms: f64,
+}
+
+/// Parses, binds and optimizes a query.
+fn cost(name: &str, sql: &str) -> Cost {
+    let catalog = fixture();
+    let stats = scale_one(&catalog);
+    let mut session = session();
+    session.database = Some("tpch".into());
+    let before = HELD.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    let peak = || (PEAK.swap(HELD.load(Relaxed), Relaxed) - before) as f64 / sql.len() as f64;
+    let now = || (HELD.load(Relaxed) - before) as f64 / sql.len() as f64;
+    let begun = Instant::now();
+    let Ok(Statement::Query(q)) = parse(sql, &ParseOptions::default()) else { panic!("no query") };
+    let parsed = (begun.elapsed(), peak(), now());
+    let query = Binder::new(&catalog, &session, &Variables).bind_query(&q).expect("it binds");
+    let bound = (begun.elapsed() - parsed.0, peak(), now());
+    let plan = optimize(query, &stats, &OptimizerSettings::default()).expect("it plans");
+    let all = begun.elapsed();
+    let planned = (all - parsed.0 - bound.0, peak(), now());
+    eprintln!(
+        "{name:24} {:>9} bytes; parse {:>9.2?} {:>5.1} ({:>5.1}); bind {:>9.2?} {:>5.1} ({:>5.1}); plan {:>9.2?} {:>5.1} ({:>5.1})",
+        sql.len(),
+        parsed.0,
+        parsed.1,
+        parsed.2,
+        bound.0,
+        bound.1,
+        bound.2,
+        planned.0,
+        planned.1,
+        planned.2
+    );
+    drop(plan);
+    Cost { bytes_a_byte: parsed.1.max(bound.1).max(planned.1), ms: all.as_secs_f64() * 1e3 }
+}
+
+#[test]
+fn measure() {
+    let only = std::env::var("SHAPE").unwrap_or_default();
+    for n in [10_000, 100_000] {
+        for (name, sql) in shapes(n).iter().chain(&bounded_shapes()).filter(|s| s.0.contains(&only)) {
+            let c = cost(name, sql);
+            let _ = (c.bytes_a_byte, c.ms);
+        }
+    }
+}
