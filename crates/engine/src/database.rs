@@ -3,6 +3,7 @@
 use crate::accounts::Accounts;
 use crate::durability::journal::BUILT_IN_SCHEMAS;
 use crate::durability::open;
+use crate::files::{Bounds, modes};
 use crate::mdl::Mdl;
 use crate::monitor::digests::Digests;
 use crate::monitor::general_log::GeneralLog;
@@ -126,6 +127,7 @@ pub struct Database {
     /// Microseconds since 1970.
     started_us: i64,
     spill_dir: PathBuf,
+    bounds: Bounds,
     /// Checkpoints, in a durable database.
     background: Mutex<Option<Background>>,
 }
@@ -138,7 +140,7 @@ impl Database {
             None => std::env::temp_dir(),
         };
         if options.dir.is_some() {
-            std::fs::create_dir_all(&spill_dir).map_err(|e| crate::io_error("create", &spill_dir, &e))?;
+            modes::create_dir(&spill_dir).map_err(|e| crate::io_error("create", &spill_dir, &e))?;
         }
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let memory_bytes = options.query_memory_bytes.unwrap_or_else(|| crate::machine::memory_bytes() / 2);
@@ -154,6 +156,11 @@ impl Database {
         let variables = GlobalVars::default();
         crate::variables::set_initial(&variables, &options.variables, &|line| options.notices.tell(line))?;
         let spill_dir = variables.if_set("tmpdir").map_or(spill_dir, |dir| PathBuf::from(&*dir));
+        let bounds = Bounds::new(options.dir.as_deref(), variables.if_set("secure_file_priv").as_deref())?;
+        variables.set(crate::variables::require("secure_file_priv")?, bounds.shown().into());
+        if let Some(warning) = bounds.warning().filter(|_| options.dir.is_some()) {
+            options.notices.tell(warning);
+        }
         let (store, accounts) = match &options.dir {
             None => (Store::new(StorageOptions { leaf_rows: options.leaf_rows }), Accounts::default()),
             Some(dir) => {
@@ -202,8 +209,10 @@ impl Database {
             started: Instant::now(),
             started_us: SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64),
             spill_dir,
+            bounds,
             background: Mutex::new(background),
         };
+        db.begin_logs()?;
         db.apply_variable("innodb_deadlock_detect");
         db.apply_variable("general_log");
         db.apply_variable("max_server_memory");
@@ -218,8 +227,8 @@ impl Database {
 
     /// FLUSH LOGS: logs go on in new files where others have renamed the old ones.
     pub fn reopen_logs(&self) -> Result<()> {
-        self.slow_log.reopen();
-        self.general_log.reopen();
+        self.reopen_log("slow_query_log_file")?;
+        self.reopen_log("general_log_file")?;
         self.reopen_error_log()
     }
 
@@ -396,6 +405,11 @@ impl Database {
 
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// Which files statements may use.
+    pub(crate) fn bounds(&self) -> &Bounds {
+        &self.bounds
     }
 
     pub fn spill_dir(&self) -> &Path {

@@ -17,6 +17,7 @@ mod database;
 mod ddl;
 mod dml;
 mod durability;
+pub mod files;
 mod information_schema;
 mod load;
 mod machine;

@@ -11,7 +11,7 @@
 use crate::columns::{ColumnAppender, for_each_part, string_bytes};
 use crate::context::ExecContext;
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use types::{Error, ErrorCode, I256, PhysType, Result, SqlType};
@@ -49,6 +49,7 @@ impl SpillFile {
             .read(true)
             .write(true)
             .create_new(true)
+            .mode(storage::io::modes::SECRET)
             .open(&path)
             .map_err(|e| io_error(&format!("cannot create {}", path.display()), &e))?;
         std::fs::remove_file(&path).map_err(|e| io_error("cannot unlink", &e))?;

@@ -1,10 +1,11 @@
 //! The server's log: lines on standard error, or in the file that takes its place, in the shape of MySQL's error log.
 
 use std::fmt;
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use engine::files::{self, Kind, Refused};
 
 /// How much a line matters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,16 +16,26 @@ pub enum Level {
     Error,
 }
 
-/// Standard error becomes a file, which grows at its end: what anything else has to say there is in it, too.
-pub fn send_to(path: &Path) -> std::io::Result<()> {
-    let file = OpenOptions::new().create(true).append(true).open(path)?;
-    rustix::stdio::dup2_stderr(&file)?;
-    Ok(())
+/// Standard error becomes a file, which grows at its end: what anything else has to say there is in it, too. By its first
+/// line it is known for a log of this server's. Relative paths start at the data directory.
+pub fn send_to(data: &Path, path: &Path) -> Result<(), Refused> {
+    let failed = |e: std::io::Error| Refused::new(path, e);
+    let mut file = files::open(Some(data), path, Kind::Errors)?;
+    if file.metadata().map_err(failed)?.len() == 0 {
+        let (version, id) = (engine::VERSION, std::process::id());
+        let first = line(Level::System, format_args!("nextleaf {version} starting as process {id}"));
+        file.write_all(first.as_bytes()).map_err(failed)?;
+    }
+    rustix::stdio::dup2_stderr(&file).map_err(|e| failed(e.into()))
+}
+
+fn line(level: Level, message: impl fmt::Display) -> String {
+    format!("{} [{level:?}] {message}\n", Utc::now())
 }
 
 /// Writes one line, in one piece.
 pub fn log(level: Level, message: impl fmt::Display) {
-    let line = format!("{} [{level:?}] {message}\n", Utc::now());
+    let line = line(level, message);
     // nobody is left to be told that standard error is gone
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }

@@ -1,10 +1,11 @@
 //! A server's life: limits, listening, signals, stopping.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use engine::files::{self, Kind};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
@@ -22,6 +23,7 @@ pub fn serve(config: &ServerConfig, backend: Arc<dyn Backend>, processes: Arc<Pr
     let options = config.net_options().map_err(|e| StartError::new(e.to_string()))?;
     let socket = options.socket.clone();
     let server = Server::bind(options, backend.clone(), processes)?;
+    let _pid_file = config.pid_file.as_deref().map(|path| PidFile::write(&config.datadir, path)).transpose()?;
     handle_signals(server.stopper(), backend).map_err(|e| StartError::new(format!("cannot handle signals: {e}")))?;
     for address in server.local_addresses() {
         log::system(format_args!("ready for connections on {address}, version {SERVER_VERSION}"));
@@ -29,8 +31,6 @@ pub fn serve(config: &ServerConfig, backend: Arc<dyn Backend>, processes: Arc<Pr
     if let Some(path) = socket {
         log::system(format_args!("ready for connections on socket {}, version {SERVER_VERSION}", path.display()));
     }
-    let _pid_file =
-        config.pid_file.as_deref().map(|path| PidFile::write(config.datadir_or_absolute(path))).transpose()?;
     if !server.run() {
         log::warning("some connections did not end in time");
     }
@@ -42,10 +42,11 @@ pub fn serve(config: &ServerConfig, backend: Arc<dyn Backend>, processes: Arc<Pr
 struct PidFile(PathBuf);
 
 impl PidFile {
-    fn write(path: PathBuf) -> Result<PidFile, StartError> {
-        std::fs::write(&path, format!("{}\n", std::process::id()))
-            .map_err(|e| StartError::new(format!("cannot write the pid file {}: {e}", path.display())))?;
-        Ok(PidFile(path))
+    /// A relative path starts at the data directory.
+    fn write(data: &Path, path: &Path) -> Result<PidFile, StartError> {
+        files::open(Some(data), path, Kind::Pid)
+            .map_err(|e| StartError::new(format!("cannot write the pid file {e}")))?;
+        Ok(PidFile(data.join(path)))
     }
 }
 

@@ -7,10 +7,16 @@ use std::path::Path;
 use types::Result;
 
 impl Session {
-    /// A relative path starts where the server was started.
+    /// A relative path starts at the data folder. secure_file_priv bounds it: 1290.
     pub(crate) fn backup(&mut self, dir: &str, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         self.commit()?;
-        let done = self.db().store().backup(Path::new(dir))?;
+        let store = self.db().store();
+        let done = if store.durable().is_none() || self.db().options().disk.is_some() {
+            store.backup(Path::new(dir))?
+        } else {
+            let dir = self.db().bounds().make_dir(dir)?;
+            store.backup(&dir.path()).map_err(|e| dir.explain(e))?
+        };
         let info = format!("Leaves: {}  Bytes: {}", done.leaves_written, done.bytes_written);
         self.send_ok(0, info, more, sink)
     }

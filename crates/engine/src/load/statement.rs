@@ -15,7 +15,6 @@ use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::{Expr, Params};
 use parser::ast::{ExprKind, LoadData, LoadDuplicates, LoadTarget};
 use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use types::value::ConvertMode;
 use types::{Collation, Error, ErrorCode, Result, SqlType, StringKind, Value};
@@ -63,7 +62,7 @@ impl Session {
             let mut input = sink.local_infile(&l.path)?;
             self.load_from(l, &def, &format, charset, ignore, &targets, &txn, &mut *input, 0)
         } else {
-            self.open_for_load(&l.path).and_then(|(mut file, bytes)| {
+            self.db().bounds().open(&l.path).and_then(|(mut file, bytes)| {
                 self.load_from(l, &def, &format, charset, ignore, &targets, &txn, &mut file, bytes)
             })
         };
@@ -138,7 +137,7 @@ impl Session {
             let mut input = sink.local_infile(&l.path)?;
             run(self, &mut *input, 0)
         } else {
-            self.open_for_load(&l.path).and_then(|(mut file, bytes)| run(self, &mut file, bytes))
+            self.db().bounds().open(&l.path).and_then(|(mut file, bytes)| run(self, &mut file, bytes))
         };
         let written = self.end_change(savepoint, result)?;
         if let Some(id) = written.first_generated {
@@ -276,34 +275,6 @@ impl Session {
             t.fills.push((c, fill));
         }
         Ok(t)
-    }
-
-    /// A file of the server's machine. Relative paths start at the database's folder. Error 1290 outside of
-    /// secure_file_priv, 13 or 29 if it cannot be read.
-    fn open_for_load(&self, path: &str) -> Result<(std::fs::File, u64)> {
-        let base = self.db().options().dir.clone().unwrap_or_default();
-        let path: PathBuf = base.join(path);
-        let allowed = self.db().variables().by_name("secure_file_priv").unwrap_or_default();
-        if !allowed.is_empty() {
-            let inside = path.canonicalize().is_ok_and(|p| p.starts_with(Path::new(&*allowed)));
-            if !inside {
-                return Err(Error::option_prevents_statement("--secure-file-priv"));
-            }
-        }
-        let failed = |e: std::io::Error| {
-            let (shown, errno) = (path.display(), e.raw_os_error().unwrap_or(0));
-            match e.kind() {
-                std::io::ErrorKind::NotFound => Error::cant_get_stat(shown, errno, "No such file or directory"),
-                std::io::ErrorKind::PermissionDenied => Error::file_not_readable(shown, errno, "Permission denied"),
-                _ => Error::cant_open_file(shown, errno, e),
-            }
-        };
-        let file = std::fs::File::open(&path).map_err(failed)?;
-        let meta = file.metadata().map_err(failed)?;
-        if !meta.is_file() {
-            return Err(Error::textfile_not_readable(path.display()));
-        }
-        Ok((file, meta.len()))
     }
 }
 

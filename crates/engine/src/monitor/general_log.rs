@@ -5,20 +5,17 @@
 //! 2026-01-31T08:30:00.123456Z       8 Query   SELECT 1
 //! ```
 
+use super::log_files::LogFile;
 use super::log_tables::GeneralRecord;
 use super::secrets::without_secrets;
 use crate::session::Session;
-use parking_lot::Mutex;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use types::temporal::Timestamp;
 
 #[derive(Debug, Default)]
 pub struct GeneralLog {
     on: AtomicBool,
-    file: Mutex<Option<(PathBuf, File)>>,
+    file: LogFile,
 }
 
 impl GeneralLog {
@@ -31,18 +28,8 @@ impl GeneralLog {
         self.on.store(on, Ordering::Relaxed);
     }
 
-    /// The file is opened anew for the next record.
-    pub fn reopen(&self) {
-        *self.file.lock() = None;
-    }
-
-    fn write(&self, path: &Path, r: &GeneralRecord) -> io::Result<()> {
-        let mut open = self.file.lock();
-        if open.as_ref().is_none_or(|(p, _)| p != path) {
-            *open = Some((path.to_path_buf(), OpenOptions::new().create(true).append(true).open(path)?));
-        }
-        let Some((_, file)) = &mut *open else { return Ok(()) };
-        file.write_all(&line(r))
+    pub(super) fn file(&self) -> &LogFile {
+        &self.file
     }
 }
 
@@ -82,7 +69,8 @@ impl Session {
         };
         if to("FILE") {
             // A log that cannot be written must not fail statements.
-            let _ = self.db().general_log().write(&self.log_path("general_log_file"), &r);
+            let open = || self.db().open_log_for_record("general_log_file");
+            let _ = self.db().general_log().file.write(open, |_, bytes| *bytes = line(&r));
         }
         if to("TABLE") {
             self.db().log_tables().add_general(r);

@@ -6,7 +6,8 @@
 //!                                                                └▶ slow_log  a record in a file, if it took long
 //! ```
 //! - [`digests`] has performance_schema.events_statements_summary_by_digest, [`history`] events_statements_history.
-//! - [`slow_log`] writes the log of slow_query_log, [`general_log`] that of general_log; [`log_tables`] holds both as tables.
+//! - [`slow_log`] writes the log of slow_query_log, [`general_log`] that of general_log, to [`log_files`]; [`log_tables`] holds
+//!   both as tables.
 //! - [`secrets`] keeps passwords out of all of it.
 //! - [`session`] has what a session notes when a statement begins and ends, [`setup`] the statements that change all this.
 //!
@@ -15,6 +16,7 @@
 pub mod digests;
 pub mod general_log;
 pub mod history;
+pub mod log_files;
 pub mod log_tables;
 pub(crate) mod secrets;
 pub mod session;

@@ -8,7 +8,6 @@ use super::slow_log::Client;
 use crate::process::Process;
 use crate::session::Session;
 use crate::status::SessionStatus;
-use std::path::PathBuf;
 use std::time::Instant;
 use types::Error;
 
@@ -132,7 +131,8 @@ impl Session {
         let client = Client { user, host, id: self.process().id(), schema: self.current_database() };
         let text = self.text_or_shown(text);
         // A log that cannot be written must not fail statements.
-        let _ = self.db().slow_log().write(&self.log_path("slow_query_log_file"), &client, ended, &text);
+        let open = || self.db().open_log_for_record("slow_query_log_file");
+        let _ = self.db().slow_log().write(open, &client, ended, &text);
     }
 
     fn note_history(&self, digest: &Digest, ended: &Ended, text: &[u8], error: Option<&Error>) {
@@ -155,14 +155,5 @@ impl Session {
             self.process().copy_info(&mut shown, usize::MAX);
         }
         shown
-    }
-
-    /// The file that the variable names; a relative one lies beside the data.
-    pub(super) fn log_path(&self, variable: &str) -> PathBuf {
-        let name = self.db().variables().by_name(variable).unwrap_or_default();
-        match &self.db().options().dir {
-            Some(dir) => dir.join(&*name),
-            None => PathBuf::from(&*name),
-        }
     }
 }

@@ -8,25 +8,22 @@
 //! SET timestamp=1769848200;
 //! SELECT ...;
 //! ```
-//! One write a record, so that records of several sessions do not mix. The file is opened at the first record and again
-//! after FLUSH SLOW LOGS.
+//! One write a record, so that records of several sessions do not mix. [`log_files`](super::log_files) has
+//! the file.
 
 use super::Ended;
+use super::log_files::LogFile;
 use parking_lot::Mutex;
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io;
 use types::temporal::Timestamp;
 
 #[derive(Debug, Default)]
-pub struct SlowLog(Mutex<State>);
-
-#[derive(Debug, Default)]
-struct State {
-    file: Option<(PathBuf, File)>,
-    /// The schema that the last record named.
-    schema: Option<Box<str>>,
+pub struct SlowLog {
+    file: LogFile,
+    /// The schema that the last record of the open file named. Changes under the file's latch.
+    schema: Mutex<Option<Box<str>>>,
 }
 
 /// Who ran the statement, and where.
@@ -39,32 +36,29 @@ pub struct Client<'a> {
 }
 
 impl SlowLog {
-    /// Appends a record.
-    pub fn write(&self, path: &Path, client: &Client<'_>, ended: &Ended, text: &[u8]) -> io::Result<()> {
-        let mut state = self.0.lock();
-        if state.file.as_ref().is_none_or(|(p, _)| p != path) {
-            let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-            if file.metadata()?.len() == 0 {
-                let version = concat!("Version: 8.4.0-nextleaf-", env!("CARGO_PKG_VERSION"));
-                let head = format!("nextleaf, {version}. started with:\nTime                 Id Command    Argument\n");
-                file.write_all(head.as_bytes())?;
+    /// Appends a record. `open` where no file is open.
+    pub fn write(
+        &self,
+        open: impl FnOnce() -> io::Result<File>,
+        client: &Client<'_>,
+        ended: &Ended,
+        text: &[u8],
+    ) -> io::Result<()> {
+        self.file.write(open, |is_first, bytes| {
+            let mut schema = self.schema.lock();
+            if is_first {
+                *schema = None;
             }
-            state.file = Some((path.to_path_buf(), file));
-            state.schema = None;
-        }
-        let changes = client.schema.is_some() && state.schema.as_deref() != client.schema;
-        let bytes = record(client, changes, ended, text);
-        let Some((_, file)) = &mut state.file else { return Ok(()) };
-        file.write_all(&bytes)?;
-        if changes {
-            state.schema = client.schema.map(Into::into);
-        }
-        Ok(())
+            let changes = client.schema.is_some() && schema.as_deref() != client.schema;
+            *bytes = record(client, changes, ended, text);
+            if changes {
+                *schema = client.schema.map(Into::into);
+            }
+        })
     }
 
-    /// The file is opened anew for the next record.
-    pub fn reopen(&self) {
-        self.0.lock().file = None;
+    pub(super) fn file(&self) -> &LogFile {
+        &self.file
     }
 }
 

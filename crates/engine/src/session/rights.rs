@@ -76,7 +76,10 @@ impl Session {
             AlterDatabase(a) => self.require_on_schema(Privilege::Alter, a.name.as_deref().unwrap_or_default()),
             DropDatabase { name, .. } => self.require_on_schema(Privilege::Drop, name),
             Insert(i) => table(Privilege::Insert, &i.table),
-            LoadData(l) => table(Privilege::Insert, &l.table),
+            LoadData(l) => {
+                table(Privilege::Insert, &l.table)?;
+                if l.local { Ok(()) } else { self.require(Privilege::File) }
+            }
             Update(u) => of_refs(Privilege::Update, &u.tables),
             Delete(d) => of_refs(Privilege::Delete, &d.from),
             CreateTable(c) => table(Privilege::Create, &c.name),

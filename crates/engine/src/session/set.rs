@@ -157,13 +157,18 @@ impl Session {
     /// Checks that only the variable's own meaning can make; may rewrite the text.
     pub(super) fn check_meaning(&self, def: &VarDef, text: Box<str>, global: bool) -> Result<Box<str>> {
         let now = if global { self.db.variables().get(def) } else { self.vars.get(def).unwrap_or_default().into() };
-        meaning::check(def, text, &now)
+        let text = meaning::check(def, text, &now)?;
+        if global {
+            self.db.check_log_file(def.name, &text)?;
+        }
+        Ok(text)
     }
 
     fn assign(&mut self, a: Assignment) -> Result<()> {
         match a {
             Assignment::User(name, value, ty) => self.user_vars.set(&name, value, ty)?,
             Assignment::Global(def, text) => {
+                self.db.prepare_log(def.name, &text)?;
                 self.db.variables().set(def, text);
                 self.db.apply_variable(def.name);
             }

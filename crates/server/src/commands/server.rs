@@ -1,6 +1,7 @@
 //! `nextleaf server`: opens the data directory and serves it.
 
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -36,16 +37,15 @@ pub(super) fn run(args: Vec<OsString>) -> ExitCode {
 
 fn start(config: &ServerConfig) -> std::result::Result<(), StartError> {
     let failed = |what: &str, e: &dyn std::fmt::Display| StartError::new(format!("{what}: {e}"));
-    std::fs::create_dir_all(&config.datadir)
+    engine::files::modes::create_dir(&config.datadir)
         .map_err(|e| failed(&format!("cannot make the data directory {}", config.datadir.display()), &e))?;
-    let log_file = config.log_error.as_deref().map(|path| config.datadir_or_absolute(path));
+    let (datadir, log_file) = (config.datadir.clone(), config.log_error.clone());
     if let Some(path) = &log_file {
-        log::send_to(path).map_err(|e| failed(&format!("cannot write the log to {}", path.display()), &e))?;
+        log::send_to(&datadir, path).map_err(|e| failed("cannot write the log", &e))?;
     }
+    warn_of_open_folder(&config.datadir);
     let reopen = move || match &log_file {
-        Some(path) => {
-            log::send_to(path).map_err(|e| Error::cant_open_file(path.display(), e.raw_os_error().unwrap_or(0), &e))
-        }
+        Some(path) => log::send_to(&datadir, path).map_err(|e| Error::cant_open_file(path.display(), 0, e)),
         None => Ok(()),
     };
     let log_reopener = engine::LogReopener(Some(Arc::new(reopen)));
@@ -63,6 +63,15 @@ fn start(config: &ServerConfig) -> std::result::Result<(), StartError> {
         Err(e) => log::error(format_args!("the last checkpoint failed, the next start will replay the log: {e}")),
     }
     served
+}
+
+/// A folder that was there keeps its mode, as MySQL leaves it; but others than its owner and group are not meant.
+fn warn_of_open_folder(dir: &Path) {
+    let mode = std::fs::metadata(dir).map_or(0, |meta| meta.mode() & 0o777);
+    if mode & 0o007 != 0 {
+        let dir = dir.display();
+        log::warning(format_args!("the data directory {dir} is open to all users (mode {mode:04o}): chmod 750 {dir}"));
+    }
 }
 
 /// Has the server stop as SIGTERM has it: once, because the second signal would not wait for connections.

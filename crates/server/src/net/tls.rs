@@ -1,4 +1,4 @@
-//! Certificates and keys, in files named as MySQL names them, readable by their owner only.
+//! Certificates and keys, in files named as MySQL names them; private keys are readable by their owner only.
 //!
 //! ```text
 //! ca.pem, ca-key.pem                    an authority of this server's own, made at the first start
@@ -8,7 +8,6 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -22,6 +21,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::listener::TlsOptions;
+use engine::files::modes;
 
 const VALID_YEARS: i32 = 10;
 
@@ -78,18 +78,18 @@ fn make_certificates(dir: &Path) -> Result<(), Box<dyn std::error::Error>> {
     server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     let server_cert = server.signed_by(&server_key, &Issuer::new(ca, &ca_key))?;
 
-    write_secret(&dir.join("ca-key.pem"), &ca_key.serialize_pem())?;
-    write_secret(&dir.join("ca.pem"), &ca_cert.pem())?;
-    write_secret(&dir.join("server-key.pem"), &server_key.serialize_pem())?;
-    write_secret(&dir.join("server-cert.pem"), &server_cert.pem())?;
+    write(&dir.join("ca-key.pem"), &ca_key.serialize_pem(), modes::SECRET)?;
+    write(&dir.join("ca.pem"), &ca_cert.pem(), modes::PUBLIC)?;
+    write(&dir.join("server-key.pem"), &server_key.serialize_pem(), modes::SECRET)?;
+    write(&dir.join("server-cert.pem"), &server_cert.pem(), modes::PUBLIC)?;
     Ok(())
 }
 
-/// Writes a file that only its owner may read, all or nothing.
-fn write_secret(path: &Path, text: &str) -> io::Result<()> {
+/// Writes a file, all or nothing.
+fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let unfinished = path.with_extension("pem.tmp");
     let _ = fs::remove_file(&unfinished);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+    let mut file = modes::open(OpenOptions::new().write(true).create_new(true), &unfinished, mode)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(unfinished, path)
@@ -142,12 +142,12 @@ fn open_password_key(dir: &Path) -> Result<Key, Box<dyn std::error::Error>> {
     } else {
         let private = PrivateDecryptingKey::generate(KeySize::Rsa2048)?;
         let der = AsDer::<Pkcs8V1Der<'_>>::as_der(&private)?;
-        write_secret(&path, &pem("PRIVATE KEY", der.as_ref()))?;
+        write(&path, &pem("PRIVATE KEY", der.as_ref()), modes::SECRET)?;
         private
     };
     let public = AsDer::<PublicKeyX509Der<'_>>::as_der(&private.public_key())?;
     let public_pem = pem("PUBLIC KEY", public.as_ref());
-    write_secret(&dir.join("public_key.pem"), &public_pem)?;
+    write(&dir.join("public_key.pem"), &public_pem, modes::PUBLIC)?;
     Ok(Key { private: OaepPrivateDecryptingKey::new(private)?, public_pem })
 }
 

@@ -45,7 +45,9 @@ pub struct Args {
 
 /// Runs the shell.
 pub fn run(args: &Args) -> ExitCode {
-    let options = Options { dir: args.dir.clone(), workers: args.workers, ..Options::default() };
+    // whoever runs the shell may do with files what the system lets them
+    let variables = vec![("secure_file_priv".to_owned(), String::new())];
+    let options = Options { dir: args.dir.clone(), workers: args.workers, variables, ..Options::default() };
     let db = match Database::open(options) {
         Ok(db) => db,
         Err(e) => {

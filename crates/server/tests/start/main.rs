@@ -1,10 +1,13 @@
 //! How a server is started, in a process of its own: its options, its files, and clients that never log in.
 
+mod files;
 mod half_open;
+mod logs;
 mod options;
 #[allow(dead_code)]
 #[path = "../net/raw.rs"]
 mod raw;
+mod users_files;
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -25,11 +28,16 @@ impl Drop for Started {
 
 /// A server with a folder of its own, which `DIR` names in its options; its data is in `DIR/data`.
 pub fn start(name: &str, options: &[&str]) -> Started {
+    let dir = folder(name);
+    let child = run(&dir, options);
+    Started { dir, child }
+}
+
+pub fn folder(name: &str) -> PathBuf {
     let dir = std::env::temp_dir().join(format!("nextleaf-start-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir).expect("a folder");
-    let child = run(&dir, options);
-    Started { dir, child }
+    dir
 }
 
 /// The same in a folder that is there.

@@ -1,6 +1,6 @@
 //! All durable bytes go through [`Io`]: the real disk, or one in memory that loses power on request.
 //!
-//! - [`RealIo`]: files of the operating system.
+//! - [`RealIo`]: files of the operating system, with the [`modes`] of a server's.
 //! - [`SimIo`]: files in memory with the worst behaviour that a disk may show: what was not synced is lost, or kept in
 //!   part and in any order of sectors; a name is lost until its directory is synced; calls fail on request.
 //!
@@ -10,6 +10,7 @@
 //! 3. After a failed `sync` nothing is known of the writes before it, and syncing again proves nothing: the system may
 //!    have dropped them. Files that matter must not be used further.
 
+pub mod modes;
 mod real;
 mod sim;
 

@@ -1,6 +1,6 @@
 //! The operating system's files.
 
-use super::{File, Io, Lock};
+use super::{File, Io, Lock, modes};
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -13,12 +13,15 @@ pub struct RealIo;
 
 impl Io for RealIo {
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
-        let file = fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
-        Ok(Arc::new(file))
+        let mut options = fs::OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(true);
+        Ok(Arc::new(modes::open(&mut options, path, modes::FILE)?))
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn File>> {
-        Ok(Arc::new(fs::OpenOptions::new().read(true).write(true).open(path)?))
+        let file = fs::OpenOptions::new().read(true).write(true).open(path)?;
+        modes::narrow(&file, modes::FILE)?;
+        Ok(Arc::new(file))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -42,7 +45,7 @@ impl Io for RealIo {
     }
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
-        fs::create_dir_all(dir)
+        modes::create_dir(dir)
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
@@ -50,7 +53,9 @@ impl Io for RealIo {
     }
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Lock>> {
-        let file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        let file = modes::open(&mut options, path, modes::FILE)?;
         match file.try_lock() {
             Ok(()) => Ok(Box::new(Locked { _file: file })),
             Err(fs::TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),

@@ -187,8 +187,8 @@ impl Session {
                         }
                         "LOGS" => self.db.reopen_logs()?,
                         "ERROR LOGS" => self.db.reopen_error_log()?,
-                        "SLOW LOGS" => self.db.slow_log().reopen(),
-                        "GENERAL LOGS" => self.db.general_log().reopen(),
+                        "SLOW LOGS" => self.db.reopen_log("slow_query_log_file")?,
+                        "GENERAL LOGS" => self.db.reopen_log("general_log_file")?,
                         _ => {}
                     }
                 }
