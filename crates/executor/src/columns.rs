@@ -173,7 +173,7 @@ impl ColumnAppender {
             return *base;
         }
         let base = self.blocks.len() as u32;
-        self.blocks.extend(heap.blocks.iter().cloned());
+        self.blocks.extend(heap.blocks().iter().cloned());
         self.heaps.insert(key, (heap.clone(), base));
         base
     }
@@ -264,7 +264,7 @@ impl ColumnAppender {
 
     fn append_views(&mut self, to: &mut Vec<StrView>, from: &StrValues, positions: Option<&[u16]>) {
         // Heaps without blocks are met all the time (short strings) and need no entry.
-        let base = if from.heap.blocks.is_empty() { 0 } else { self.base_of(&from.heap) };
+        let base = if from.heap.blocks().is_empty() { 0 } else { self.base_of(&from.heap) };
         let mut long_bytes = 0;
         let mut add = |v: &StrView| {
             if !v.is_inline() {
@@ -283,7 +283,7 @@ impl ColumnAppender {
     pub fn finish(self, ty: &SqlType) -> Chunk {
         let mut values = self.values.unwrap_or_else(|| Values::with_capacity(ty.phys(), 0));
         if let Values::Str(s) = &mut values {
-            s.heap = Arc::new(StrHeap { blocks: self.blocks });
+            s.heap = Arc::new(StrHeap::of_shared(self.blocks));
         }
         Chunk::new(values, self.validity)
     }
@@ -292,7 +292,7 @@ impl ColumnAppender {
     pub fn snapshot(&self, ty: &SqlType) -> Chunk {
         let mut values = self.values.clone().unwrap_or_else(|| Values::with_capacity(ty.phys(), 0));
         if let Values::Str(s) = &mut values {
-            s.heap = Arc::new(StrHeap { blocks: self.blocks.clone() });
+            s.heap = Arc::new(StrHeap::of_shared(self.blocks.clone()));
         }
         Chunk::new(values, self.validity.clone())
     }
@@ -356,7 +356,7 @@ pub fn batch_bytes(batch: &Batch) -> usize {
 pub fn string_bytes(columns: &[Vector], batch: &Batch) -> usize {
     let of_column = |v: &Vector| match (v, &v.chunk().0.values) {
         (Vector::Const(_), Values::Str(s)) => s.views.first().map_or(0, StrView::len) * batch.count(),
-        (Vector::Flat(_), Values::Str(s)) if !s.heap.blocks.is_empty() => match &batch.selection {
+        (Vector::Flat(_), Values::Str(s)) if !s.heap.blocks().is_empty() => match &batch.selection {
             Selection::All => s.views[..batch.rows].iter().map(StrView::len).sum(),
             Selection::Some(at) => at.iter().map(|&i| s.views[i as usize].len()).sum(),
         },
@@ -372,7 +372,7 @@ pub fn string_bytes(columns: &[Vector], batch: &Batch) -> usize {
 
 /// Dictionaries of short strings are not worth a look at each row.
 fn has_long(d: &DictValues) -> bool {
-    d.dict.strings.heap.blocks.iter().any(|b| b.len() > LONG_DICT_BYTES)
+    d.dict.strings.heap.live_bytes() > LONG_DICT_BYTES
 }
 
 const LONG_DICT_BYTES: usize = 64 << 10;

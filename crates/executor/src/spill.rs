@@ -331,7 +331,7 @@ fn decode(bytes: &[u8]) -> Option<Batch> {
                         view
                     })
                     .collect();
-                Values::Str(StrValues { views, heap: Arc::new(StrHeap { blocks: vec![block] }) })
+                Values::Str(StrValues { views, heap: Arc::new(StrHeap::of(vec![block])) })
             }
             _ => return None,
         };

@@ -4,6 +4,8 @@
 //! and makes its rows findable; the leaf as a whole carries the mark of its transaction, so that no row needs an undo
 //! record. Nobody sees the leaf before the transaction commits; a rollback lets the whole leaf go.
 //!
+//! As long as many slots of a table are free ([`crate::reuse`]), rows of a load are inserted one by one and fill them.
+//!
 //! Whoever cuts the input into pieces that ascend by key calls [`BulkAppender::flush`] between pieces: a leaf that ends
 //! one piece and begins a later one would span the keys of the pieces between, and none of those could be a sorted run.
 
@@ -14,7 +16,10 @@ use crate::txn::{Change, Txn};
 use hashbrown::HashTable;
 use std::sync::Arc;
 use types::{Error, PhysType, Result, Value};
-use vector::{Batch, Bitmap, Chunk, DictValues, Rows, StrHeap, StrValues, StrView, StringDict, Values, Vector};
+use vector::{
+    Batch, Bitmap, Chunk, DictValues, OWN_BLOCK_BYTES_MIN, Rows, StrHeap, StrValues, StrView, StringDict, Values,
+    Vector,
+};
 
 /// Fills one thread's leaves of a load.
 #[derive(Debug)]
@@ -53,9 +58,6 @@ struct StrBuilder {
     /// Blocks 1..: one for each long string.
     large: Vec<Arc<Vec<u8>>>,
 }
-
-/// A longer string gets a block of its own.
-const LARGE_STRING_BYTES_MIN: usize = 64 << 10;
 
 /// The part of the shared dictionary that this thread has met.
 #[derive(Debug, Default)]
@@ -111,7 +113,7 @@ impl StrBuilder {
     fn push_plain(&mut self, bytes: &[u8]) {
         let view = if bytes.len() <= vector::INLINE_BYTES_MAX {
             StrView::inline(bytes)
-        } else if bytes.len() < LARGE_STRING_BYTES_MIN {
+        } else if bytes.len() < OWN_BLOCK_BYTES_MIN {
             let offset = self.heap.len() as u32;
             self.heap.extend_from_slice(bytes);
             StrView::pointing(bytes, 0, offset)
@@ -154,7 +156,7 @@ impl StrBuilder {
             blocks.append(&mut self.large);
         }
         self.heap.clear();
-        Values::Str(StrValues { views, heap: Arc::new(StrHeap { blocks }) })
+        Values::Str(StrValues { views, heap: Arc::new(StrHeap::of(blocks)) })
     }
 }
 
@@ -396,6 +398,12 @@ impl BulkAppender {
         }
         let chunks = self.take_chunks(rows);
         let table = &self.table;
+        // Of two rows of a load the one of the earlier piece stays: that cannot be told row by row.
+        if !self.ignore_duplicates && table.has_many_free_slots() {
+            table.insert_each(&self.txn, &chunks.iter().collect::<Vec<_>>(), rows, false)?;
+            self.rows_total += rows as u64;
+            return Ok(());
+        }
         if let Some(c) = table.auto_increment_column() {
             table.observe_chunk(c, &chunks[c]);
         }

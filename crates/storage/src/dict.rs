@@ -39,13 +39,15 @@ impl SharedDict {
         if let Some(&code) = state.codes.get(bytes) {
             return Some(code);
         }
-        if state.codes.len() == DICT_ENTRIES_MAX || bytes.len() > DICT_STRING_BYTES_MAX {
+        if state.strings.views.len() == DICT_ENTRIES_MAX || bytes.len() > DICT_STRING_BYTES_MAX {
             state.closed = true;
+            // Nobody is to have codes from now on; leaves in the making have those that they were given.
+            state.codes = HashMap::new();
         }
         if state.closed {
             return None;
         }
-        let code = state.codes.len() as u8;
+        let code = state.strings.views.len() as u8;
         state.codes.insert(bytes.into(), code);
         state.strings.push(bytes);
         state.snapshot = None;
@@ -72,7 +74,7 @@ impl SharedDict {
     /// Recovery: goes on from a dictionary that leaves share, if it is the longest so far.
     pub fn restore(&self, dict: &Arc<StringDict>) {
         let mut state = self.0.lock();
-        if dict.strings.views.len() <= state.codes.len() {
+        if dict.strings.views.len() <= state.strings.views.len() {
             return;
         }
         let entries = dict.strings.views.len();
@@ -83,6 +85,7 @@ impl SharedDict {
 
     pub fn bytes_allocated(&self) -> usize {
         let state = self.0.lock();
-        state.strings.views.capacity() * 16 + state.strings.heap.bytes_allocated() + state.codes.capacity() * 32
+        let codes: usize = state.codes.keys().map(|bytes| bytes.len() + 32).sum();
+        state.strings.views.capacity() * 16 + state.strings.heap.bytes_allocated() + codes
     }
 }

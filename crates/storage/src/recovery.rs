@@ -408,11 +408,12 @@ impl Table {
         }
     }
 
-    /// Recovery: finds the slots without leaves, and the leaf where rows are appended.
+    /// Recovery: finds the slots without leaves, the leaf where rows are appended, and leaves with free slots.
     fn finish_recovery(&self) {
         let mut tail = self.tail.lock();
         let leaves = |n: &u64| self.slot(*n).read().leaf().map(Leaf::rows);
         tail.free = (0..self.leaf_count()).rev().filter(|n| leaves(n).is_none()).collect();
         tail.leaf_no = (0..self.leaf_count()).rev().find(|n| leaves(n).is_some_and(|rows| rows < self.leaf_rows()));
+        self.list_all_sparse(&mut tail);
     }
 }

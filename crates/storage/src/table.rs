@@ -302,24 +302,6 @@ impl Table {
         }
     }
 
-    /// Bytes held by leaves, indexes and dictionaries. Walks all leaves.
-    pub fn bytes(&self) -> usize {
-        let leaves: usize = (0..self.leaf_count())
-            .filter_map(|n| self.heap.slot(n))
-            .map(|s| size_of::<LeafSlot>() + s.read().leaf().map_or(0, Leaf::bytes_allocated))
-            .sum();
-        let indexes = self.index_bytes();
-        let dicts: usize = self.dicts.iter().flatten().map(SharedDict::bytes_allocated).sum();
-        leaves + indexes + dicts + size_of::<Table>()
-    }
-
-    /// Bytes held by the indexes.
-    pub fn index_bytes(&self) -> usize {
-        let set = self.indexes();
-        let unique: usize = set.unique.iter().map(|i| i.bytes_allocated()).sum();
-        unique + set.ordered.iter().flatten().map(|o| o.bytes_allocated()).sum::<usize>()
-    }
-
     /// The keys of the version in place.
     fn keys_in_place(set: &IndexSet, leaf: &Leaf, slot: usize, out: &mut RowKeys) {
         let at = |c: usize| (&**leaf.column(c), slot);
@@ -399,6 +381,9 @@ impl Table {
                 Self::keys_in_place(&set, leaf, slot, &mut keys);
             }
             let undone = leaf.undo(slot);
+            if matches!(undone, Some(UndoKind::Insert)) {
+                leaf.clear_free(slot..slot + 1);
+            }
             let held = holder.is_some_and(|txn| leaf.is_live(slot) && leaf.lock(txn, slot));
             (undone, held, set)
         };
@@ -443,6 +428,11 @@ impl Table {
 struct RowKeys {
     unique: Vec<(usize, u64)>,
     ordered: Vec<(usize, Vec<u8>)>,
+}
+
+/// The slots of rows whose ends nobody needs to know of any more.
+fn deleted(pruned: &[Pruned]) -> impl Iterator<Item = usize> + Clone {
+    pruned.iter().filter(|p| matches!(p.kind, UndoKind::Delete)).map(|p| p.slot as usize)
 }
 
 impl Versioned for Table {
@@ -493,7 +483,7 @@ impl Versioned for Table {
             let mut state = self.slot(leaf_no).write();
             let set = self.indexes();
             let Some(leaf) = state.leaf_mut() else { return };
-            leaf.prune(oldest, &mut pruned);
+            let is_everybodys = leaf.prune(oldest, &mut pruned);
             if !set.ordered.is_empty() {
                 for p in &pruned {
                     let mut of_row = RowKeys::default();
@@ -507,7 +497,15 @@ impl Versioned for Table {
                     keys.push((p.slot, of_row));
                 }
             }
-            (leaf.is_dead(), leaf.is_sparse(), set)
+            let dead = leaf.is_dead();
+            if !(dead && leaf.rows() == self.leaf_rows()) {
+                // What a load has dropped, or rows that were deleted.
+                match is_everybodys && leaf.live_count() < leaf.rows() {
+                    true => leaf.clear_free(0..leaf.rows()),
+                    false => leaf.clear_free(deleted(&pruned)),
+                }
+            }
+            (dead, leaf.is_sparse(), set)
         };
         for (slot, of_row) in keys {
             self.remove_unused(&set, &of_row, self.row_id(leaf_no, slot as usize));

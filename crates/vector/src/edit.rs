@@ -4,7 +4,9 @@
 //! widened here; [`Chunk::compute_bounds`] makes them exact again.
 
 use crate::carrier::is_narrower;
-use crate::{Bitmap, Bounds, Chunk, DictValues, StrHeap, StrValues, Values};
+use crate::str_heap::OWN_BLOCK_BYTES_MIN;
+use crate::strings::StrSource;
+use crate::{Bitmap, Bounds, Chunk, DictValues, INLINE_BYTES_MAX, StrHeap, StrValues, StrView, Values};
 use std::ops::Range;
 use std::sync::Arc;
 use types::{PhysType, Value};
@@ -85,8 +87,14 @@ impl Values {
         }
     }
 
-    /// Appends rows of `from`; of two carriers of one family the wider one is the result's. String bytes are copied.
+    /// Appends rows of `from`; of two carriers of one family the wider one is the result's. String bytes are copied, but
+    /// for long ones, whose blocks are shared.
     pub fn append(&mut self, from: &Values, rows: Rows<'_>) {
+        self.append_where(from, rows, |_| true);
+    }
+
+    /// The same; strings that are not `valid` come as empty ones.
+    fn append_where(&mut self, from: &Values, rows: Rows<'_>, valid: impl Fn(usize) -> bool) {
         if is_narrower(self.phys(), from.phys()) {
             *self = self.widened(from.phys()).into_owned();
         }
@@ -100,9 +108,18 @@ impl Values {
             return extend(&mut a.codes, &b.codes, rows);
         }
         same_fixed!(&mut *self, from, a, b => return extend(a, b, rows), else ());
+        let from = from.strings();
         self.undict_in_place();
         let Values::Str(out) = self else { unreachable!("the forms are equal") };
-        rows.for_each(|i| out.push(from.str_bytes(i)));
+        rows.for_each(|i| if valid(i) { out.push_from(from, i) } else { out.views.push(StrView::EMPTY) });
+    }
+
+    fn strings(&self) -> StrSource<'_> {
+        match self {
+            Values::Str(s) => StrSource::Str(s),
+            Values::Dict(d) => StrSource::Dict(d),
+            other => panic!("string access to {:?} values", other.phys()),
+        }
     }
 
     /// Overwrites position `i` with position `j` of `from`, of the same physical type or another carrier of its family.
@@ -112,45 +129,75 @@ impl Values {
             return;
         }
         same_fixed!(&mut *self, from, a, b => { a[i] = b[j]; return }, else ());
-        let bytes = from.str_bytes(j);
         if let Values::Dict(d) = self
-            && let Some(code) = d.code_of(bytes)
+            && let Some(code) = d.code_of(from.str_bytes(j))
         {
             d.codes[i] = code;
             return;
         }
         self.undict_in_place();
         let Values::Str(out) = self else { unreachable!("the forms are equal") };
-        out.set(i, bytes);
+        out.set_from(i, from.strings(), j);
+    }
+
+    /// The string at `i`, if these are plain strings, becomes empty: it is no row's, or NULL.
+    pub fn clear_string(&mut self, i: usize) {
+        if let Values::Str(s) = self {
+            s.clear(i);
+        }
+    }
+
+    /// See [`StrValues::tidy`].
+    #[inline]
+    pub fn tidy(&mut self) {
+        if let Values::Str(s) = self {
+            s.tidy();
+        }
+    }
+
+    /// See [`StrValues::tidy_appended`].
+    #[inline]
+    pub fn tidy_appended(&mut self) {
+        if let Values::Str(s) = self {
+            s.tidy_appended();
+        }
     }
 
     /// Dictionary codes become views, in place.
     pub fn undict_in_place(&mut self) {
         if let Values::Dict(d) = self {
-            *self = Values::Str(d.to_str());
+            let mut strings = d.to_str();
+            strings.recount();
+            *self = Values::Str(strings);
         }
     }
 
     pub fn truncate(&mut self, len: usize) {
-        crate::for_fixed!(self, v => v.truncate(len), str s => s.views.truncate(len), dict d => d.codes.truncate(len))
+        crate::for_fixed!(self, v => v.truncate(len), str s => s.truncate(len), dict d => d.codes.truncate(len))
     }
 
     pub fn reserve(&mut self, additional: usize) {
         crate::for_fixed!(self, v => v.reserve(additional), str s => s.views.reserve(additional), dict d => d.codes.reserve(additional))
     }
 
-    /// Gives back unused capacity, string heaps included where nobody shares them.
+    /// Gives back unused capacity and the garbage of string heaps.
     pub fn shrink(&mut self) {
         crate::for_fixed!(self, v => v.shrink_to_fit(), str s => s.shrink(), dict d => d.codes.shrink_to_fit())
     }
 
-    /// The values at `positions` with nothing shared: strings are copied into a heap of their own.
-    pub fn gather_owned(&self, positions: &[u16]) -> Values {
+    /// The values at `positions`, those that are not `valid` being anything. Short strings are copied into a heap of just
+    /// their size, blocks of long ones are shared.
+    fn gather_owned(&self, positions: &[u16], valid: impl Fn(usize) -> bool) -> Values {
         match self {
             Values::Str(_) | Values::Dict(_) => {
-                let mut out = StrValues { views: Vec::with_capacity(positions.len()), heap: Default::default() };
-                for &i in positions {
-                    out.push(self.str_bytes(i as usize));
+                let is_packed = |n: &usize| (INLINE_BYTES_MAX + 1..OWN_BLOCK_BYTES_MIN).contains(n);
+                let wanted = || positions.iter().map(|&i| i as usize).filter(|i| valid(*i));
+                let bytes = wanted().map(|i| self.str_bytes(i).len()).filter(is_packed).sum();
+                let heap = StrHeap::with_room(bytes);
+                let mut out = StrValues { views: Vec::with_capacity(positions.len()), heap: heap.into() };
+                let from = self.strings();
+                for i in positions.iter().map(|&i| i as usize) {
+                    if valid(i) { out.push_from(from, i) } else { out.views.push(StrView::EMPTY) }
                 }
                 Values::Str(out)
             }
@@ -244,7 +291,7 @@ impl Chunk {
     /// Appends rows of `from`; bounds are widened.
     pub fn append(&mut self, from: &Chunk, rows: Rows<'_>) {
         let before = self.len();
-        self.values.append(&from.values, rows);
+        self.values.append_where(&from.values, rows, |i| from.is_valid(i));
         let after = self.len();
         let nulls = from.validity.as_ref().is_some_and(|v| match rows {
             Rows::Range(a, b) => (a..b).any(|i| !v.get(i)),
@@ -288,6 +335,8 @@ impl Chunk {
             if let Some(b) = self.bounds {
                 self.bounds = self.values.int_at(i).map(|v| b.union(Bounds { min: v, max: v }));
             }
+        } else {
+            self.values.clear_string(i);
         }
         match &mut self.validity {
             Some(v) => v.set(i, valid),
@@ -300,10 +349,11 @@ impl Chunk {
         }
     }
 
-    /// See [`Values::gather_owned`].
+    /// The rows at `positions` with no heap shared: short strings are copied, blocks of long ones are shared.
     pub fn gather_owned(&self, positions: &[u16]) -> Chunk {
         let validity = self.gather_validity(positions);
-        Chunk { values: self.values.gather_owned(positions), validity, bounds: self.bounds }
+        let values = self.values.gather_owned(positions, |i| self.is_valid(i));
+        Chunk { values, validity, bounds: self.bounds }
     }
 
     fn gather_validity(&self, positions: &[u16]) -> Option<Bitmap> {
@@ -315,43 +365,20 @@ impl Chunk {
         if out.all() { None } else { Some(out) }
     }
 
+    /// The string at `i` is no row's any more: its bytes are garbage.
+    pub fn clear_string(&mut self, i: usize) {
+        self.values.clear_string(i);
+    }
+
+    /// See [`StrValues::tidy`].
+    #[inline]
+    pub fn tidy(&mut self) {
+        self.values.tidy();
+    }
+
     /// See [`Values::shrink`].
     pub fn shrink(&mut self) {
         self.values.shrink();
-    }
-}
-
-impl StrValues {
-    /// Bytes of the pointing strings: what a heap without garbage would hold.
-    pub fn heap_bytes_live(&self) -> usize {
-        self.views.iter().filter(|v| !v.is_inline()).map(|v| v.len()).sum()
-    }
-
-    /// Copies the live bytes into one new block of exactly their size; the garbage of overwritten strings goes.
-    pub fn compact(&mut self) {
-        let mut block = Vec::with_capacity(self.heap_bytes_live());
-        for v in &mut self.views {
-            if !v.is_inline() {
-                let offset = block.len() as u32;
-                block.extend_from_slice(v.bytes(&self.heap));
-                *v = crate::StrView::pointing(&block[offset as usize..], 0, offset);
-            }
-        }
-        let blocks = if block.is_empty() { vec![] } else { vec![Arc::new(block)] };
-        self.heap = Arc::new(StrHeap { blocks });
-    }
-
-    /// Gives back unused capacity of views and of unshared heap blocks.
-    pub fn shrink(&mut self) {
-        self.views.shrink_to_fit();
-        if let Some(heap) = Arc::get_mut(&mut self.heap) {
-            heap.blocks.shrink_to_fit();
-            for b in &mut heap.blocks {
-                if let Some(b) = Arc::get_mut(b) {
-                    b.shrink_to_fit();
-                }
-            }
-        }
     }
 }
 

@@ -27,6 +27,7 @@ mod chunk;
 mod edit;
 pub mod hash;
 mod selection;
+mod str_heap;
 mod strings;
 mod values;
 
@@ -36,7 +37,8 @@ pub use carrier::is_narrower;
 pub use chunk::{Bounds, Chunk, ChunkBuilder};
 pub use edit::Rows;
 pub use selection::Selection;
-pub use strings::{DictValues, INLINE_BYTES_MAX, StrHeap, StrValues, StrView, StringDict};
+pub use str_heap::{OWN_BLOCK_BYTES_MIN, StrHeap};
+pub use strings::{DictValues, INLINE_BYTES_MAX, StrValues, StrView, StringDict};
 pub use values::{Native, Values};
 
 /// The most rows a leaf or batch can have.

@@ -4,9 +4,12 @@
 //! inline   len:4 | bytes:12                       len <= 12, zero padded
 //! pointing len:4 | prefix:4 | block:4 | offset:4  bytes = heap.blocks[block][offset..offset+len]
 //! ```
-//! Blocks are append-only and shared; a string that changes is appended anew and its view rewritten. Inline views are
-//! zero padded, so two views of at most 12 bytes are byte-equal exactly when their 16 bytes are.
+//! Blocks are append-only and shared; a string that changes is appended anew and its view rewritten. What that leaves is
+//! counted by the heap ([`crate::StrHeap`]). Inline views are zero padded, so two views of at most 12 bytes are byte-equal
+//! exactly when their 16 bytes are.
 
+use crate::StrHeap;
+use crate::str_heap::{Growth, OWN_BLOCK_BYTES_MIN};
 use std::sync::Arc;
 
 /// A string of one position.
@@ -95,48 +98,10 @@ impl StrView {
             &self.rest[..self.len as usize]
         } else {
             let (block, offset) = self.location();
-            &heap.blocks[block as usize][offset as usize..offset as usize + self.len as usize]
+            &heap.blocks()[block as usize][offset as usize..offset as usize + self.len as usize]
         }
     }
 }
-
-/// The heap blocks that pointing views name. Cloning clones one Arc a block.
-#[derive(Clone, Debug, Default)]
-pub struct StrHeap {
-    pub blocks: Vec<Arc<Vec<u8>>>,
-}
-
-impl StrHeap {
-    /// Stores `bytes` and returns the view. Appends to the last block if nobody shares it and it has room.
-    pub fn add(&mut self, bytes: &[u8]) -> StrView {
-        if bytes.len() <= INLINE_BYTES_MAX {
-            return StrView::inline(bytes);
-        }
-        if let Some(last) = self.blocks.last_mut()
-            && let Some(block) = Arc::get_mut(last)
-            && block.len() + bytes.len() <= BLOCK_BYTES_MAX
-        {
-            let offset = block.len() as u32;
-            block.extend_from_slice(bytes);
-            return StrView::pointing(bytes, self.blocks.len() as u32 - 1, offset);
-        }
-        let mut block = Vec::with_capacity(bytes.len().max(self.first_block_bytes()));
-        block.extend_from_slice(bytes);
-        self.blocks.push(Arc::new(block));
-        StrView::pointing(bytes, self.blocks.len() as u32 - 1, 0)
-    }
-
-    fn first_block_bytes(&self) -> usize {
-        if self.blocks.is_empty() { 1024 } else { 4096 }
-    }
-
-    pub fn bytes_allocated(&self) -> usize {
-        self.blocks.iter().map(|b| b.capacity() + 40).sum()
-    }
-}
-
-/// Blocks are not grown past this, unless one string is longer.
-const BLOCK_BYTES_MAX: usize = 1 << 20;
 
 /// Views and the heap they point into. The heap is behind an Arc so that gathering rows shares it.
 #[derive(Clone, Debug, Default)]
@@ -162,21 +127,74 @@ impl StrValues {
 
     /// The same of bytes that become a block of their own if they are many.
     pub fn push_vec(&mut self, bytes: Vec<u8>) {
-        if bytes.len() <= BLOCK_BYTES_MAX {
+        let v = if bytes.len() < OWN_BLOCK_BYTES_MIN {
             return self.push(&bytes);
-        }
-        let heap = Arc::make_mut(&mut self.heap);
-        self.views.push(StrView::pointing(&bytes, heap.blocks.len() as u32, 0));
-        heap.blocks.push(Arc::new(bytes));
+        } else {
+            Arc::make_mut(&mut self.heap).add_own(bytes)
+        };
+        self.views.push(v);
     }
 
-    /// Replaces the string at `i`; the old bytes stay in their block until the chunk is rebuilt.
+    /// Appends the string at `i` of `from`; a block that has nothing else is shared.
+    pub(crate) fn push_from(&mut self, from: StrSource<'_>, i: usize) {
+        let v = self.added(StrView::EMPTY, from.view(i), from.heap(), Growth::Append);
+        self.views.push(v);
+    }
+
+    /// Replaces the string at `i`.
     pub fn set(&mut self, i: usize, bytes: &[u8]) {
-        self.views[i] = if bytes.len() <= INLINE_BYTES_MAX {
+        let old = self.views[i];
+        self.views[i] = if bytes.len() <= INLINE_BYTES_MAX && old.is_inline() {
             StrView::inline(bytes)
         } else {
-            Arc::make_mut(&mut self.heap).add(bytes)
+            let heap = Arc::make_mut(&mut self.heap);
+            heap.forget(old);
+            heap.store(bytes, Growth::Overwrite)
         };
+    }
+
+    /// Replaces the string at `i` by the one at `j` of `from`; a block that has nothing else is shared.
+    pub(crate) fn set_from(&mut self, i: usize, from: StrSource<'_>, j: usize) {
+        self.views[i] = self.added(self.views[i], from.view(j), from.heap(), Growth::Overwrite);
+    }
+
+    /// The string at `i` becomes empty.
+    pub fn clear(&mut self, i: usize) {
+        self.set(i, b"");
+    }
+
+    fn added(&mut self, old: StrView, new: StrView, new_heap: &StrHeap, growth: Growth) -> StrView {
+        if new.is_inline() && old.is_inline() {
+            return new;
+        }
+        let heap = Arc::make_mut(&mut self.heap);
+        heap.forget(old);
+        heap.store_view(new, new_heap, growth)
+    }
+}
+
+/// Strings that are copied from: plain ones or codes.
+#[derive(Clone, Copy)]
+pub(crate) enum StrSource<'a> {
+    Str(&'a StrValues),
+    Dict(&'a DictValues),
+}
+
+impl<'a> StrSource<'a> {
+    #[inline]
+    fn view(self, i: usize) -> StrView {
+        match self {
+            StrSource::Str(s) => s.views[i],
+            StrSource::Dict(d) => d.dict.strings.views[d.codes[i] as usize],
+        }
+    }
+
+    #[inline]
+    fn heap(self) -> &'a StrHeap {
+        match self {
+            StrSource::Str(s) => &s.heap,
+            StrSource::Dict(d) => &d.dict.strings.heap,
+        }
     }
 }
 

@@ -141,6 +141,11 @@ impl Values {
         }
     }
 
+    /// Values that there is room for.
+    pub fn capacity(&self) -> usize {
+        for_fixed!(self, v => v.capacity(), str s => s.views.capacity(), dict d => d.codes.capacity())
+    }
+
     /// Heap bytes held, shared blocks counted in full.
     pub fn bytes_allocated(&self) -> usize {
         for_fixed!(self,

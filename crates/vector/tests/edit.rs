@@ -136,7 +136,8 @@ proptest! {
                 Op::Compact => {
                     if let Values::Str(s) = &mut Arc::make_mut(&mut chunk).values {
                         s.compact();
-                        prop_assert_eq!(s.heap_bytes_live(), s.heap.blocks.iter().map(|b| b.len()).sum::<usize>());
+                        prop_assert_eq!(s.heap_bytes_live(), s.heap.blocks().iter().map(|b| b.len()).sum::<usize>());
+                        prop_assert_eq!(s.heap_bytes_live(), s.heap.live_bytes());
                     }
                 }
                 Op::ToDict if is_str && !model.is_empty() => chunk = Arc::new(encode(&chunk)),

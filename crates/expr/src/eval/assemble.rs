@@ -235,8 +235,7 @@ fn strings(rows: usize, parts: &[(Selection, Vector)]) -> Values {
             }
             _ => continue,
         };
-        let base = heap.blocks.len() as u32;
-        heap.blocks.extend(from.heap.blocks.iter().cloned());
+        let base = heap.push_blocks(&from.heap);
         let moved = |view: &StrView| -> StrView {
             if view.is_inline() || base == 0 {
                 return *view;

@@ -90,16 +90,16 @@ impl Rows<'_> {
                 views[i] = StrView::inline(&block[start..]);
                 block.truncate(start);
             } else {
-                views[i] = StrView::pointing(&block[start..], heap.blocks.len() as u32, start as u32);
+                views[i] = StrView::pointing(&block[start..], heap.blocks().len() as u32, start as u32);
             }
             // Offsets have 32 bits.
             if block.len() > 1 << 30 {
-                heap.blocks.push(std::mem::take(&mut block).into());
+                heap.push_block(std::mem::take(&mut block).into());
             }
             Ok(())
         })?;
         if !block.is_empty() {
-            heap.blocks.push(block.into());
+            heap.push_block(block.into());
         }
         let values = Values::Str(StrValues { views, heap: heap.into() });
         Ok(Chunk::new(values, self.validity_without(&nulls)))

@@ -117,7 +117,7 @@ impl LikeMatcher {
             if block != current {
                 current = block;
                 searched = false;
-                let bytes = &s.heap.blocks[block as usize];
+                let bytes = &s.heap.blocks()[block as usize];
                 usable = if p.fold {
                     folded.resize(bytes.len(), 0);
                     fold_ascii(bytes, &mut folded)
@@ -129,7 +129,7 @@ impl LikeMatcher {
                 out.set(i, self.matches(v.bytes(&s.heap)));
                 return;
             }
-            let text: &[u8] = if p.fold { &folded } else { &s.heap.blocks[block as usize] };
+            let text: &[u8] = if p.fold { &folded } else { &s.heap.blocks()[block as usize] };
             let (from, to) = (offset as usize, offset as usize + v.len());
             if !searched || next_hit < from {
                 searched = true;
@@ -146,7 +146,7 @@ impl LikeMatcher {
 
 /// The strings selected are a good part of their blocks, in which they lie in order.
 fn worth_it(s: &StrValues, rows: usize, sel: &Selection) -> bool {
-    let block_bytes: usize = s.heap.blocks.iter().map(|b| b.len()).sum();
+    let block_bytes: usize = s.heap.blocks().iter().map(|b| b.len()).sum();
     let mut bytes = 0;
     let mut ascending = true;
     let mut last = (0, 0);

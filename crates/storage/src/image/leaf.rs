@@ -4,7 +4,7 @@
 //!   packed = | raw length: 8 | method: 1 | bytes |             method 0: as they are, 1: LZ4 block
 //!   raw    = | rows: 4 | columns: 4 | live: a word per 64 rows | column ... |
 //!   column = | kind: 1 | has NULLs: 1 | validity words, if it has | values |
-//!   values = fixed width: little-endian, one a row
+//!   values = fixed width: little-endian, one a row; strings of rows that do not live are empty
 //!            strings: lengths, 4 bytes a row | bytes of those of at most 12 | bytes of the others
 //!            codes: one byte a row | entries of the dictionary: count, then each
 //! ```
@@ -12,7 +12,9 @@
 use crate::codec::{Get, Put};
 use std::sync::Arc;
 use types::{I256, PhysType};
-use vector::{Bitmap, Chunk, DictValues, INLINE_BYTES_MAX, StrHeap, StrValues, StrView, StringDict, Values};
+use vector::{
+    Bitmap, Chunk, DictValues, INLINE_BYTES_MAX, OWN_BLOCK_BYTES_MIN, StrHeap, StrValues, StrView, StringDict, Values,
+};
 
 /// A leaf's rows, as they come back.
 #[derive(Debug)]
@@ -26,8 +28,6 @@ pub struct LeafImage {
 pub type InternDict<'a> = &'a dyn Fn(usize, usize, &[u8]) -> Option<Arc<StringDict>>;
 
 const DICT: u8 = 0x40;
-/// A heap block of a decoded column ends before it would get larger, unless one string is.
-const BLOCK_BYTES_MAX: usize = 16 << 20;
 /// Longer raw images stay as they are: the block format is not made for them.
 const COMPRESS_BYTES_MAX: usize = 1 << 30;
 
@@ -71,7 +71,7 @@ pub fn put<'a>(rows: usize, live: &Bitmap, columns: impl ExactSizeIterator<Item 
     debug_assert_eq!(live.len(), rows);
     put_words(live.words(), &mut raw);
     for chunk in columns {
-        put_chunk(chunk, rows, &mut raw);
+        put_chunk(chunk, rows, live, &mut raw);
     }
     out.put_u64(raw.len() as u64);
     if raw.len() <= COMPRESS_BYTES_MAX {
@@ -94,7 +94,7 @@ fn put_fixed<const N: usize, T: Copy>(v: &[T], out: &mut Vec<u8>, bytes: impl Fn
     }
 }
 
-fn put_chunk(chunk: &Chunk, rows: usize, out: &mut Vec<u8>) {
+fn put_chunk(chunk: &Chunk, rows: usize, live: &Bitmap, out: &mut Vec<u8>) {
     assert_eq!(chunk.len(), rows, "a column has every row of its leaf");
     let dict = if let Values::Dict(_) = chunk.values { DICT } else { 0 };
     out.put_u8(kind_of(chunk.values.phys()) | dict);
@@ -120,7 +120,7 @@ fn put_chunk(chunk: &Chunk, rows: usize, out: &mut Vec<u8>) {
         }
         Values::F32(v) => put_fixed(v, out, f32::to_le_bytes),
         Values::F64(v) => put_fixed(v, out, f64::to_le_bytes),
-        Values::Str(s) => put_strings(s, chunk.validity.as_ref(), out),
+        Values::Str(s) => put_strings(s, |i| live.get(i) && chunk.is_valid(i), out),
         Values::Dict(d) => {
             out.extend_from_slice(&d.codes);
             let entries = &d.dict.strings;
@@ -132,8 +132,8 @@ fn put_chunk(chunk: &Chunk, rows: usize, out: &mut Vec<u8>) {
     }
 }
 
-fn put_strings(s: &StrValues, validity: Option<&Bitmap>, out: &mut Vec<u8>) {
-    let valid = |i: usize| validity.is_none_or(|v| v.get(i));
+/// Of rows that are none, or NULL, there are no strings.
+fn put_strings(s: &StrValues, valid: impl Fn(usize) -> bool, out: &mut Vec<u8>) {
     for (i, view) in s.views.iter().enumerate() {
         out.put_u32(if valid(i) { view.len() as u32 } else { 0 });
     }
@@ -250,24 +250,30 @@ fn get_strings(get: &mut Get<'_>, rows: usize) -> Option<Values> {
     let mut short = Get(get.take(total(true))?);
     let mut long = Get(get.take(total(false))?);
     let mut views = Vec::with_capacity(rows);
-    let mut blocks: Vec<Arc<Vec<u8>>> = Vec::new();
-    let mut block: Vec<u8> = Vec::with_capacity(long.0.len().min(BLOCK_BYTES_MAX));
+    // Block 0 has those that share a block.
+    let is_packed = |len: &&u32| !is_short(len) && (**len as usize) < OWN_BLOCK_BYTES_MIN;
+    let mut packed = Vec::with_capacity(lens.iter().filter(is_packed).map(|l| *l as usize).sum());
+    let mut own: Vec<Arc<Vec<u8>>> = Vec::new();
     for len in &lens {
         if is_short(len) {
             views.push(StrView::inline(short.take(*len as usize)?));
             continue;
         }
         let bytes = long.take(*len as usize)?;
-        if !block.is_empty() && block.len() + bytes.len() > BLOCK_BYTES_MAX {
-            blocks.push(Arc::new(std::mem::take(&mut block)));
+        if bytes.len() >= OWN_BLOCK_BYTES_MIN {
+            own.push(Arc::new(bytes.to_vec()));
+            views.push(StrView::pointing(bytes, own.len() as u32, 0));
+            continue;
         }
-        views.push(StrView::pointing(bytes, blocks.len() as u32, block.len() as u32));
-        block.extend_from_slice(bytes);
+        views.push(StrView::pointing(bytes, 0, packed.len() as u32));
+        packed.extend_from_slice(bytes);
     }
-    if !block.is_empty() {
-        blocks.push(Arc::new(block));
+    let mut blocks = Vec::new();
+    if !packed.is_empty() || !own.is_empty() {
+        blocks.push(Arc::new(packed));
+        blocks.append(&mut own);
     }
-    Some(Values::Str(StrValues { views, heap: Arc::new(StrHeap { blocks }) }))
+    Some(Values::Str(StrValues { views, heap: Arc::new(StrHeap::of(blocks)) }))
 }
 
 /// A dictionary of its own from the bytes that [`InternDict`] gets.

@@ -79,9 +79,11 @@ pub fn set(
         chunk.bounds = None;
         let null = nulls[i / 8] >> (i % 8) & 1 != 0;
         set_validity(chunk, slot, !null);
-        if !null {
-            set_value(get, types[c], chunk, slot)?;
+        match null {
+            true => chunk.clear_string(slot),
+            false => set_value(get, types[c], chunk, slot)?,
         }
+        chunk.tidy();
     }
     Some(())
 }

@@ -1,7 +1,8 @@
 //! Changes of a leaf's rows, and taking them back.
 //!
 //! The new values go in place, what was there goes into a record of the transaction ([`crate::undo`]). A chunk that a
-//! reader holds is copied first. Overwritten strings stay in their heap as garbage until that is worth a pass over the leaf.
+//! reader holds is copied first. Overwritten strings stay in their heap as garbage until that is worth a pass over the leaf
+//! ([`vector::StrValues::tidy`]); so do the strings of rows that exist for nobody any more ([`Leaf::clear_free`]).
 
 use super::Leaf;
 use crate::txn::Txn;
@@ -10,16 +11,15 @@ use std::ops::Range;
 use std::sync::Arc;
 use vector::{Chunk, Rows, Values};
 
-/// A string heap smaller than this is never compacted.
-const HEAP_COMPACT_BYTES_MIN: usize = 64 << 10;
-
 impl Leaf {
     /// Appends rows of `columns`, inserted by `txn`; returns the first slot. `capacity`: the most rows of a leaf.
     pub fn append(&mut self, txn: &Arc<Txn>, columns: &[&Chunk], rows: Range<usize>, capacity: usize) -> usize {
         let (first, n) = (self.rows, rows.len());
         assert!(first + n <= capacity && columns.len() == self.columns.len());
         for (chunk, from) in self.columns.iter_mut().zip(columns) {
-            chunk_mut(chunk, n, capacity).append(from, Rows::Range(rows.start, rows.end));
+            let chunk = chunk_mut(chunk, n, capacity);
+            chunk.append(from, Rows::Range(rows.start, rows.end));
+            chunk.values.tidy_appended();
         }
         self.rows += n;
         self.live_count += n;
@@ -43,8 +43,26 @@ impl Leaf {
 
     /// The first slot from `from` on whose row exists for nobody.
     pub(crate) fn free_slot(&self, from: usize) -> Option<usize> {
-        let is_free = |slot: &usize| !self.live.get(*slot) && self.head(*slot).is_none();
-        if self.creator.is_some() { None } else { (from..self.rows).find(is_free) }
+        if self.creator.is_some() { None } else { (from..self.rows).find(|slot| self.is_free(*slot)) }
+    }
+
+    fn is_free(&self, slot: usize) -> bool {
+        !self.live.get(slot) && self.head(slot).is_none()
+    }
+
+    /// Lets go of the strings at those of `slots` whose rows exist for nobody: they stay there otherwise, long after the
+    /// rows, until others come. Indexes must have no use for them any more.
+    pub(crate) fn clear_free(&mut self, slots: impl Iterator<Item = usize> + Clone) {
+        for c in 0..self.columns.len() {
+            let Values::Str(s) = &self.columns[c].values else { continue };
+            let has_bytes = |slot: &usize| !s.views[*slot].is_inline() && self.is_free(*slot);
+            let slots: Vec<usize> = slots.clone().filter(has_bytes).collect();
+            if !slots.is_empty() {
+                let chunk = Arc::make_mut(&mut self.columns[c]);
+                slots.into_iter().for_each(|slot| chunk.clear_string(slot));
+                chunk.tidy();
+            }
+        }
     }
 
     /// Has a row of `columns`, inserted by `txn`, take a free slot.
@@ -132,9 +150,11 @@ impl Leaf {
         Some(kind)
     }
 
-    /// Prunes what every snapshot from `oldest` on sees; records that matter further go to `out`.
-    pub fn prune(&mut self, oldest: u64, out: &mut Vec<Pruned>) {
-        if self.creator.as_ref().is_some_and(|c| c.txn.commit_ts() <= oldest) {
+    /// Prunes what every snapshot from `oldest` on sees; records that matter further go to `out`. Says whether the whole
+    /// leaf is everybody's from now on.
+    pub fn prune(&mut self, oldest: u64, out: &mut Vec<Pruned>) -> bool {
+        let is_old = self.creator.as_ref().is_some_and(|c| c.txn.commit_ts() <= oldest);
+        if is_old {
             self.creator = None;
         }
         if let Some(versions) = &mut self.versions {
@@ -143,6 +163,7 @@ impl Leaf {
                 self.versions = None;
             }
         }
+        is_old
     }
 
     /// Whether so many versions have gathered that a writer should prune.
@@ -162,15 +183,6 @@ fn chunk_mut(chunk: &mut Arc<Chunk>, more: usize, capacity: usize) -> &mut Chunk
 
 fn set(chunk: &mut Arc<Chunk>, slot: usize, from: &Chunk, at: usize) {
     let chunk = Arc::make_mut(chunk);
-    let blocks = |c: &Chunk| if let Values::Str(s) = &c.values { s.heap.blocks.len() } else { 0 };
-    let blocks_before = blocks(chunk);
     chunk.set(slot, from, at);
-    // Overwritten strings leave garbage. Looking for it costs a pass over the leaf, so it is done per few blocks.
-    if blocks(chunk) > blocks_before
-        && blocks(chunk).is_multiple_of(8)
-        && let Values::Str(s) = &mut chunk.values
-        && s.heap.bytes_allocated() > HEAP_COMPACT_BYTES_MIN.max(s.heap_bytes_live() * 2)
-    {
-        s.compact();
-    }
+    chunk.tidy();
 }

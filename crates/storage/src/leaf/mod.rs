@@ -30,7 +30,7 @@ use crate::txn::Txn;
 use crate::undo::{Undo, Versions};
 use std::sync::Arc;
 use types::PhysType;
-use vector::{Bitmap, Chunk, Values};
+use vector::{Bitmap, Chunk};
 
 /// Who attached a bulk-loaded leaf, as long as not everybody sees it.
 #[derive(Debug)]
@@ -93,6 +93,10 @@ impl Leaf {
         &self.columns[column]
     }
 
+    pub(crate) fn columns(&self) -> &[Arc<Chunk>] {
+        &self.columns
+    }
+
     /// Where the column's chunk is found, for who wants that brought near.
     pub(crate) fn place_of(&self, column: usize) -> *const Arc<Chunk> {
         &raw const self.columns[column]
@@ -128,18 +132,5 @@ impl Leaf {
     /// No row exists, and nobody can see one that did.
     pub fn is_dead(&self) -> bool {
         self.live_count == 0 && !self.has_versions()
-    }
-
-    /// Bytes on the allocator's heap, except blocks shared with other leaves' dictionaries.
-    pub fn bytes_allocated(&self) -> usize {
-        let chunks: usize = self
-            .columns
-            .iter()
-            .map(|c| match &c.values {
-                Values::Dict(d) => d.codes.capacity() + c.validity.as_ref().map_or(0, |v| v.words().len() * 8),
-                _ => c.bytes_allocated(),
-            })
-            .sum();
-        chunks + self.columns.len() * (size_of::<Chunk>() + 16 + 8) + self.live.words().len() * 8 + size_of::<Leaf>()
     }
 }

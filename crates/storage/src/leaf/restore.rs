@@ -10,7 +10,7 @@ use vector::{Bitmap, Chunk};
 impl Leaf {
     /// A leaf as it was written once.
     pub(crate) fn restored(rows: usize, live: Bitmap, columns: Vec<Chunk>) -> Leaf {
-        Leaf {
+        let mut leaf = Leaf {
             rows,
             live_count: live.count_ones(),
             live,
@@ -18,6 +18,15 @@ impl Leaf {
             creator: None,
             versions: None,
             shared: None,
+        };
+        leaf.clear_gone();
+        leaf
+    }
+
+    /// Older images have the strings of rows that are gone.
+    fn clear_gone(&mut self) {
+        if self.live_count < self.rows {
+            self.clear_free(0..self.rows);
         }
     }
 
@@ -40,12 +49,14 @@ impl Leaf {
         Some(())
     }
 
-    /// Recovery: makes the zone maps that [`Leaf::replay`] dropped.
+    /// Recovery: makes the zone maps that [`Leaf::replay`] dropped, and lets go of the strings of rows that are gone.
     pub(crate) fn end_replay(&mut self) {
+        self.clear_gone();
         for chunk in self.columns.iter_mut().filter(|c| c.bounds.is_none()) {
             let chunk = Arc::make_mut(chunk);
             chunk.compute_bounds();
             chunk.narrow();
+            chunk.shrink();
         }
     }
 

@@ -28,6 +28,17 @@ impl Table {
     /// come narrower). Returns the row ids, or error 1062 at the first duplicate; the
     /// row that has the key is shared by `txn` then.
     pub fn insert_rows(self: &Arc<Self>, txn: &Arc<Txn>, columns: Columns<'_>, rows: usize) -> Result<Vec<u64>> {
+        self.insert_each(txn, columns, rows, true)
+    }
+
+    /// The same; a load does not share the row that has the key (`shares`).
+    pub(crate) fn insert_each(
+        self: &Arc<Self>,
+        txn: &Arc<Txn>,
+        columns: Columns<'_>,
+        rows: usize,
+        shares: bool,
+    ) -> Result<Vec<u64>> {
         self.assert_columns(columns, rows);
         self.check_room_of(None, columns, 0..rows)?;
         let mut ids = Vec::with_capacity(rows);
@@ -46,7 +57,9 @@ impl Table {
                 let row = ids.len();
                 match self.insert_hashed(txn, &set, columns, row, |index| hashes[index][row - first])? {
                     Some(Ok(id)) => ids.push(id),
-                    Some(Err(duplicate)) if shared == Some(duplicate.row_id) => return Err(duplicate.error()),
+                    Some(Err(duplicate)) if !shares || shared == Some(duplicate.row_id) => {
+                        return Err(duplicate.error());
+                    }
                     Some(Err(duplicate)) => shared = self.share_row(txn, duplicate.row_id)?,
                     None => break,
                 }
