@@ -86,7 +86,7 @@ fn table_rows(session: &Reading<'_>, out: &mut RowSet) {
                     uint(size.data_bytes),
                     uint(0),
                     uint(size.index_bytes),
-                    uint(0),
+                    uint(size.free_bytes),
                     size.auto_increment.map_or(Value::Null, uint),
                     Value::DateTime(created),
                     Value::Null,

@@ -21,7 +21,10 @@ use vector::Batch;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TableSize {
     pub rows: u64,
+    /// What rows take.
     pub data_bytes: u64,
+    /// Beside that: overwritten strings, places of deleted rows, spare room.
+    pub free_bytes: u64,
     pub index_bytes: u64,
     pub auto_increment: Option<u64>,
 }
@@ -95,13 +98,20 @@ impl Session {
             return TableSize::default();
         }
         let Some(table) = self.db.store().table(t.id) else { return TableSize::default() };
-        let auto = t.columns.iter().any(|c| c.auto_increment);
+        let space = table.space();
         TableSize {
             rows: table.row_count(),
-            data_bytes: (table.bytes() - table.index_bytes()) as u64,
-            index_bytes: table.index_bytes() as u64,
-            auto_increment: auto.then(|| table.auto_increment()),
+            data_bytes: space.data_bytes as u64,
+            free_bytes: space.free_bytes as u64,
+            index_bytes: space.index_bytes as u64,
+            auto_increment: self.next_auto_increment(t),
         }
+    }
+
+    /// What the next row gets in the table's AUTO_INCREMENT column, if it has one.
+    pub(crate) fn next_auto_increment(&self, t: &TableDef) -> Option<u64> {
+        let has = t.columns.iter().any(|c| c.auto_increment);
+        Some(self.db.store().table(t.id).filter(|_| has)?.auto_increment())
     }
 
     /// Estimated number of distinct values of a tuple of columns.

@@ -188,7 +188,7 @@ impl Session {
         match self.described(&schema, &name) {
             Some(Relation::Table(t)) => {
                 let mut rows = RowSet::new(&[("Table", text(64)), ("Create Table", long_text())]);
-                let auto = self.table_size(&t).auto_increment;
+                let auto = self.next_auto_increment(&t);
                 rows.push(vec![s(&t.name), s(show_create::table(&t, auto))]);
                 Ok(rows)
             }

@@ -78,9 +78,10 @@ impl Session {
         let tables = db.catalog().read(|all| all.values().map(|d| d.relations.len() as u64).sum());
         push("Open_tables", tables);
         push("Open_table_definitions", tables);
-        let pages = (db.store().bytes() as u64).div_ceil(PAGE_BYTES);
+        let table_bytes = db.store().bytes() as u64;
+        let pages = table_bytes.div_ceil(PAGE_BYTES);
         push("Innodb_page_size", PAGE_BYTES);
-        push("Innodb_buffer_pool_bytes_data", db.store().bytes() as u64);
+        push("Innodb_buffer_pool_bytes_data", table_bytes);
         push("Innodb_buffer_pool_pages_data", pages);
         push("Innodb_buffer_pool_pages_total", pages);
         MEANINGLESS.iter().for_each(|name| push(name, 0));
@@ -123,7 +124,7 @@ impl Session {
             push(&format!("Connection_errors_{fault}"), 0);
         }
         push("Nextleaf_query_memory_used", db.memory().used_bytes() as u64);
-        push("Nextleaf_table_memory", db.store().bytes() as u64);
+        push("Nextleaf_table_memory", table_bytes);
         let most_at = self.info().time_zone.converter().to_datetime(Timestamp(most_at_s as i64 * 1_000_000));
         all.push(("Max_used_connections_time".into(), most_at.to_string()));
         all.extend([("Ssl_cipher".into(), cipher.into()), ("Ssl_version".into(), version.into())]);
