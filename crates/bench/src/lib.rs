@@ -15,6 +15,7 @@
 //!              ├─ plan-quality  the chosen plan against the best of all that can be forced
 //!              ├─ cost-calibration
 //!              │                what the constants of the cost model are worth here
+//!              ├─ soak          mixed changes for long: memory, processor time and stalls stay what they were
 //!              └─ dbt2          TPC-C's transactions and consistency conditions, beside MariaDB
 //! ```
 //! Invariants: every experiment prints the machine it ran on, its noise (least, median, most) and a hash of its result,
@@ -36,6 +37,7 @@ mod row_locks;
 mod scan_copy;
 mod scratch;
 mod servers;
+mod soak;
 mod sysbench;
 mod table;
 mod techniques;
@@ -64,6 +66,8 @@ pub enum Experiment {
     Sysbench(sysbench::SysbenchArgs),
     /// TPC-C's five transactions and its consistency conditions
     Dbt2(dbt2::Dbt2Args),
+    /// Mixed changes for long, beside reports: whether memory, processor time and stalls stay what they were
+    Soak(soak::SoakArgs),
     /// Batches of small operations by key, in this process and through a server
     Flexasynch(flexasynch::FlexArgs),
     /// Lookups by key in this process
@@ -98,6 +102,7 @@ pub fn run(args: &Args) -> ExitCode {
         Experiment::Filter(a) => filter::run(a).map(|_| true),
         Experiment::Sysbench(a) => sysbench::run(a),
         Experiment::Dbt2(a) => dbt2::run(a),
+        Experiment::Soak(a) => soak::run(a),
         Experiment::Flexasynch(a) => flexasynch::run(a),
         Experiment::Point(a) => point::run(a).map(|_| true),
         Experiment::RowLocks(a) => row_locks::run(a),

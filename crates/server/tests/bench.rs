@@ -23,6 +23,14 @@ fn dbt2_keeps_its_conditions() {
 }
 
 #[test]
+fn a_soak_says_what_drifts() {
+    // As above: only that it ran, and that its snapshots did not change, is for a test.
+    let small = ["soak", "--minutes", "0.1", "--interval", "2", "--rows", "2000", "--writers", "2"];
+    let text = String::from_utf8_lossy(&bench(&small).stdout).into_owned();
+    assert!(text.contains("the table holds") && text.contains("snapshots that did not change"), "{text}");
+}
+
+#[test]
 fn flexasynch_through_the_wire() {
     let small = ["flexasynch", "--at", "wire", "--records", "2000", "--rounds", "1", "--threads", "2"];
     let text = run(&[&small[..], &["--size", "8,100", "--batch", "1,50"]].concat());
