@@ -39,6 +39,8 @@ pub struct PacketReader {
     packet_len: usize,
     frame: Frame,
     packet_len_max: usize,
+    /// The free tail while a long packet arrives.
+    bulk_read: usize,
     seq_checked: bool,
     /// Where the payload of the last packet lies, until the buffer is received into again.
     last: Range<usize>,
@@ -63,6 +65,7 @@ impl PacketReader {
             packet_len: 0,
             frame: Frame::First,
             packet_len_max,
+            bulk_read: BULK_READ,
             seq_checked: true,
             last: 0..0,
         }
@@ -71,6 +74,12 @@ impl PacketReader {
     /// Inside compressed frames, which have sequence numbers of their own, clients number the inner frames as they like.
     pub fn ignore_seq(&mut self) {
         self.seq_checked = false;
+    }
+
+    /// Whether a header's word for how long its packet is takes memory. Without it that grows with what has come: for
+    /// clients of whom nothing is known.
+    pub fn believe_headers(&mut self, on: bool) {
+        self.bulk_read = if on { BULK_READ } else { BUFFER_MIN / 2 };
     }
 
     /// `max_allowed_packet`: longer packets are refused with error 1153.
@@ -94,7 +103,7 @@ impl PacketReader {
             Frame::Payload { .. } => self.packet_len.saturating_sub(self.end - self.start),
             _ => 0,
         };
-        let wanted = missing.clamp(BUFFER_MIN / 2, BULK_READ);
+        let wanted = missing.clamp(BUFFER_MIN / 2, self.bulk_read);
         self.reserve(wanted);
         &mut self.buf[self.end..]
     }
@@ -143,6 +152,7 @@ impl PacketReader {
             packet_len: 0,
             frame: Frame::First,
             packet_len_max: 0,
+            bulk_read: BULK_READ,
             seq_checked: true,
             last: 0..0,
         }
@@ -489,5 +499,24 @@ mod tests {
             let mut seq = bytes.get(3).copied().unwrap_or(0);
             while let Ok(Some(_)) = reader.next(&mut seq) {}
         }
+    }
+
+    #[test]
+    fn a_header_alone_takes_no_memory() {
+        let mut reader = PacketReader::new(256 << 10);
+        reader.believe_headers(false);
+        let mut seq = 0;
+        reader.feed(&[0, 0, 3, 0, 1, 2, 3]);
+        assert!(!reader.advance(&mut seq).unwrap());
+        reader.spare();
+        assert!(reader.held_bytes() <= 2 * BUFFER_MIN, "{}", reader.held_bytes());
+        while !reader.advance(&mut seq).unwrap() {
+            let spare = reader.spare();
+            let len = spare.len().min(1000);
+            spare[..len].fill(7);
+            reader.filled(len);
+        }
+        assert_eq!(reader.packet().len(), 3 << 16);
+        assert_eq!(reader.packet()[..4], [1, 2, 3, 7]);
     }
 }

@@ -90,6 +90,7 @@ pub(crate) fn logged_in(
         said_goodbye: false,
         _entry: entry,
     };
+    reader.believe_headers(true);
     connection.obey_limits(&mut reader);
     connection.reader = reader;
     Box::new(connection)

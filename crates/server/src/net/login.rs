@@ -29,7 +29,7 @@ use super::{Client, ClientHost, DEFAULT_COLLATION_ID, Limits, SERVER_VERSION, Se
 use engine::Entry;
 
 /// A login packet is small; its attributes are at most 64 KiB.
-const LOGIN_LEN_MAX: usize = 256 << 10;
+const LOGIN_LEN_MAX: usize = 128 << 10;
 
 /// A client that logged in, and its session.
 pub(crate) struct LoggedIn {
@@ -117,11 +117,13 @@ pub(crate) fn receive(
     if let Some(memory) = shared.backend.memory() {
         wire.charge_to(&memory);
     }
+    let mut reader = PacketReader::new(LOGIN_LEN_MAX);
+    reader.believe_headers(false);
     let newcomer = Newcomer {
         shared: shared.clone(),
         socket: socket.clone(),
         wire,
-        reader: PacketReader::new(LOGIN_LEN_MAX),
+        reader,
         host,
         nonce: [0; NONCE_LEN],
         stage: Stage::Greeting,
