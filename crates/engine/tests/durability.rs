@@ -160,3 +160,14 @@ fn auto_increment_survives_a_crash() {
     c.ok("INSERT INTO t (a) VALUES (6)");
     assert_eq!(c.ok("SELECT id FROM t ORDER BY id"), ["13", "15", "40", "41"]);
 }
+
+/// The folder is locked as well as a file in it, which somebody may delete.
+#[test]
+fn a_deleted_lock_file_lets_nobody_in() {
+    let dir = Dir::new("lock-file");
+    let _db = open(&dir.0);
+    std::fs::remove_file(dir.0.join("nextleaf.lock")).expect("it is there");
+    let options = Options { dir: Some(dir.0.clone()), workers: Some(0), ..Options::default() };
+    let e = Database::open(options).expect_err("it is open");
+    assert!(e.message().contains("is open in another process"), "{e}");
+}

@@ -52,21 +52,29 @@ impl Io for RealIo {
         fs::File::open(dir)?.sync_all()
     }
 
+    /// The folder is locked with the file: the file may be deleted while it is locked, and made anew by another process.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Lock>> {
         let mut options = fs::OpenOptions::new();
         options.write(true).create(true).truncate(false);
         let file = modes::open(&mut options, path, modes::FILE)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Box::new(Locked { _file: file })),
-            Err(fs::TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
-            Err(fs::TryLockError::Error(e)) => Err(e),
+        let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let dir = fs::File::open(dir)?;
+        for locked in [&file, &dir] {
+            match locked.try_lock() {
+                Ok(()) => {}
+                Err(fs::TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+                // Not every file system locks folders.
+                Err(fs::TryLockError::Error(_)) if std::ptr::eq(locked, &dir) => {}
+                Err(fs::TryLockError::Error(e)) => return Err(e),
+            }
         }
+        Ok(Box::new(Locked { _files: [file, dir] }))
     }
 }
 
 #[derive(Debug)]
 struct Locked {
-    _file: fs::File,
+    _files: [fs::File; 2],
 }
 
 impl Lock for Locked {}
