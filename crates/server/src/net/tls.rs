@@ -32,6 +32,7 @@ pub(super) fn server_config(options: &TlsOptions) -> Result<Arc<rustls::ServerCo
         (None, None) => {
             let (cert, key) = (options.dir.join("server-cert.pem"), options.dir.join("server-key.pem"));
             if !cert.exists() || !key.exists() {
+                warn_of_lost_files(&options.dir);
                 make_certificates(&options.dir)
                     .map_err(|e| format!("cannot make a certificate in {}: {e}", options.dir.display()))?;
             }
@@ -50,6 +51,18 @@ pub(super) fn server_config(options: &TlsOptions) -> Result<Arc<rustls::ServerCo
         .map(|builder| builder.with_no_client_auth())
         .and_then(|builder| builder.with_single_cert(chain, private));
     config.map(Arc::new).map_err(|e| format!("cannot use the certificate {}: {e}", cert.display()))
+}
+
+/// Some files are there, so others were: clients that know the old ones must be told of the new ones.
+fn warn_of_lost_files(dir: &Path) {
+    let names = ["ca.pem", "ca-key.pem", "server-cert.pem", "server-key.pem"];
+    let (there, lost): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| dir.join(name).exists());
+    if !there.is_empty() {
+        let (dir, lost) = (dir.display(), lost.join(", "));
+        crate::log::warning(format_args!(
+            "missing in {dir}: {lost}; a new authority and certificate are made, which clients that verify do not know yet"
+        ));
+    }
 }
 
 fn make_certificates(dir: &Path) -> Result<(), Box<dyn std::error::Error>> {
@@ -137,9 +150,13 @@ impl PasswordKey {
 fn open_password_key(dir: &Path) -> Result<Key, Box<dyn std::error::Error>> {
     let path = dir.join("private_key.pem");
     let private = if path.exists() {
-        let der = PrivatePkcs8KeyDer::from_pem_file(&path)?;
-        PrivateDecryptingKey::from_pkcs8(der.secret_pkcs8_der())?
+        let unusable = |e: &dyn std::fmt::Display| format!("cannot use {}: {e}", path.display());
+        let der = PrivatePkcs8KeyDer::from_pem_file(&path).map_err(|e| unusable(&e))?;
+        PrivateDecryptingKey::from_pkcs8(der.secret_pkcs8_der()).map_err(|e| unusable(&e))?
     } else {
+        if dir.join("public_key.pem").exists() {
+            crate::log::warning(format_args!("{} is missing: a new pair of RSA keys is made", path.display()));
+        }
         let private = PrivateDecryptingKey::generate(KeySize::Rsa2048)?;
         let der = AsDer::<Pkcs8V1Der<'_>>::as_der(&private)?;
         write(&path, &pem("PRIVATE KEY", der.as_ref()), modes::SECRET)?;
