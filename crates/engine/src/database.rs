@@ -50,12 +50,25 @@ pub struct Options {
     pub variables: Vec<(String, String)>,
     /// Gets lines for the server's log.
     pub notices: Notices,
+    /// Gets what people must know: what was dropped at the end of the redo log, say. By default it goes to standard error.
+    pub warnings: Notices,
+    /// Opens a folder although the end of its redo log is missing: what was committed there is given up.
+    pub accept_loss: bool,
     /// Opens the file of the server's log anew, where it has one.
     pub log_reopener: LogReopener,
     /// Stops the server, where there is one.
     pub stopper: ServerStopper,
     /// The disk that log and checkpoints go to; `None`: the machine's.
     pub disk: Option<Arc<dyn Io>>,
+}
+
+impl Options {
+    fn warn(&self, line: String) {
+        match &self.warnings.0 {
+            Some(tell) => tell(line),
+            None => eprintln!("nextleaf: {line}"),
+        }
+    }
 }
 
 /// Where lines for the server's log go; nowhere by default.
@@ -168,9 +181,11 @@ impl Database {
                     flush: flush_mode(&variables),
                     log_bytes_max: variables.int("innodb_redo_log_capacity") as u64,
                     leaf_rows: options.leaf_rows,
+                    accept_loss: options.accept_loss,
                 };
                 let disk = options.disk.clone().unwrap_or_else(|| Arc::new(RealIo));
-                let mut opened = open::open(disk, dir, &settings, &|line| options.notices.tell(line))?;
+                let (tell, warn) = (|line| options.notices.tell(line), |line| options.warn(line));
+                let mut opened = open::open(disk, dir, &settings, &tell, &warn)?;
                 open::fill(&catalog, &mut opened)?;
                 (opened.store, opened.accounts)
             }

@@ -123,6 +123,34 @@ fn check_names_the_damaged_file() {
     assert!(ok(&["check", &one]).contains("8 rows"));
 }
 
+/// Whatever reads a folder tells what it drops at the end of the log, and refuses one whose log lacks its end.
+#[test]
+fn a_torn_log_is_told_and_a_lost_one_refused() {
+    let dir = Dir::new("torn");
+    let one = dir.at("one");
+    ok(&["sql", &one, "-e", SETUP]);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    for args in [&["sql", &one, "-e", "SELECT 1"][..], &["check", &one], &["dump", &one]] {
+        let log = largest(&one, "redo-");
+        let mut bytes = std::fs::read(&log).expect("it is there");
+        let at = bytes.len();
+        bytes.extend_from_slice(&[7; 100]);
+        std::fs::write(&log, bytes).expect("written");
+        let out = run(args);
+        let said = text(&out.stdout) + &text(&out.stderr);
+        let told = format!("{}: {} bytes from offset 512 on", log.display(), at + 100 - 512);
+        assert!(out.status.success() && said.contains(&told) && said.contains("dropped"), "{args:?}: {said}");
+    }
+    std::fs::remove_file(largest(&one, "redo-")).expect("it is there");
+    for args in [&["sql", &one, "-e", "SELECT 1"][..], &["check", &one], &["dump", &one]] {
+        let out = run(args);
+        let said = text(&out.stderr);
+        assert!(!out.status.success() && said.contains("redo-") && said.contains("--accept-loss"), "{args:?}: {said}");
+    }
+    assert!(ok(&["check", "--accept-loss", &one]).contains("3 tables with 8 rows"));
+    assert!(!ok(&["check", &one]).contains("warning"));
+}
+
 const EVERY_TYPE: &str = r"CREATE DATABASE shop; USE shop; SET cte_max_recursion_depth = 10000;
     CREATE TABLE every (id INT PRIMARY KEY, ti TINYINT, tu TINYINT UNSIGNED, si SMALLINT, su SMALLINT UNSIGNED,
         mi MEDIUMINT, mu MEDIUMINT UNSIGNED, iu INT UNSIGNED, bi BIGINT, bu BIGINT UNSIGNED, d9 DECIMAL(9,2),

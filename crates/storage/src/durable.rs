@@ -5,13 +5,20 @@
 //!   manifest        which images count, where the log begins
 //!   data-N.nlx      leaf images
 //!   redo-N.log      commits
+//!   redo.end        how far the log goes
+//!   *.new           one of them in the making
 //! ```
+//! Each says what of the others must be there (see [`crate::checkpoint::manifest`], [`crate::log::end`]), so no folder
+//! opens that lacks a file, has an older copy of one, or one of another database: the start is refused with the name.
+//! A folder without a manifest is a new database only if it has nothing else that was ever in use.
 
 use crate::checkpoint::extent;
 use crate::checkpoint::manifest::{self, Manifest};
 use crate::checkpoint::run::{self, CheckpointDone, Draft, Moment};
 use crate::definitions::{self, DefinitionChange, Definitions};
-use crate::io::{Io, Lock, corrupt, failed};
+use crate::io::{self, Io, Lock, failed, missing};
+use crate::log::end;
+use crate::log::frame::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::group::{FlushMode, OnTrouble, Redo, Trouble};
 use crate::log::read::{LogStart, Unsettled};
 use crate::log::segment::{self, Writer};
@@ -39,6 +46,8 @@ pub struct DurableOptions {
     pub on_trouble: OnTrouble,
     /// How long commits wait for room in the log on a full disk, until the store is only read.
     pub full_wait: Duration,
+    /// What is missing at the end of the log is given up, where the folder would be refused else.
+    pub accept_loss: bool,
 }
 
 /// Default of innodb_redo_log_capacity.
@@ -58,6 +67,7 @@ impl Default for DurableOptions {
                 ),
             })),
             full_wait: Duration::from_secs(60),
+            accept_loss: false,
         }
     }
 }
@@ -105,11 +115,14 @@ impl Durable {
             Some(manifest) => manifest,
             None => begin(&*io, dir)?,
         };
-        let recovered = recovery::recover(&*io, dir, manifest, txns, options.threads, definer, progress)?;
-        run::remove_unneeded(&*io, dir, &recovered.manifest)?;
+        let how = recovery::How { threads: options.threads, accept_loss: options.accept_loss };
+        let mut recovered = recovery::recover(&*io, dir, manifest, txns, how, definer, progress)?;
         settle(&*io, dir, &recovered)?;
-        let next_segment = drop_empty_segments(&*io, dir, &recovered)?;
-        let writer = Writer::begin(&io, dir, options.segment_bytes, next_segment, recovered.end_lsn)?;
+        let segment = next_segment(&recovered);
+        let writer = Writer::begin(&io, dir, options.segment_bytes, segment)?;
+        upgrade(&*io, dir, &mut recovered.manifest, segment)?;
+        drop_later_segments(&*io, dir, segment.number)?;
+        run::remove_unneeded(&*io, dir, &recovered.manifest)?;
         let redo = Redo::new(writer, recovered.last_ts, options.flush, options.on_trouble, options.full_wait);
         let redo = Arc::new(redo);
         txns.set_redo(redo.clone(), recovered.last_ts);
@@ -237,7 +250,8 @@ impl Durable {
             return Err(e);
         }
         let done = draft.done;
-        let log = LogStart { segment: segment.number, lsn: segment.start_lsn, synced_lsn: self.redo.synced_lsn() };
+        let SegmentHeader { number, start_lsn: lsn, stamp, .. } = segment;
+        let log = LogStart { segment: number, lsn, synced_lsn: self.redo.synced_lsn(), stamp };
         match draft.finish(&self.io, &self.dir, log) {
             Ok(manifest) => {
                 self.checkpoint_lsn.store(segment.start_lsn, Ordering::Relaxed);
@@ -294,15 +308,40 @@ fn settle(io: &dyn Io, dir: &Path, recovered: &Recovered) -> Result<()> {
     io.sync_dir(dir).map_err(|e| failed("sync", dir, &e))
 }
 
-/// A log without a record begins anew where it began: a folder that is only read does not gather segments.
-fn drop_empty_segments(io: &dyn Io, dir: &Path, recovered: &Recovered) -> Result<u64> {
-    let first = recovered.manifest.log.segment;
-    if recovered.end_lsn != recovered.manifest.log.lsn {
-        return Ok(recovered.next_segment);
+/// The segment that is to be begun. A log without a record begins anew where it began: a folder that is only read does not
+/// gather segments.
+fn next_segment(recovered: &Recovered) -> SegmentHeader {
+    let (log, start_lsn) = (recovered.manifest.log, recovered.end_lsn);
+    let new = |stamp| if stamp == 0 { frame::new_stamp() } else { stamp };
+    if start_lsn == log.lsn {
+        return SegmentHeader { number: log.segment, start_lsn, stamp: new(log.stamp), previous: 0 };
     }
-    // With one that was being made when the power went.
+    let (number, previous) = (recovered.next_segment, recovered.last_stamp);
+    SegmentHeader { number, start_lsn, stamp: new(0), previous }
+}
+
+/// A folder of an older format gets the present one. `segment`: the one that was begun.
+fn upgrade(io: &dyn Io, dir: &Path, manifest: &mut Manifest, segment: SegmentHeader) -> Result<()> {
+    if manifest.format == manifest::FORMAT {
+        return Ok(());
+    }
+    if manifest.log.segment == segment.number {
+        manifest.log.stamp = segment.stamp;
+    }
+    manifest.format = manifest::FORMAT;
+    switch(io, dir, manifest)
+}
+
+fn switch(io: &dyn Io, dir: &Path, manifest: &Manifest) -> Result<()> {
+    manifest.switch(io, dir).map_err(|e| match e {
+        manifest::SwitchError::Before(e) | manifest::SwitchError::After(e) => e,
+    })
+}
+
+/// Removes segments without records that an earlier process began behind the one that is begun again.
+fn drop_later_segments(io: &dyn Io, dir: &Path, newest: u64) -> Result<()> {
     let names = io.list(dir).map_err(|e| failed("list", dir, &e))?;
-    let mut numbers: Vec<u64> = names.iter().filter_map(|n| segment::number_of(n)).filter(|n| *n > first).collect();
+    let mut numbers: Vec<u64> = names.iter().filter_map(|n| segment::number_of(n)).filter(|n| *n > newest).collect();
     // The last one first: at no time is there a gap.
     numbers.sort_unstable();
     for number in numbers.into_iter().rev() {
@@ -310,20 +349,30 @@ fn drop_empty_segments(io: &dyn Io, dir: &Path, recovered: &Recovered) -> Result
         io.remove(&path).map_err(|e| failed("remove", &path, &e))?;
         io.sync_dir(dir).map_err(|e| failed("sync", dir, &e))?;
     }
-    Ok(first)
+    Ok(())
 }
 
 /// A new database. A folder that has a database's files but no manifest has lost it.
 fn begin(io: &dyn Io, dir: &Path) -> Result<Manifest> {
     let names = io.list(dir).map_err(|e| failed("list", dir, &e))?;
-    let left = names.iter().find(|n| segment::number_of(n).is_some() || extent::number_of(n).is_some());
-    if let Some(name) = left {
-        let path = dir.join(manifest::NAME);
-        return Err(corrupt(&path, 0, format_args!("the file is missing, although {name} is there")));
+    let is_data = |n: &&String| segment::number_of(n).is_some() || extent::number_of(n).is_some() || **n == end::NAME;
+    for name in names.iter().filter(is_data) {
+        if !was_begun_only(io, dir, name)? {
+            return Err(missing(&dir.join(manifest::NAME), format_args!("{name} is there")));
+        }
     }
-    let manifest = Manifest::empty();
-    match manifest.switch(io, dir) {
-        Ok(()) => Ok(manifest),
-        Err(manifest::SwitchError::Before(e) | manifest::SwitchError::After(e)) => Err(e),
+    let manifest = Manifest::empty(segment::begin_log(io, dir)?);
+    switch(io, dir, &manifest)?;
+    Ok(manifest)
+}
+
+/// Whether the file is of a database that was being made when the power went.
+fn was_begun_only(io: &dyn Io, dir: &Path, name: &str) -> Result<bool> {
+    if name == end::NAME {
+        return Ok(end::read(io, dir)?.is_some_and(|n| n.end.segment == 1 && n.end.synced_lsn == 0));
     }
+    let path = dir.join(name);
+    let bytes = io::read_all(io, &path).map_err(|e| failed("read", &path, &e))?;
+    let frames = bytes.get(SEGMENT_HEADER_BYTES as usize..);
+    Ok(segment::number_of(name) == Some(1) && frames.is_some_and(|f| f.iter().all(|b| *b == 0)))
 }

@@ -14,11 +14,12 @@ use crate::checkpoint::manifest::Manifest;
 use crate::definitions::{self, Definitions, Object, ObjectKey};
 use crate::heap::LeafState;
 use crate::image::leaf as leaf_image;
-use crate::io::{File, Io, corrupt, failed};
+use crate::io::{File, Io, corrupt, failed, missing};
 use crate::leaf::Leaf;
 use crate::log::changes::{self, Op, OpKind};
+use crate::log::end;
 use crate::log::frame::Kind;
-use crate::log::read::{self, LogScan, Segment, Unsettled};
+use crate::log::read::{self, Expected, LogScan, Segment, Torn, Unsettled};
 use crate::table::{Table, number_at};
 use crate::txn::TxnManager;
 use catalog::TableDef;
@@ -53,6 +54,8 @@ pub struct Recovered {
     pub last_ts: u64,
     pub end_lsn: u64,
     pub next_segment: u64,
+    /// The stamp of the segment before the next one.
+    pub last_stamp: u64,
     /// What of the log may not be on stable storage.
     pub unsettled: Option<Unsettled>,
     pub report: Report,
@@ -64,8 +67,16 @@ pub struct Report {
     pub images: u64,
     pub commits_replayed: u64,
     pub changes_replayed: u64,
-    /// What was cut off the end of the log.
-    pub torn: Option<String>,
+    /// What people must know: what was dropped at the end of the log, and what could not be checked.
+    pub warnings: Vec<String>,
+}
+
+/// How to recover.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    pub threads: usize,
+    /// What is missing at the end of the log is given up.
+    pub accept_loss: bool,
 }
 
 struct Source<'a> {
@@ -81,17 +92,13 @@ pub fn recover(
     dir: &Path,
     manifest: Manifest,
     txns: &Arc<TxnManager>,
-    threads: usize,
+    how: How,
     definer: Definer<'_>,
     progress: OnProgress<'_>,
 ) -> Result<Recovered> {
-    let source = Source { io, dir, threads: threads.max(1), progress };
-    let scan = read::scan(io, dir, manifest.log)?;
-    let torn = scan.torn.as_ref().map(|(path, offset, bytes)| {
-        let path = path.display();
-        format!("{path}: {bytes} bytes from offset {offset} on were not written completely and are dropped")
-    });
-    let mut report = Report { torn, ..Report::default() };
+    let source = Source { io, dir, threads: how.threads.max(1), progress };
+    let mut report = Report::default();
+    let scan = read_log(&source, &manifest, how.accept_loss, &mut report.warnings)?;
     let definitions = replay_definitions(&scan, &manifest)?;
     let mut tables: BTreeMap<u64, Arc<Table>> = BTreeMap::new();
     for (key, object) in definitions.tables() {
@@ -117,9 +124,55 @@ pub fn recover(
         tables: tables.into_values().collect(),
         end_lsn: scan.end_lsn,
         next_segment: scan.next_segment,
+        last_stamp: scan.segments.last().map_or(0, |s| s.header.stamp),
         unsettled: scan.unsettled(),
         report,
     })
+}
+
+/// Checks the log against the manifest and the note of its end.
+fn read_log(
+    source: &Source<'_>,
+    manifest: &Manifest,
+    accept_loss: bool,
+    warnings: &mut Vec<String>,
+) -> Result<LogScan> {
+    let (io, dir) = (source.io, source.dir);
+    let format_1 = manifest.format == 1;
+    let noted = match end::read(io, dir) {
+        // One that is there is of an open that did not come to its end.
+        _ if format_1 => None,
+        Ok(None) if !accept_loss => {
+            let why = "it says where the redo log ends, and without it nobody knows whether the log is whole";
+            return Err(missing(&dir.join(end::NAME), format_args!("{why} ({})", end::WAY_OUT)));
+        }
+        Err(e) if !accept_loss => return Err(e),
+        Ok(Some(noted)) => Some(noted),
+        Ok(None) => {
+            let path = dir.join(end::NAME);
+            warnings.push(format!("{} is missing: the redo log is taken as it is", path.display()));
+            None
+        }
+        Err(e) => {
+            warnings.push(e.message().to_string());
+            None
+        }
+    };
+    if let Some(offset) = noted.and_then(|n| n.bad_slot) {
+        let path = dir.join(end::NAME);
+        warnings.push(format!("{}: the note at offset {offset} is bad, the other one is taken", path.display()));
+    }
+    let scan = read::scan(io, dir, Expected { start: manifest.log, noted, format_1, accept_loss })?;
+    warnings.extend(scan.torn.as_ref().map(told));
+    Ok(scan)
+}
+
+fn told(Torn { path, offset, bytes }: &Torn) -> String {
+    let path = path.display();
+    match bytes {
+        0 => format!("{path} ends at offset {offset}, where no complete write ends: what may have followed is lost"),
+        _ => format!("{path}: {bytes} bytes from offset {offset} on were not written completely and are dropped"),
+    }
 }
 
 fn replay_definitions(scan: &LogScan, manifest: &Manifest) -> Result<Definitions> {
@@ -206,9 +259,18 @@ fn load_images(
     dicts: &Dicts,
 ) -> Result<u64> {
     let mut files: HashMap<u64, Arc<dyn File>> = HashMap::new();
-    for &number in manifest.files.keys() {
+    for (&number, listed) in &manifest.files {
         let path = extent::path(source.dir, number);
-        files.insert(number, source.io.open(&path).map_err(|e| failed("open", &path, &e))?);
+        let file = source.io.open(&path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => missing(&path, "the manifest says that it has rows"),
+            _ => failed("open", &path, &e),
+        })?;
+        let bytes = file.len().map_err(|e| failed("read", &path, &e))?;
+        if bytes < listed.bytes {
+            let what = format!("the file ends there, and once had {} bytes", listed.bytes);
+            return Err(corrupt(&path, bytes, what));
+        }
+        files.insert(number, file);
     }
     let mut jobs: Vec<(&Arc<Table>, u64, Loc)> = Vec::new();
     for (id, table) in tables.iter().filter(|(_, t)| t.logged()) {
@@ -221,7 +283,8 @@ fn load_images(
         let (table, leaf_no, loc) = jobs[i];
         let path = || extent::path(source.dir, loc.file);
         let file = files.get(&loc.file).ok_or_else(|| corrupt(&path(), 0, "the file is not listed"))?;
-        let bytes = extent::read(&**file, source.dir, loc, table.def().id.0, leaf_no)?;
+        let stamp = manifest.files.get(&loc.file).map_or(0, |f| f.stamp);
+        let bytes = extent::read(&**file, source.dir, loc, stamp, table.def().id.0, leaf_no)?;
         let leaf = get_leaf(table, dicts, extent::image(&bytes));
         let placed = leaf.is_some_and(|leaf| put_leaf(table, leaf_no, leaf));
         if !placed {

@@ -333,6 +333,7 @@ fn open(io: &SimIo) -> Store {
         threads: 2,
         on_trouble: OnTrouble(Box::new(|_, _| ())),
         full_wait: Duration::ZERO,
+        accept_loss: false,
     };
     let define = &mut |_: &ObjectKey, _: &Object| Ok(definition());
     let storage = StorageOptions { leaf_rows: None };

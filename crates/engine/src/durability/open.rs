@@ -27,7 +27,12 @@ pub struct Settings {
     pub flush: FlushMode,
     pub log_bytes_max: u64,
     pub leaf_rows: Option<usize>,
+    /// What is missing at the end of the log is given up.
+    pub accept_loss: bool,
 }
+
+/// Gets lines for the server's log.
+pub type Tell<'a> = &'a (dyn Fn(String) + Sync);
 
 /// A session that reads definitions: of a database in memory that has nothing else to do.
 fn scratch_session() -> Result<Session> {
@@ -40,8 +45,8 @@ fn scratch_session() -> Result<Session> {
 /// Progress is told at most this often.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// Opens the folder. `tell` gets lines for the server's log.
-pub fn open(disk: Arc<dyn Io>, dir: &Path, settings: &Settings, tell: &(dyn Fn(String) + Sync)) -> Result<Opened> {
+/// Opens the folder. `warn` gets what people must know.
+pub fn open(disk: Arc<dyn Io>, dir: &Path, settings: &Settings, tell: Tell<'_>, warn: Tell<'_>) -> Result<Opened> {
     let begun = Instant::now();
     let mut session = scratch_session()?;
     let mut tables = BTreeMap::new();
@@ -60,13 +65,11 @@ pub fn open(disk: Arc<dyn Io>, dir: &Path, settings: &Settings, tell: &(dyn Fn(S
             tell(format!("{}: {} of {}", p.phase, p.done, p.total));
         }
     };
-    let durable =
-        DurableOptions { flush: settings.flush, log_bytes_max: settings.log_bytes_max, ..DurableOptions::default() };
+    let Settings { flush, log_bytes_max, accept_loss, .. } = *settings;
+    let durable = DurableOptions { flush, log_bytes_max, accept_loss, ..DurableOptions::default() };
     let storage = StorageOptions { leaf_rows: settings.leaf_rows };
     let (store, report) = Store::open(disk, dir, storage, durable, &mut definer, &progress)?;
-    if let Some(torn) = &report.torn {
-        tell(torn.clone());
-    }
+    report.warnings.into_iter().for_each(warn);
     if report.images + report.commits_replayed > 0 {
         let (images, commits, changes) = (report.images, report.commits_replayed, report.changes_replayed);
         let ms = begun.elapsed().as_millis();

@@ -17,6 +17,9 @@ struct CheckArgs {
     /// Folder of the database
     #[arg(default_value = "nextleaf-data")]
     dir: PathBuf,
+    /// Open the database although the end of its redo log is missing or damaged: what was committed there is given up
+    #[arg(long)]
+    accept_loss: bool,
 }
 
 pub(super) fn run(args: Vec<OsString>) -> ExitCode {
@@ -44,7 +47,9 @@ pub(super) fn run(args: Vec<OsString>) -> ExitCode {
 fn check(args: &CheckArgs) -> Result<u64> {
     super::require_database(&args.dir)?;
     let notices = Notices(Some(Arc::new(|line| println!("{line}"))));
-    let db = Database::open(Options { dir: Some(args.dir.clone()), notices, ..Options::default() })?;
+    let warnings = Notices(Some(Arc::new(|line| println!("warning: {line}"))));
+    let (dir, accept_loss) = (Some(args.dir.clone()), args.accept_loss);
+    let db = Database::open(Options { dir, notices, warnings, accept_loss, ..Options::default() })?;
     let store = db.store();
     let (mut faults, mut tables, mut rows) = (0, 0, 0);
     for id in store.table_ids() {

@@ -105,7 +105,9 @@ fn engine_options(config: &ServerConfig) -> std::result::Result<engine::Options,
         }
     }
     let notices = engine::Notices(Some(Arc::new(log::system)));
-    Ok(engine::Options { dir: Some(config.datadir.clone()), variables, notices, ..engine::Options::default() })
+    let warnings = engine::Notices(Some(Arc::new(log::warning)));
+    let dir = Some(config.datadir.clone());
+    Ok(engine::Options { dir, variables, notices, warnings, ..engine::Options::default() })
 }
 
 /// init_file: statements that root executes before anybody can connect.

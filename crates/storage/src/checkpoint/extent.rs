@@ -1,13 +1,25 @@
 //! Files of leaf images.
 //!
 //! ```text
-//!   extent = | magic 4 | crc 4 | length 8 | table 8 | leaf 8 | image |     crc: of all behind it
+//!   file      = | extent | extent | ...
+//!
+//!   extent    offset  0  magic                  4   "NLex"
+//!                     4  crc                    4
+//!                     8  length of the image    8
+//!                    16  table                  8
+//!                    24  leaf                   8
+//!                    32  image                      see [`crate::image::leaf`]
 //! ```
+//! The checksum (CRC32C) covers all behind it, then the file's stamp: a random number that stands in the manifest alone. So
+//! an image of another file, be it of the same leaf, is none: one file cannot be taken for another. Files of format 1 have
+//! no stamp, and nothing follows in their checksums.
+//!
 //! Each file is written once by one checkpoint. When a later one has replaced half of its images, the rest moves too and
 //! the file goes.
 
 use crate::codec::{Get, Put};
 use crate::io::{File, Io, corrupt, failed};
+use crate::log::frame::new_stamp;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use types::Result;
@@ -46,8 +58,22 @@ pub struct ExtentWriter {
     /// Bytes of the file that were written; `buffer` has those that follow.
     offset: u64,
     buffer: Vec<u8>,
-    /// (number, bytes) of the files begun.
-    files: Vec<(u64, u64)>,
+    /// Of the files begun.
+    files: Vec<Written>,
+}
+
+/// A file that was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Written {
+    pub number: u64,
+    pub bytes: u64,
+    pub stamp: u64,
+}
+
+/// The checksum of an extent from its length on.
+fn checksum(bytes: &[u8], stamp: u64) -> u32 {
+    let crc = crc32c::crc32c(bytes);
+    if stamp == 0 { crc } else { crc32c::crc32c_append(crc, &stamp.to_le_bytes()) }
 }
 
 impl ExtentWriter {
@@ -73,7 +99,7 @@ impl ExtentWriter {
         if self.file.is_none() || self.offset >= FILE_BYTES_MAX {
             self.close()?;
             let path = path(&self.dir, self.next_file);
-            self.files.push((self.next_file, 0));
+            self.files.push(Written { number: self.next_file, bytes: 0, stamp: new_stamp() });
             self.next_file += 1;
             self.file = Some(self.io.create(&path).map_err(|e| failed("create", &path, &e))?);
         }
@@ -86,7 +112,8 @@ impl ExtentWriter {
         put(&mut self.buffer);
         let len = (self.buffer.len() - at) as u64;
         self.buffer[at + 8..at + 16].copy_from_slice(&(len - HEADER_BYTES as u64).to_le_bytes());
-        let crc = crc32c::crc32c(&self.buffer[at + 8..]);
+        let stamp = self.files.last().map_or(0, |f| f.stamp);
+        let crc = checksum(&self.buffer[at + 8..], stamp);
         self.buffer[at + 4..at + 8].copy_from_slice(&crc.to_le_bytes());
         let loc = Loc { file: self.number(), offset: self.offset + at as u64, len };
         if self.buffer.len() >= BUFFER_BYTES {
@@ -110,30 +137,30 @@ impl ExtentWriter {
         if let Some(file) = self.file.take() {
             file.sync().map_err(|e| failed("sync", &path(&self.dir, self.number()), &e))?;
             if let Some(last) = self.files.last_mut() {
-                last.1 = self.offset;
+                last.bytes = self.offset;
             }
             self.offset = 0;
         }
         Ok(())
     }
 
-    /// Returns the (number, bytes) of each file, all on stable storage but for the names.
-    pub fn finish(&mut self) -> Result<Vec<(u64, u64)>> {
+    /// Returns the files, all on stable storage but for the names.
+    pub fn finish(&mut self) -> Result<Vec<Written>> {
         self.close()?;
         Ok(self.files.clone())
     }
 
     /// Removes what was begun.
     pub fn abandon(self) {
-        for (number, _) in &self.files {
+        for file in &self.files {
             // What is left over is removed at the next start or checkpoint.
-            let _ = self.io.remove(&path(&self.dir, *number));
+            let _ = self.io.remove(&path(&self.dir, file.number));
         }
     }
 }
 
-/// The bytes of an image, checked, with its header before it; see [`image`].
-pub fn read(file: &dyn File, dir: &Path, loc: Loc, table: u64, leaf_no: u64) -> Result<Vec<u8>> {
+/// The bytes of an image of a file with this stamp, checked, with its header before it; see [`image`].
+pub fn read(file: &dyn File, dir: &Path, loc: Loc, stamp: u64, table: u64, leaf_no: u64) -> Result<Vec<u8>> {
     let path = || path(dir, loc.file);
     let bad = |what: &str| corrupt(&path(), loc.offset, what);
     let len = usize::try_from(loc.len).ok().filter(|n| (HEADER_BYTES..1 << 40).contains(n));
@@ -145,7 +172,7 @@ pub fn read(file: &dyn File, dir: &Path, loc: Loc, table: u64, leaf_no: u64) -> 
     let mut get = Get(&bytes);
     let header = (|| Some((get.array::<4>()?, get.u32()?, get.u64()?, get.u64()?, get.u64()?)))();
     let (magic, crc, body, of_table, of_leaf) = header.ok_or_else(|| bad("an image has no header"))?;
-    if magic != MAGIC || crc != crc32c::crc32c(&bytes[8..]) {
+    if magic != MAGIC || crc != checksum(&bytes[8..], stamp) {
         return Err(bad("the checksum of an image is bad"));
     }
     if (body as usize, of_table, of_leaf) != (bytes.len() - HEADER_BYTES, table, leaf_no) {

@@ -1,9 +1,27 @@
 //! The manifest: which images count, and which log follows them.
 //!
 //! ```text
-//!   | magic 8 | length of the rest 8 | crc 4 | format 4 | checkpoint number | T | log | definitions | files | tables |
+//!   manifest  offset  0  magic                    8   "NLMANIF1"
+//!                     8  length of the body       8
+//!                    16  crc                      4   CRC32C of the body
+//!                    20  body
+//!
+//!   body    = format 4 | version (length, text) | number of the checkpoint | T | log | next file | definitions | files | tables
+//!   log     = segment where replay begins | lsn of its first frame | synced lsn | stamp of the segment
+//!   files   = count | (number, bytes, bytes of use, stamp) of each
+//!   tables  = count | (id, leaf shift 1, auto_increment, count of leaves, leaves) of each
+//!   leaf    = number, less that of the leaf before | file | offset | length
 //! ```
-//! All numbers behind the format are varints; leaf numbers are deltas.
+//! All numbers behind the format are varints, but for the leaf shift, which is a byte. Definitions: see
+//! [`crate::definitions`].
+//!
+//! The format is that of the whole folder. Format and version of the program that wrote it stand in the same place in all
+//! formats from 2 on.
+//!
+//! | format | what is different |
+//! |---|---|
+//! | 2 | as above; segments and images have stamps (see [`crate::log::frame`], [`super::extent`]), the log's end is noted (see [`crate::log::end`]) |
+//! | 1 | no version and no stamps in the manifest; read as if all stamps were 0. The first open makes it format 2 |
 
 use super::extent::Loc;
 use crate::codec::{Get, Put};
@@ -12,14 +30,16 @@ use crate::io::{self, Io, corrupt, failed};
 use crate::log::read::LogStart;
 use std::collections::BTreeMap;
 use std::path::Path;
-use types::{Error, Result};
+use types::{Error, ErrorCode, Result};
 
 const MAGIC: [u8; 8] = *b"NLMANIF1";
-const FORMAT: u32 = 1;
+/// What is written. All formats up to it are read.
+pub const FORMAT: u32 = 2;
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 const HEADER_BYTES: usize = 20;
 
 pub const NAME: &str = "manifest";
-const NEW_NAME: &str = "manifest.new";
+pub const NEW_NAME: &str = "manifest.new";
 
 /// The images of one table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -34,11 +54,15 @@ pub struct TableImages {
 pub struct FileUse {
     pub bytes: u64,
     pub live: u64,
+    /// What its images are sealed with; 0 in files of format 1.
+    pub stamp: u64,
 }
 
 /// See the module head.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Manifest {
+    /// In which it was read.
+    pub format: u32,
     pub number: u64,
     /// Images have the rows that a snapshot at this timestamp saw.
     pub ts: u64,
@@ -50,12 +74,13 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Of an empty database.
-    pub fn empty() -> Manifest {
+    /// Of an empty database, whose log begins with the segment of this stamp.
+    pub fn empty(stamp: u64) -> Manifest {
         Manifest {
+            format: FORMAT,
             number: 0,
             ts: 1,
-            log: LogStart { segment: 1, lsn: 0, synced_lsn: 0 },
+            log: LogStart { segment: 1, lsn: 0, synced_lsn: 0, stamp },
             definitions: Definitions::default(),
             next_file: 1,
             files: BTreeMap::new(),
@@ -94,13 +119,15 @@ impl Manifest {
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         out.put_u32(FORMAT);
-        for v in [self.number, self.ts, self.log.segment, self.log.lsn, self.log.synced_lsn, self.next_file] {
+        out.put_bytes(VERSION.as_bytes());
+        let log = self.log;
+        for v in [self.number, self.ts, log.segment, log.lsn, log.synced_lsn, log.stamp, self.next_file] {
             out.put_varint(v);
         }
         self.definitions.put(&mut out);
         out.put_varint(self.files.len() as u64);
         for (number, file) in &self.files {
-            [*number, file.bytes, file.live].into_iter().for_each(|v| out.put_varint(v));
+            [*number, file.bytes, file.live, file.stamp].into_iter().for_each(|v| out.put_varint(v));
         }
         out.put_varint(self.tables.len() as u64);
         for (id, t) in &self.tables {
@@ -123,14 +150,19 @@ impl Manifest {
 
     fn from_body(body: &[u8]) -> Option<Manifest> {
         let get = &mut Get(body);
-        get.u32()?;
-        let mut manifest = Manifest { number: get.varint()?, ts: get.varint()?, ..Manifest::empty() };
-        manifest.log = LogStart { segment: get.varint()?, lsn: get.varint()?, synced_lsn: get.varint()? };
+        let format = get.u32()?;
+        let stamp = |get: &mut Get<'_>| if format == 1 { Some(0) } else { get.varint() };
+        if format > 1 {
+            get.text()?;
+        }
+        let mut manifest = Manifest { format, number: get.varint()?, ts: get.varint()?, ..Manifest::empty(0) };
+        manifest.log =
+            LogStart { segment: get.varint()?, lsn: get.varint()?, synced_lsn: get.varint()?, stamp: stamp(get)? };
         manifest.next_file = get.varint()?;
         manifest.definitions = Definitions::get(get)?;
         for _ in 0..get.count(body.len())? {
             let (number, bytes, live) = (get.varint()?, get.varint()?, get.varint()?);
-            manifest.files.insert(number, FileUse { bytes, live });
+            manifest.files.insert(number, FileUse { bytes, live, stamp: stamp(get)? });
         }
         for _ in 0..get.count(body.len())? {
             let id = get.varint()?;
@@ -174,12 +206,27 @@ impl Manifest {
         if len != get.0.len() as u64 || crc32c::crc32c(get.0) != crc {
             return Err(corrupt(&path, HEADER_BYTES as u64, "the checksum of the manifest is bad"));
         }
-        if get.0.get(..4) != Some(&FORMAT.to_le_bytes()[..]) {
-            return Err(corrupt(&path, HEADER_BYTES as u64, "the format is none that this version knows"));
-        }
+        check_format(&path, get.0)?;
         let manifest = Manifest::from_body(get.0);
         manifest.map(Some).ok_or_else(|| corrupt(&path, HEADER_BYTES as u64, "the manifest makes no sense"))
     }
+}
+
+fn check_format(path: &Path, body: &[u8]) -> Result<()> {
+    let mut get = Get(body);
+    let format = get.u32().unwrap_or(0);
+    if (1..=FORMAT).contains(&format) {
+        return Ok(());
+    }
+    if format == 0 {
+        return Err(corrupt(path, HEADER_BYTES as u64, "it has no format"));
+    }
+    let (path, version) = (path.display(), get.text().unwrap_or("unknown"));
+    let what = format!(
+        "{path} has format {format}, written by Nextleaf {version}; this is Nextleaf {VERSION}, which knows formats up to \
+         {FORMAT}: open the folder with version {version} or a later one"
+    );
+    Err(Error::new(ErrorCode::GET_ERRNO, what))
 }
 
 /// Where a switch failed.
@@ -189,4 +236,30 @@ pub enum SwitchError {
     Before(Error),
     /// Nobody knows which one stands.
     After(Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::SimIo;
+
+    /// Whatever a later format has behind its version, the message says which version wrote it.
+    #[test]
+    fn a_folder_of_a_newer_format_is_refused_by_name() {
+        let (io, dir) = (SimIo::default(), Path::new("/d"));
+        let manifest = Manifest::empty(7);
+        assert!(manifest.switch(&io, dir).is_ok());
+        assert_eq!(Manifest::read(&io, dir).expect("it is good"), Some(manifest));
+        let mut body = Vec::new();
+        body.put_u32(FORMAT + 1);
+        body.put_bytes(b"9.8.7");
+        body.extend_from_slice(&[0xFF; 100]);
+        let mut bytes = MAGIC.to_vec();
+        bytes.put_u64(body.len() as u64);
+        bytes.put_u32(crc32c::crc32c(&body));
+        bytes.append(&mut body);
+        io.set_bytes(&dir.join(NAME), bytes);
+        let e = Manifest::read(&io, dir).expect_err("it is newer");
+        assert!(e.message().starts_with("/d/manifest has format 3, written by Nextleaf 9.8.7; "), "{e}");
+    }
 }

@@ -1,10 +1,11 @@
 //! Making a checkpoint.
 
-use super::extent::{self, ExtentWriter};
-use super::manifest::{Manifest, SwitchError};
+use super::extent::{self, ExtentWriter, Written};
+use super::manifest::{self, Manifest, SwitchError};
 use crate::definitions::Definitions;
 use crate::image::leaf as leaf_image;
 use crate::io::{Io, failed};
+use crate::log::end;
 use crate::log::read::LogStart;
 use crate::log::segment;
 use crate::table::Table;
@@ -125,8 +126,9 @@ impl Draft {
             Ok(files) => files,
             Err(error) => return Err(Failed { error, draft: Some(Box::new(self)) }),
         };
-        for (number, bytes) in files {
-            self.manifest.files.entry(number).or_default().bytes = bytes;
+        for Written { number, bytes, stamp } in files {
+            let file = self.manifest.files.entry(number).or_default();
+            (file.bytes, file.stamp) = (bytes, stamp);
             self.manifest.next_file = self.manifest.next_file.max(number + 1);
         }
         self.manifest.files.retain(|_, f| f.live > 0);
@@ -181,19 +183,32 @@ pub fn remove_unneeded(io: &dyn Io, dir: &Path, manifest: &Manifest) -> Result<(
 
 /// Writes the moment into an empty folder, as a database that was shut down.
 pub fn write_copy(io: &Arc<dyn Io>, dir: &Path, moment: &Moment) -> Result<CheckpointDone> {
-    let mut draft = Draft::new(io, dir, &Manifest::empty());
-    if let Err(e) = draft.write_leaves(moment, true) {
-        draft.abandon();
-        return Err(e);
-    }
+    let mut draft = Draft::new(io, dir, &Manifest::empty(0));
+    let written = draft.write_leaves(moment, true).and_then(|()| segment::begin_log(&**io, dir));
+    let stamp = match written {
+        Ok(stamp) => stamp,
+        Err(e) => {
+            draft.abandon();
+            remove_log(&**io, dir);
+            return Err(e);
+        }
+    };
     let done = draft.done;
-    match draft.finish(io, dir, Manifest::empty().log) {
+    match draft.finish(io, dir, Manifest::empty(stamp).log) {
         Ok(_) => Ok(done),
         Err(failed) => {
             if let Some(draft) = failed.draft {
                 draft.abandon();
+                remove_log(&**io, dir);
             }
             Err(failed.error)
         }
+    }
+}
+
+/// Of a copy that was not finished; without a manifest nobody opens what cannot be removed.
+fn remove_log(io: &dyn Io, dir: &Path) {
+    for path in [segment::path(dir, 1), dir.join(end::NAME), dir.join(manifest::NEW_NAME)] {
+        let _ = io.remove(&path);
     }
 }

@@ -69,7 +69,16 @@ pub fn failed(what: &str, path: &Path, e: &io::Error) -> Error {
     Error::new(ErrorCode::GET_ERRNO, format!("cannot {what} {}: {e}", path.display()))
 }
 
+/// What to do about a folder that is refused.
+const REMEDY: &str = "put the file back as it was, or restore the whole folder from a backup";
+
 /// A file's bytes are not what was written.
 pub fn corrupt(path: &Path, offset: u64, what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorCode::GET_ERRNO, format!("{} is damaged at offset {offset}: {what}", path.display()))
+    let path = path.display();
+    Error::new(ErrorCode::GET_ERRNO, format!("{path} is damaged at offset {offset}: {what}; {REMEDY}"))
+}
+
+/// A file is needed and not there.
+pub fn missing(path: &Path, why: impl std::fmt::Display) -> Error {
+    Error::new(ErrorCode::GET_ERRNO, format!("{} is missing: {why}; {REMEDY}", path.display()))
 }

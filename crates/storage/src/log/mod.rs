@@ -11,6 +11,7 @@
 //! - [`segment`]: files of the log, writing them.
 //! - [`group`]: batches, their leaders, the order of commits, the modes of innodb_flush_log_at_trx_commit.
 //! - [`changes`]: from a transaction's list of changes to row images.
+//! - [`end`]: the file that says where the log ends, so that no start takes less for all of it.
 //! - [`read`]: the log after a crash: what is there, what is torn, what is damaged.
 //!
 //! One logical log of redo only: it has what committed transactions changed and nothing of others, so there is nothing
@@ -21,6 +22,7 @@
 //! timer.
 
 pub mod changes;
+pub mod end;
 pub mod frame;
 pub mod group;
 pub mod read;

@@ -7,7 +7,12 @@
 //!   | header | frame | frame | frame | 0 0 0 0 0 0 ... |         a write of frames falls into zeros that lie there
 //!                                    offset            zeroed    already, so that a sync has no metadata to write
 //! ```
+//! - A segment gets its name when its header is on stable storage: one whose header is bad is damaged.
+//! - A file is as long as a multiple of [`ROOM_UNIT_BYTES`]: one of another length was cut, by a hand or by a
+//!   power cut before its length was on stable storage (or its disk was full).
+//! - The newest segment, and up to where it is synced, are noted in [`super::end`].
 
+use super::end::{End, EndFile};
 use super::frame::{self, FRAME_HEADER_BYTES, Header, Kind, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::io::{File, Io, failed};
 use std::cell::Cell;
@@ -15,6 +20,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use types::{Error, Result};
+
+const NEW_NAME: &str = "redo.new";
 
 /// The file of segment `number`.
 pub fn path(dir: &Path, number: u64) -> PathBuf {
@@ -143,6 +150,9 @@ pub struct Writer {
     segment: SegmentHeader,
     path: PathBuf,
     file: Arc<dyn File>,
+    end: EndFile,
+    /// Of the segment that was to be begun when the disk was full.
+    next_stamp: Option<u64>,
     /// Bytes of frames in the file so far, with its header.
     offset: u64,
     /// Up to here the file has bytes.
@@ -159,22 +169,27 @@ const ZEROS_BYTES: u64 = 512 << 10;
 const ZEROS_FOR_BYTES_MAX: usize = 128 << 10;
 static ZEROS: [u8; ZEROS_BYTES as usize] = [0; ZEROS_BYTES as usize];
 
+/// See the module head.
+pub const ROOM_UNIT_BYTES: u64 = 4096;
+
 impl Writer {
-    /// Begins segment `number` at `start_lsn`; it is on disk when this returns.
-    pub fn begin(io: &Arc<dyn Io>, dir: &Path, segment_bytes: u64, number: u64, start_lsn: u64) -> Result<Writer> {
-        let segment = SegmentHeader { number, start_lsn };
-        let (path, file) = create(io, dir, segment).map_err(|f| f.error)?;
+    /// Begins `segment`, and notes it as the newest one. Both are on disk when this returns; so must all before it be.
+    pub fn begin(io: &Arc<dyn Io>, dir: &Path, segment_bytes: u64, segment: SegmentHeader) -> Result<Writer> {
+        let (path, file) = create(&**io, dir, segment).map_err(|f| f.error)?;
+        let end = End { segment: segment.number, stamp: segment.stamp, synced_lsn: segment.start_lsn };
         Ok(Writer {
+            end: EndFile::create(&**io, dir, end)?,
             io: io.clone(),
             dir: dir.into(),
             segment_bytes,
             segment,
             path,
             file,
+            next_stamp: None,
             offset: SEGMENT_HEADER_BYTES,
-            zeroed: SEGMENT_HEADER_BYTES,
+            zeroed: ROOM_UNIT_BYTES,
             buffer: Vec::new(),
-            synced_lsn: start_lsn,
+            synced_lsn: segment.start_lsn,
         })
     }
 
@@ -198,8 +213,9 @@ impl Writer {
     /// `crc`: CRC32C of the body.
     pub fn add(&mut self, ts: u64, kind: Kind, body: &[u8], crc: u32) {
         let header = Header { kind, len: body.len() as u32, ts, synced: self.synced_lsn };
-        self.buffer.reserve(FRAME_HEADER_BYTES + body.len());
-        frame::put(header, body, crc, self.segment.number, &mut self.buffer);
+        // With room for zeros behind it.
+        self.buffer.reserve(FRAME_HEADER_BYTES + body.len() + ROOM_UNIT_BYTES as usize);
+        frame::put(header, body, crc, self.segment.seal(), &mut self.buffer);
     }
 
     /// Hands what was added to the system.
@@ -207,10 +223,19 @@ impl Writer {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        let end = self.offset + self.buffer.len() as u64;
-        self.file.write_at(&self.buffer, self.offset).map_err(|e| Failure::new("write", &self.path, &e))?;
+        let bytes = self.buffer.len();
+        let end = self.offset + bytes as u64;
+        if end > self.zeroed && bytes <= ZEROS_FOR_BYTES_MAX {
+            self.lay_zeros(end)?;
+        }
+        // What no zeros lie for brings its own, within the block that it begins anyway.
+        let room = if end > self.zeroed { (end.next_multiple_of(ROOM_UNIT_BYTES) - end) as usize } else { 0 };
+        self.buffer.resize(bytes + room, 0);
+        let written = self.file.write_at(&self.buffer, self.offset);
+        self.buffer.truncate(bytes);
+        written.map_err(|e| Failure::new("write", &self.path, &e))?;
         self.offset = end;
-        self.zeroed = self.zeroed.max(end);
+        self.zeroed = self.zeroed.max(end + room as u64);
         self.buffer.clear();
         if self.buffer.capacity() > 4 << 20 {
             self.buffer = Vec::new();
@@ -220,7 +245,7 @@ impl Writer {
 
     /// Lays zeros beyond `end`, as far as the segment is to go.
     fn lay_zeros(&mut self, end: u64) -> Step<()> {
-        let to = (end + ZEROS_BYTES / 2).min(self.segment_bytes).max(end);
+        let to = (end + ZEROS_BYTES / 2).min(self.segment_bytes).max(end).next_multiple_of(ROOM_UNIT_BYTES);
         let count = (to - self.zeroed).min(ZEROS_BYTES) as usize;
         match self.file.write_at(&ZEROS[..count], self.zeroed) {
             Ok(()) => self.zeroed += count as u64,
@@ -231,19 +256,18 @@ impl Writer {
         Ok(())
     }
 
-    /// Returns once all that was added is on stable storage. True: there was something to wait for.
+    /// Returns once all that was added is on stable storage, and noted to be. True: there was something to wait for.
     pub fn sync(&mut self) -> Step<bool> {
-        let end = self.offset + self.buffer.len() as u64;
-        if end > self.zeroed && self.buffer.len() <= ZEROS_FOR_BYTES_MAX {
-            self.lay_zeros(end)?;
-        }
         self.write()?;
-        if self.synced_lsn == self.lsn() {
-            return Ok(false);
+        let waits = self.synced_lsn != self.lsn();
+        if waits {
+            self.file.sync().map_err(|e| Failure::of_sync(&self.path, &e))?;
+            self.synced_lsn = self.lsn();
         }
-        self.file.sync().map_err(|e| Failure::of_sync(&self.path, &e))?;
-        self.synced_lsn = self.lsn();
-        Ok(true)
+        if self.end.last().synced_lsn != self.synced_lsn {
+            self.end.note_position(self.synced_lsn).map_err(|e| Failure::new("write", self.end.path(), &e))?;
+        }
+        Ok(waits)
     }
 
     /// Whether the segment has its size.
@@ -254,20 +278,40 @@ impl Writer {
     /// Begins the next segment. The present one is on stable storage before there is another.
     pub fn rotate(&mut self) -> Step<()> {
         self.sync()?;
-        let segment = SegmentHeader { number: self.segment.number + 1, start_lsn: self.lsn() };
-        (self.path, self.file) = create(&self.io, &self.dir, segment)?;
+        // One stamp, however often the disk is full.
+        let stamp = *self.next_stamp.get_or_insert_with(frame::new_stamp);
+        let (number, start_lsn) = (self.segment.number + 1, self.lsn());
+        let segment = SegmentHeader { number, start_lsn, stamp, previous: self.segment.stamp };
+        let (path, file) = create(&*self.io, &self.dir, segment)?;
+        let end = End { segment: number, stamp, synced_lsn: start_lsn };
+        self.end.note_segment(end).map_err(|e| Failure::new("write", self.end.path(), &e))?;
+        self.end.sync().map_err(|e| Failure::of_sync(self.end.path(), &e))?;
+        (self.path, self.file) = (path, file);
+        self.next_stamp = None;
         self.segment = segment;
         self.offset = SEGMENT_HEADER_BYTES;
-        self.zeroed = SEGMENT_HEADER_BYTES;
+        self.zeroed = ROOM_UNIT_BYTES;
         Ok(())
     }
 }
 
-fn create(io: &Arc<dyn Io>, dir: &Path, segment: SegmentHeader) -> Step<(PathBuf, Arc<dyn File>)> {
-    let path = path(dir, segment.number);
-    let file = io.create(&path).map_err(|e| Failure::new("create", &path, &e))?;
-    file.write_at(&segment.to_bytes(), 0).map_err(|e| Failure::new("write", &path, &e))?;
-    file.sync().map_err(|e| Failure::of_sync(&path, &e))?;
+/// Begins the log of a new database, which has no manifest yet; answers the first segment's stamp.
+pub fn begin_log(io: &dyn Io, dir: &Path) -> Result<u64> {
+    let segment = SegmentHeader { number: 1, start_lsn: 0, stamp: frame::new_stamp(), previous: 0 };
+    create(io, dir, segment).map_err(|f| f.error)?;
+    EndFile::create(io, dir, End { segment: 1, stamp: segment.stamp, synced_lsn: 0 })?;
+    Ok(segment.stamp)
+}
+
+/// Makes a segment without frames. It gets its name, in place of what may have it, when it is whole.
+fn create(io: &dyn Io, dir: &Path, segment: SegmentHeader) -> Step<(PathBuf, Arc<dyn File>)> {
+    let (new, path) = (dir.join(NEW_NAME), path(dir, segment.number));
+    let file = io.create(&new).map_err(|e| Failure::new("create", &new, &e))?;
+    let mut bytes = segment.to_bytes();
+    bytes.resize(ROOM_UNIT_BYTES as usize, 0);
+    file.write_at(&bytes, 0).map_err(|e| Failure::new("write", &new, &e))?;
+    file.sync().map_err(|e| Failure::of_sync(&new, &e))?;
+    io.rename(&new, &path).map_err(|e| Failure::new("rename", &new, &e))?;
     io.sync_dir(dir).map_err(|e| Failure::of_sync(dir, &e))?;
     Ok((path, file))
 }
