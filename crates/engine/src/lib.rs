@@ -38,7 +38,7 @@ mod stream;
 mod timer;
 mod variables;
 
-pub use accounts::{Account, Accounts, AuthPlugin};
+pub use accounts::{Account, Accounts, AuthPlugin, Verifier};
 pub use collect::{Collect, LocalFiles, open_local};
 pub use database::{Database, LogReopener, Notices, Options, ServerStopper};
 /// The columns of EXPLAIN's table.

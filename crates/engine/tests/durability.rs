@@ -83,7 +83,8 @@ const LOOK: &[&str] = &[
 fn look(db: &Arc<Database>) -> Vec<String> {
     let mut client = Client::of(db);
     let mut all: Vec<String> = LOOK.iter().map(|q| format!("{:?}", client.ok(q))).collect();
-    let mut accounts: Vec<String> = db.accounts().all().iter().map(|a| format!("{a:?}")).collect();
+    let mut accounts: Vec<String> =
+        db.accounts().all().iter().map(|a| format!("{a:?} {}", a.verifier.authentication_string())).collect();
     accounts.sort_unstable();
     all.extend(accounts);
     all

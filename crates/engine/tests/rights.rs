@@ -95,6 +95,11 @@ const REFUSED: &[(&str, u16)] = &[
     ("SHUTDOWN", 1227),
     ("BACKUP TO '/x'", 1227),
     ("SELECT 1; SELECT * FROM d.t", 1142),
+    ("PREPARE p FROM 'CREATE USER u'; EXECUTE p", 1227),
+    ("PREPARE p FROM 'GRANT ALL ON *.* TO nobody'; EXECUTE p", 1045),
+    ("PREPARE p FROM 'SET GLOBAL max_connections = 5'; EXECUTE p", 1227),
+    ("PREPARE p FROM 'DROP TABLE d.t'; EXECUTE p", 1142),
+    ("SHOW TABLES", 1046),
 ];
 
 #[test]
@@ -124,12 +129,16 @@ fn an_account_without_rights_gets_at_nothing() {
             0
         );
         assert_eq!(run(&mut root, "UPDATE d.t SET b = 1 WHERE a = 1"), 0);
+        assert_eq!(run(&mut root, "INSERT INTO d.t VALUES (9, 9)"), 0);
+        assert_eq!(run(&mut root, "DELETE FROM d.t WHERE a = 9"), 0);
     }
     let mut app = db.session("app", "10.0.0.1");
     for (sql, code) in REFUSED {
         assert_eq!(run(&mut app, sql), *code, "{sql}");
     }
-    assert_eq!(run(&mut app, "UPDATE d.t SET b = 1 WHERE a = 1"), 1142);
+    for sql in ["UPDATE d.t SET b = 1 WHERE a = 1", "INSERT INTO d.t VALUES (9, 9)", "DELETE FROM d.t WHERE a = 9"] {
+        assert_eq!(run(&mut app, sql), 1142, "{sql}");
+    }
     for sql in
         ["SELECT * FROM d.t WHERE a = ?", "UPDATE d.t SET b = 1", "DELETE FROM d.v", "INSERT INTO d.t VALUES (7, 7)"]
     {

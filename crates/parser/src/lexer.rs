@@ -132,7 +132,7 @@ pub struct Lexer<'a> {
     ansi_quotes: bool,
     backslash_escapes: bool,
     /// inside a `/*! .. */` whose body runs
-    in_version_comment: bool,
+    pub(crate) in_version_comment: bool,
     prev: Tok,
 }
 

@@ -133,12 +133,13 @@ pub fn parse_next_overseen(
 }
 
 /// Where, at or behind byte `offset`, a statement starts; None at the end of the text. Steps over white space, comments
-/// and lone semicolons.
+/// and lone semicolons; not into a version comment, which would then be read without its beginning.
 pub fn next_statement(sql: &[u8], offset: usize, options: &ParseOptions) -> Option<usize> {
     let mut parser = Parser::new(sql, offset, options);
     while parser.eat(Tok::Semicolon) {}
     match parser.kind() {
         Tok::Eof => None,
+        _ if parser.in_version_comment() => Some(parser.span_from(0).end as usize),
         _ => Some(parser.start() as usize),
     }
 }

@@ -72,6 +72,12 @@ fn several_statements() {
     let error = parse_next(sql, second, &options).unwrap_err();
     assert!(error.message().ends_with("near 'FROM t' at line 2"), "{error}");
 
+    // Dumps have statements in version comments.
+    let sql = b"SELECT 1;\n/*!50003 SELECT 2 */; ; /*!80000 SELECT 3 */;/*!99999 SELECT 4 */;/* c */ SELECT 5";
+    let all = parse_multi(sql, &options).unwrap();
+    let texts: Vec<&str> = all.iter().map(|p| std::str::from_utf8(&sql[p.start..p.end]).unwrap()).collect();
+    assert_eq!(texts, ["SELECT 1", "SELECT 2", "SELECT 3", "SELECT 5"]);
+
     // A routine's body may hold semicolons.
     let sql = b"CREATE TRIGGER t BEFORE INSERT ON u FOR EACH ROW BEGIN SET @a = 1; SET @b = 2; END";
     assert_eq!(parse_multi(sql, &options).unwrap().len(), 1);

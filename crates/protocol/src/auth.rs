@@ -15,12 +15,14 @@
 //!
 //! mysql_native_password proves knowledge of SHA1(password) against the stored SHA1(SHA1(password)). caching_sha2_password
 //! does the same with SHA-256, but stores something else, so that the server must once have seen the password in order
-//! to check proofs; what it then keeps in memory, SHA256(SHA256(password)), is the [`DigestCache`].
+//! to check proofs; what it then keeps in memory, SHA256(SHA256(password)), is the [`DigestCache`]. Whoever knew that much
+//! could log in without the password, so it is not what is stored: only accounts that have not logged in since it was have it.
 //!
 //! An unknown user goes through the same exchange with an account that no password fits, so that the traffic does not
 //! tell whether the user exists.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::NONCE_LEN;
@@ -55,8 +57,9 @@ pub enum Secret {
     None,
     /// SHA1(SHA1(password)), of mysql_native_password.
     Sha1([u8; 20]),
-    /// SHA256(SHA256(password)), with which caching_sha2_password can check proofs at once.
-    Sha256([u8; 32]),
+    /// SHA256(SHA256(password)), as it was stored once. It takes full authentication and no other: the password that is
+    /// seen then makes a salted verifier of it, see [`Exchange::take_password`].
+    Unsalted([u8; 32]),
     /// The salted and slow form of caching_sha2_password, see [`crate::crypt`].
     Crypt(Vec<u8>),
 }
@@ -75,7 +78,7 @@ impl Secret {
         match self {
             Secret::None => password.is_empty(),
             Secret::Sha1(stored) => same_bytes(&sha1(&[&sha1(&[password])]), stored),
-            Secret::Sha256(stored) => same_bytes(&sha256(&[&sha256(&[password])]), stored),
+            Secret::Unsalted(stored) => same_bytes(&sha256(&[&sha256(&[password])]), stored),
             Secret::Crypt(stored) => sha2_matches(password, stored),
         }
     }
@@ -119,6 +122,8 @@ const NO_PASSWORD_FITS: &[u8] = b"$A$005$THISISACOMBINATIONOFINVALIDSALTANDPASSW
 #[derive(Default, Debug)]
 pub struct DigestCache {
     digests: Mutex<HashMap<(String, String), CachedDigest>>,
+    /// How many FLUSH PRIVILEGES there had been when it was last asked.
+    flushes: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -139,14 +144,17 @@ impl DigestCache {
         (cached.secret == account.secret).then_some(cached.digest)
     }
 
-    fn put(&self, account: &Account, digest: [u8; 32]) {
-        let cached = CachedDigest { secret: account.secret.clone(), digest };
+    /// The account's password was seen: from now on proofs are checked at once.
+    pub fn remember(&self, account: &Account, password: &[u8]) {
+        let cached = CachedDigest { secret: account.secret.clone(), digest: sha256(&[&sha256(&[password])]) };
         self.lock().insert((account.user.clone(), account.host.clone()), cached);
     }
 
-    /// FLUSH PRIVILEGES
-    pub fn clear(&self) {
-        self.lock().clear();
+    /// To be called before it is asked: forgets everything if there has been a FLUSH PRIVILEGES since.
+    pub fn obey_flushes(&self, flushes: u64) {
+        if self.flushes.swap(flushes, Ordering::AcqRel) != flushes {
+            self.lock().clear();
+        }
     }
 }
 
@@ -196,6 +204,7 @@ pub struct Exchange<'a> {
     cache: &'a DigestCache,
     rsa: &'a dyn RsaKey,
     state: State,
+    password: Option<Box<[u8]>>,
 }
 
 impl<'a> Exchange<'a> {
@@ -206,7 +215,12 @@ impl<'a> Exchange<'a> {
         cache: &'a DigestCache,
         rsa: &'a dyn RsaKey,
     ) -> Exchange<'a> {
-        Exchange { account, nonce, secure, cache, rsa, state: State::Switched }
+        Exchange { account, nonce, secure, cache, rsa, state: State::Switched, password: None }
+    }
+
+    /// The password, where it was right and a salted verifier has to be made of it.
+    pub fn take_password(&mut self) -> Option<Box<[u8]>> {
+        self.password.take()
     }
 
     /// The same exchange, where it was when [`Exchange::waiting`] gave this.
@@ -277,7 +291,7 @@ impl<'a> Exchange<'a> {
             Secret::Sha1(stage2) => {
                 return if native_proves(proof, self.nonce, stage2) { Step::Accept(None) } else { DENIED };
             }
-            Secret::Sha256(digest) => Some(*digest),
+            Secret::Unsalted(_) => None,
             Secret::Crypt(_) | Secret::None => self.cache.get(self.account),
         };
         if digest.is_some_and(|digest| sha2_proves(proof, self.nonce, &digest)) {
@@ -287,7 +301,7 @@ impl<'a> Exchange<'a> {
         Step::Ask(vec![MORE_DATA, FULL_AUTH])
     }
 
-    fn check_encrypted(&self, ciphertext: &[u8]) -> Step {
+    fn check_encrypted(&mut self, ciphertext: &[u8]) -> Step {
         let Some(mut password) = self.rsa.decrypt(ciphertext) else { return DENIED };
         for (byte, key) in password.iter_mut().zip(self.nonce.iter().cycle()) {
             *byte ^= key;
@@ -298,12 +312,14 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    fn check_password(&self, password: &[u8]) -> Step {
+    fn check_password(&mut self, password: &[u8]) -> Step {
         if !self.account.secret.matches(password) {
             return DENIED;
         }
-        if let Secret::Crypt(_) = self.account.secret {
-            self.cache.put(self.account, sha256(&[&sha256(&[password])]));
+        match self.account.secret {
+            Secret::Crypt(_) => self.cache.remember(self.account, password),
+            Secret::Unsalted(_) => self.password = Some(password.into()),
+            Secret::None | Secret::Sha1(_) => {}
         }
         Step::Accept(None)
     }
@@ -434,15 +450,25 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_digest_needs_no_cache() {
-        let secret = Secret::Sha256(sha256(&[&sha256(&[b"pw"])]));
+    fn an_unsalted_digest_takes_the_password_itself() {
+        let secret = Secret::Unsalted(sha256(&[&sha256(&[b"pw"])]));
         let account = Account { secret, ..account(Plugin::CachingSha2Password, b"x") };
         let cache = DigestCache::default();
-        let exchange = || Exchange::new(&account, &NONCE, true, &cache, &ToyRsa);
-        assert_eq!(exchange().begin(SHA2, &sha2_proof(b"pw")), Step::Accept(Some(vec![1, 3])));
-        let mut wrong = exchange();
-        assert_eq!(wrong.begin(SHA2, &sha2_proof(b"no")), Step::Ask(vec![1, 4]));
-        assert_eq!(wrong.resume(b"no\0"), DENIED);
+        // Whoever has read the digest has this proof, too.
+        let full = |password: &[u8]| {
+            let mut exchange = Exchange::new(&account, &NONCE, true, &cache, &ToyRsa);
+            assert_eq!(exchange.begin(SHA2, &sha2_proof(b"pw")), Step::Ask(vec![1, 4]));
+            (exchange.resume(password), exchange.take_password())
+        };
+        assert_eq!(full(b"no\0"), (DENIED, None));
+        assert_eq!(full(b"pw\0"), (Step::Accept(None), Some(b"pw"[..].into())));
+        // Nor is it quick the second time, until there is a salted one.
+        assert_eq!(full(b"pw\0").0, Step::Accept(None));
+        let salted = Secret::Crypt(sha2_hash(b"pw", &NONCE));
+        let account = Account { secret: salted, ..account.clone() };
+        cache.remember(&account, b"pw");
+        let mut quick = Exchange::new(&account, &NONCE, false, &cache, &ToyRsa);
+        assert_eq!(quick.begin(SHA2, &sha2_proof(b"pw")), Step::Accept(Some(vec![1, 3])));
         assert_eq!(Secret::from_auth_string(Plugin::NativePassword, b"$A$"), None);
     }
 

@@ -28,7 +28,7 @@ mod caps;
 mod column;
 mod command;
 mod compress;
-pub mod crypt;
+pub use types::verifier as crypt;
 mod handshake;
 mod packet;
 mod response;

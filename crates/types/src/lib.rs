@@ -12,6 +12,7 @@ pub mod pace;
 pub mod sql_type;
 pub mod temporal;
 pub mod value;
+pub mod verifier;
 
 pub use collation::{Charset, Collation, LikePattern};
 pub use decimal::Decimal;

@@ -4,7 +4,7 @@
 //! columns that have histograms, each with its histogram; behind [`MADE_KEY`] the name of a key that a foreign key made. Whatever a
 //! definition has must therefore be printed there and read back; debug builds compare.
 
-use crate::accounts::{Account, AuthPlugin};
+use crate::accounts::{Account, AuthPlugin, Verifier};
 use crate::ddl::{show_create, view_text};
 use crate::session::Session;
 use crate::statistics::json;
@@ -145,7 +145,8 @@ pub fn view(schema: &str, name: &str, bytes: &[u8]) -> Result<ViewDef> {
 
 pub fn of_account(a: &Account) -> Box<[u8]> {
     let flag = |set: bool, word: &'static str| if set { word.as_bytes() } else { b"" };
-    let fields = [a.plugin.name().as_bytes(), &a.secret, flag(a.locked, "locked"), flag(a.grant_option, "grant")];
+    let fields =
+        [a.plugin.name().as_bytes(), a.verifier.bytes(), flag(a.locked, "locked"), flag(a.grant_option, "grant")];
     if a.privileged { put(&fields) } else { put(&[&fields[..], &[b"usage"]].concat()) }
 }
 
@@ -165,7 +166,7 @@ pub fn account(user: &str, host: &str, bytes: &[u8]) -> Result<Account> {
             user: user.into(),
             host: host.into(),
             plugin,
-            secret: secret.into(),
+            verifier: Verifier::from_bytes(plugin, secret)?,
             locked: !locked.is_empty(),
             grant_option: !grant.is_empty(),
             privileged: usage.is_empty(),

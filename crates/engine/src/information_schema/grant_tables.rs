@@ -84,8 +84,7 @@ fn of_account(account: &Account, column: &str) -> Value {
         "ssl_type" | "ssl_cipher" | "x509_issuer" | "x509_subject" => s(""),
         "max_questions" | "max_updates" | "max_connections" | "max_user_connections" => uint(0),
         "plugin" => s(account.plugin.name()),
-        // Whether there is one is seen, as in SHOW CREATE USER, and what it is is not.
-        "authentication_string" => s(if account.secret.is_empty() { "" } else { "<secret>" }),
+        "authentication_string" => s(account.verifier.authentication_string()),
         "password_expired" => flag(false),
         "account_locked" => flag(account.locked),
         _ if column.ends_with("_priv") => flag(account.privileged),

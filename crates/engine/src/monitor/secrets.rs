@@ -1,8 +1,8 @@
 //! Passwords stay out of logs and histories.
 //!
 //! Every quoted literal between IDENTIFIED, or SET PASSWORD, and the end of the statement is left out of what is kept of
-//! its text: among them may be the names of accounts, but a password never is (MySQL manual, "Passwords and Logging"). So is
-//! the text that PREPARE is given, if it has such a word.
+//! its text, hexadecimal ones too, which may be verifiers: among them may be the names of accounts, but a password never is
+//! (MySQL manual, "Passwords and Logging"). So is the text that PREPARE or a user variable is given, if it has such a word.
 
 use parser::ast::{SetItem, Statement};
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ const INSTEAD: &[u8] = b"'<secret>'";
 pub(crate) fn shown<'t>(statement: &Statement, text: &'t [u8]) -> Cow<'t, [u8]> {
     let may_have_secrets = match statement {
         Statement::CreateUser(_) | Statement::AlterUser(_) | Statement::Prepare { .. } => true,
-        Statement::Set(items) => items.iter().any(|i| matches!(i, SetItem::Password { .. })),
+        Statement::Set(items) => items.iter().any(|i| matches!(i, SetItem::Password { .. } | SetItem::UserVar { .. })),
         _ => false,
     };
     if may_have_secrets { without_secrets(text) } else { Cow::Borrowed(text) }
@@ -52,8 +52,9 @@ impl<'t> Words<'t> {
         self.previous = word;
     }
 
-    fn prepares(&self) -> bool {
-        self.first.eq_ignore_ascii_case(b"PREPARE")
+    /// A literal may be the text of a statement.
+    fn takes_statements(&self) -> bool {
+        [&b"PREPARE"[..], b"SET"].iter().any(|word| self.first.eq_ignore_ascii_case(word))
     }
 }
 
@@ -69,7 +70,7 @@ fn scan(text: &[u8], depth: usize) -> Option<Vec<u8>> {
                 at = literal_end(text, from);
                 words.previous = b"";
                 // A doubled quote makes two literals of one, so what follows is hidden, too.
-                words.hides |= words.prepares() && tells_secrets(&text[from..at], depth);
+                words.hides |= words.takes_statements() && tells_secrets(&text[from..at], depth);
                 if words.hides {
                     let out = out.get_or_insert_default();
                     out.extend_from_slice(&text[kept..from]);
@@ -93,8 +94,13 @@ fn scan(text: &[u8], depth: usize) -> Option<Vec<u8>> {
                 while text.get(at).is_some_and(|b| is_word(*b)) {
                     at += 1;
                 }
+                if words.hides && is_number(&text[from..at]) {
+                    let out = out.get_or_insert_default();
+                    out.extend_from_slice(&text[kept..from]);
+                    out.extend_from_slice(INSTEAD);
+                    kept = at;
                 // The version of `/*!80000 .. */` is no word.
-                if !text[from..at].iter().all(u8::is_ascii_digit) {
+                } else if !text[from..at].iter().all(u8::is_ascii_digit) {
                     words.add(&text[from..at]);
                 }
             }
@@ -113,6 +119,11 @@ fn tells_secrets(literal: &[u8], depth: usize) -> bool {
     // Its quotes are doubled or escaped.
     inner.retain(|b| *b != b'\\');
     depth > 0 || scan(&inner, depth + 1).is_some()
+}
+
+/// 0xFF, 0b1: a string in other digits.
+fn is_number(word: &[u8]) -> bool {
+    matches!(word, [b'0', b'x' | b'X' | b'b' | b'B', ..])
 }
 
 fn is_word(b: u8) -> bool {
@@ -159,6 +170,13 @@ mod tests {
             kept("/* it's */ CREATE USER `o'x` -- isn't\n IDENTIFIED # ain't\n /*! BY 'p' */"),
             "/* it's */ CREATE USER `o'x` -- isn't\n IDENTIFIED # ain't\n /*! BY '<secret>' */"
         );
+        assert_eq!(kept("ALTER USER a IDENTIFIED WITH 'p' AS '$A$005$x' ACCOUNT LOCK"), {
+            "ALTER USER a IDENTIFIED WITH '<secret>' AS '<secret>' ACCOUNT LOCK"
+        });
+        assert_eq!(kept("CREATE USER a IDENTIFIED WITH p AS 0x2441, b IDENTIFIED WITH p AS x'41'"), {
+            "CREATE USER a IDENTIFIED WITH p AS '<secret>', b IDENTIFIED WITH p AS x'<secret>'"
+        });
+        assert_eq!(kept("SET @a = 0x41, @s = 'ALTER USER a IDENTIFIED BY \\'x\\''"), "SET @a = 0x41, @s = '<secret>'");
         assert_eq!(kept("SET PASSWORD FOR 'a' = 's'"), "SET PASSWORD FOR '<secret>' = '<secret>'");
         assert_eq!(kept("SET x = 'identified', password = '1'"), "SET x = 'identified', password = '1'");
         for inner in [r"ALTER USER a IDENTIFIED BY \'x\'", "CHANGE MASTER TO MASTER_PASSWORD = \"x\""] {

@@ -4,10 +4,13 @@ use super::Ended;
 use super::digests::{Digest, sample};
 use super::history::TEXT_BYTES_MAX;
 use super::log_tables::SlowRecord;
+use super::secrets::without_secrets;
 use super::slow_log::Client;
+use crate::accounts::HIDDEN;
 use crate::process::Process;
 use crate::session::Session;
 use crate::status::SessionStatus;
+use std::borrow::Cow;
 use std::time::Instant;
 use types::Error;
 
@@ -143,7 +146,11 @@ impl Session {
             b"" => process.copy_info(&mut slot.text, TEXT_BYTES_MAX),
             text => slot.text.extend_from_slice(&text[..text.len().min(TEXT_BYTES_MAX)]),
         }
-        slot.set(ended, self.current_database(), digest.id(), error);
+        // The words near which the grammar ended may be a password.
+        let unsaid = Error::syntax_near(HIDDEN, 1);
+        let hides =
+            error.is_some_and(|e| e.code() == unsaid.code()) && matches!(without_secrets(&slot.text), Cow::Owned(_));
+        slot.set(ended, self.current_database(), digest.id(), if hides { Some(&unsaid) } else { error });
         if self.db().history().is_long_on() {
             self.db().history().add_long(slot.clone());
         }

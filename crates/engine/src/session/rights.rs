@@ -135,8 +135,9 @@ impl Session {
         match &show.what {
             Tables { schema, .. } | TableStatus { schema } | Triggers { schema, .. } | Events { schema } => {
                 let named = schema.as_ref().map(|n| n.as_str());
-                let schema = named.or(self.current_database()).unwrap_or_default();
-                self.require_on_schema(Privilege::Select, schema)
+                // Without any it is error 1046, for everybody.
+                let schema = named.or(self.current_database());
+                schema.map_or(Ok(()), |schema| self.require_on_schema(Privilege::Select, schema))
             }
             CreateDatabase { name, .. } => self.require_on_schema(Privilege::Select, name),
             Columns { table, .. } | Index { table, .. } | CreateTable(table) => {
@@ -171,7 +172,7 @@ impl Session {
             return Ok(());
         }
         let account = self.own_account();
-        let using_password = if account.is_none_or(|a| a.secret.is_empty()) { "NO" } else { "YES" };
+        let using_password = if account.is_none_or(|a| a.verifier.is_none()) { "NO" } else { "YES" };
         Err(Error::access_denied(&self.user, &self.account_host, using_password))
     }
 

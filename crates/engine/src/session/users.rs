@@ -2,7 +2,7 @@
 //! was revoked, nothing (see `rights`): finer privileges are refused rather than remembered without effect.
 
 use super::Session;
-use crate::accounts::{Account, AuthPlugin};
+use crate::accounts::{Account, AuthPlugin, Verifier};
 use parser::ast::{self, AuthSecret, GrantLevel, GrantWhat, Statement, UserSpec};
 use types::{Error, Result, WarningLevel};
 
@@ -62,11 +62,14 @@ impl Session {
     }
 
     fn create_users(&mut self, users: &[UserSpec], locked: bool, if_not_exists: bool) -> Result<()> {
-        for u in users {
+        // All can be made, or none is.
+        let made = |u: &UserSpec| {
             let (user, host) = self.account_name(&u.account);
-            let (plugin, secret) = credentials(u, AuthPlugin::CachingSha2Password)?;
-            let secret = secret.unwrap_or_default();
-            let account = Account { user, host, plugin, secret, locked, grant_option: false, privileged: true };
+            let (plugin, verifier) = credentials(u, AuthPlugin::CachingSha2Password)?;
+            let verifier = verifier.unwrap_or_default();
+            Ok(Account { user, host, plugin, verifier, locked, grant_option: false, privileged: true })
+        };
+        for account in users.iter().map(made).collect::<Result<Vec<_>>>()? {
             match self.db.accounts().create(account) {
                 Err(e) if if_not_exists => self.note(e),
                 other => other?,
@@ -86,11 +89,10 @@ impl Session {
             }
             return Err(e);
         };
-        let (plugin, secret) = credentials(u, present.plugin)?;
+        let (plugin, verifier) = credentials(u, present.plugin)?;
         self.db.accounts().alter(&user, &host, |a| {
-            a.plugin = plugin;
-            if let Some(s) = secret {
-                a.secret = s;
+            if let Some(v) = verifier {
+                (a.plugin, a.verifier) = (plugin, v);
             }
             if let Some(l) = locked {
                 a.locked = l;
@@ -162,7 +164,10 @@ impl Session {
 
     pub(super) fn set_password(&mut self, account: &ast::Account, password: &str) -> Result<()> {
         let (user, host) = self.account_name(account);
-        let changed = self.db.accounts().alter(&user, &host, |a| a.secret = hash(a.plugin, password))?;
+        let account = self.db.accounts().get(&user, &host).ok_or_else(Error::password_no_match)?;
+        let verifier = Verifier::of_password(account.plugin, password.as_bytes())?;
+        let changed =
+            self.db.accounts().alter(&user, &host, |a| (a.plugin, a.verifier) = (account.plugin, verifier))?;
         if changed { Ok(()) } else { Err(Error::password_no_match()) }
     }
 }
@@ -186,8 +191,8 @@ fn check_options(o: &ast::AccountOptions) -> Result<()> {
     Ok(())
 }
 
-/// The plugin and, where one is given, the secret of an account specification.
-fn credentials(u: &UserSpec, default: AuthPlugin) -> Result<(AuthPlugin, Option<Box<[u8]>>)> {
+/// The plugin and, where something is said of it, the verifier of an account specification.
+fn credentials(u: &UserSpec, default: AuthPlugin) -> Result<(AuthPlugin, Option<Verifier>)> {
     let Some(auth) = &u.auth else { return Ok((default, None)) };
     if auth.retain || auth.replace.is_some() || u.discard_old {
         return Err(Error::not_supported("REPLACE and RETAIN CURRENT PASSWORD"));
@@ -198,24 +203,11 @@ fn credentials(u: &UserSpec, default: AuthPlugin) -> Result<(AuthPlugin, Option<
         Some(p) if p.is("caching_sha2_password") => AuthPlugin::CachingSha2Password,
         Some(p) => return Err(Error::plugin_is_not_loaded(p.as_str())),
     };
-    let secret = match &auth.secret {
-        AuthSecret::None => Some(Box::default()),
-        AuthSecret::Password(p) => Some(hash(plugin, p)),
+    let verifier = match &auth.secret {
+        AuthSecret::None => Verifier::None,
+        AuthSecret::Password(p) => Verifier::of_password(plugin, p.as_bytes())?,
         AuthSecret::Random => return Err(Error::not_supported("RANDOM PASSWORD")),
-        AuthSecret::Hash(_) => return Err(Error::not_supported("IDENTIFIED ... AS 'hash'")),
+        AuthSecret::Hash(stored) => Verifier::taken(plugin, stored)?,
     };
-    Ok((plugin, secret))
-}
-
-/// What the plugin compares against.
-fn hash(plugin: AuthPlugin, password: &str) -> Box<[u8]> {
-    use sha1::Sha1;
-    use sha2::{Digest, Sha256};
-    if password.is_empty() {
-        return Box::default();
-    }
-    match plugin {
-        AuthPlugin::MysqlNativePassword => Sha1::digest(Sha1::digest(password)).to_vec().into(),
-        AuthPlugin::CachingSha2Password => Sha256::digest(Sha256::digest(password)).to_vec().into(),
-    }
+    Ok((plugin, Some(verifier)))
 }

@@ -1,5 +1,6 @@
 //! SHOW and DESCRIBE.
 
+mod accounts;
 mod objects;
 mod replication;
 mod server;

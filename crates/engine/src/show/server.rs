@@ -4,8 +4,7 @@ use crate::information_schema::misc;
 use crate::rows::{BIGINT, RowSet, UBIGINT, long_text, s, text, uint};
 use crate::session::Session;
 use crate::variables::{NULL_TEXT, Scope, defs};
-use parser::ast::Account;
-use types::{Error, Result, SqlType, Value, WarningLevel};
+use types::{SqlType, Value, WarningLevel};
 
 impl Session {
     pub(crate) fn show_variables(&self, global: bool) -> RowSet {
@@ -137,35 +136,6 @@ impl Session {
             rows.push(vec![s(name), s("ACTIVE"), s(kind), Value::Null, s(misc::PLUGIN_LICENSE)]);
         }
         rows
-    }
-
-    pub(super) fn show_grants(&self, account: Option<&Account>) -> Result<RowSet> {
-        let (user, host) = self.account_name(account.unwrap_or(&Account::CurrentUser));
-        let all = self.db().accounts().all();
-        let found = all.iter().find(|a| *a.user == *user && *a.host == *host);
-        let found = found.ok_or_else(|| Error::nonexisting_grant(&user, &host))?;
-        let option = if found.grant_option { " WITH GRANT OPTION" } else { "" };
-        let what = if found.privileged { "ALL PRIVILEGES" } else { "USAGE" };
-        let heading = format!("Grants for {user}@{host}");
-        let mut rows = RowSet::new(&[(heading.as_str(), text(1024))]);
-        rows.push(vec![s(format!("GRANT {what} ON *.* TO `{user}`@`{host}`{option}"))]);
-        Ok(rows)
-    }
-
-    pub(super) fn show_create_user(&self, account: &Account) -> Result<RowSet> {
-        let (user, host) = self.account_name(account);
-        let all = self.db().accounts().all();
-        let found = all.iter().find(|a| *a.user == *user && *a.host == *host);
-        let a = found.ok_or_else(|| Error::cannot_user("SHOW CREATE USER", format!("'{user}'@'{host}'")))?;
-        let heading = format!("CREATE USER for {user}@{host}");
-        let mut rows = RowSet::new(&[(heading.as_str(), text(1024))]);
-        let secret = if a.secret.is_empty() { String::new() } else { " AS '<secret>'".into() };
-        let lock = if a.locked { "LOCK" } else { "UNLOCK" };
-        rows.push(vec![s(format!(
-            "CREATE USER `{user}`@`{host}` IDENTIFIED WITH '{}'{secret} REQUIRE NONE PASSWORD EXPIRE DEFAULT ACCOUNT {lock}",
-            a.plugin.name()
-        ))]);
-        Ok(rows)
     }
 }
 

@@ -297,7 +297,7 @@ pub static DEFS: &[VarDef] = &[
     var("pid_file", Global, Text, "", ReadOnly),
     var("port", Global, Int { min: 0, max: 65535 }, "3306", ReadOnly),
     var("preload_buffer_size", Both, Int { min: 1024, max: 1073741824 }, "32768", Accepted),
-    var("print_identified_with_as_hex", Both, Bool, "OFF", Accepted),
+    var("print_identified_with_as_hex", Both, Bool, "OFF", Real),
     var("profiling", Both, Bool, "OFF", Accepted),
     var("protocol_version", Global, Int { min: 0, max: 255 }, "10", ReadOnly),
     var("proxy_user", Session, Text, "\0", ReadOnly),

@@ -46,6 +46,11 @@ impl Client {
         Client { session: db.session("root", "localhost"), ok: OkInfo::default() }
     }
 
+    /// A session of another user of this machine.
+    pub fn as_user(db: &Arc<Database>, user: &str) -> Client {
+        Client { session: db.session(user, "localhost"), ok: OkInfo::default() }
+    }
+
     pub fn new(db: &Arc<Database>) -> Client {
         let mut c = Client::of(db);
         c.session.use_database("d").expect("it is there");

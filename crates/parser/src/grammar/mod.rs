@@ -230,6 +230,11 @@ impl<'a> Parser<'a> {
         self.tok.start
     }
 
+    /// The current token is within `/*! .. */`.
+    pub(crate) fn in_version_comment(&self) -> bool {
+        self.lexer.in_version_comment
+    }
+
     /// From `start` to the end of the last token taken.
     pub(crate) fn span_from(&self, start: u32) -> Span {
         Span::new(start, self.prev_end.max(start))

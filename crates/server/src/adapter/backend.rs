@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use engine::{AuthPlugin, Database};
+use engine::{AuthPlugin, Database, Verifier};
 use executor::MemoryAccountant;
 use protocol::auth::{Account, Plugin, Secret};
 use types::Result;
@@ -23,6 +23,14 @@ impl EngineBackend {
     }
 }
 
+/// None if it is none of the plugin's, which the engine does not let happen.
+fn secret(plugin: Plugin, verifier: &Verifier) -> Option<Secret> {
+    match verifier {
+        Verifier::Unsalted(digest) => Some(Secret::Unsalted(*digest)),
+        verifier => Secret::from_auth_string(plugin, verifier.authentication_string().as_bytes()),
+    }
+}
+
 impl Backend for EngineBackend {
     fn account(&self, user: &str, host: &ClientHost) -> Option<Account> {
         let account = self.db.accounts().find(user, &host.name())?;
@@ -30,12 +38,7 @@ impl Backend for EngineBackend {
             AuthPlugin::MysqlNativePassword => Plugin::NativePassword,
             AuthPlugin::CachingSha2Password => Plugin::CachingSha2Password,
         };
-        let stored = &*account.secret;
-        let secret = match (plugin, stored.len()) {
-            (_, 0) => Secret::None,
-            (Plugin::NativePassword, _) => Secret::Sha1(stored.try_into().ok()?),
-            (Plugin::CachingSha2Password, _) => Secret::Sha256(stored.try_into().ok()?),
-        };
+        let secret = secret(plugin, &account.verifier)?;
         Some(Account {
             user: account.user.into(),
             host: account.host.into(),
@@ -46,8 +49,24 @@ impl Backend for EngineBackend {
         })
     }
 
+    fn salt(&self, account: &Account, password: &[u8]) -> Option<Secret> {
+        let Secret::Unsalted(digest) = &account.secret else { return None };
+        match self.db.accounts().salt(&account.user, &account.host, digest, password) {
+            Ok(verifier) => secret(account.plugin, &verifier?),
+            Err(e) => {
+                let name = format_args!("'{}'@'{}'", account.user, account.host);
+                crate::log::error(format_args!("the password of {name} is still stored without a salt: {e}"));
+                None
+            }
+        }
+    }
+
+    fn privilege_flushes(&self) -> u64 {
+        self.db.accounts().flushes()
+    }
+
     fn has_account_with_password(&self) -> bool {
-        self.db.accounts().all().iter().any(|account| !account.secret.is_empty())
+        self.db.accounts().all().iter().any(|account| !account.verifier.is_none())
     }
 
     fn memory(&self) -> Option<Arc<MemoryAccountant>> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::Unsettled;
 use executor::MemoryAccountant;
-use protocol::auth::Account;
+use protocol::auth::{Account, Secret};
 use protocol::{Capabilities, StatusFlags};
 use types::{Error, Result};
 
@@ -15,6 +15,17 @@ use super::{ClientHost, Process, Reply};
 pub trait Backend: Send + Sync + 'static {
     /// The account that a user from this host would log in to. None does not tell the client that there is none.
     fn account(&self, user: &str, host: &ClientHost) -> Option<Account>;
+
+    /// The account has proved itself with its password, of which it stores no salted verifier yet: stores and returns
+    /// one. None if that cannot be; the login succeeds all the same.
+    fn salt(&self, _account: &Account, _password: &[u8]) -> Option<Secret> {
+        None
+    }
+
+    /// How often FLUSH PRIVILEGES was said.
+    fn privilege_flushes(&self) -> u64 {
+        0
+    }
 
     /// Whether anybody has a password; otherwise the server does not listen beyond this machine.
     fn has_account_with_password(&self) -> bool;

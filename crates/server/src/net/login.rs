@@ -286,7 +286,7 @@ impl Newcomer {
     /// The client is who it says: its session, and the OK packet.
     fn open(&mut self, claim: Claim, asked: Asked) -> std::result::Result<LoggedIn, LoginError> {
         let wire = &mut self.wire;
-        let (user, account) = claim.accept(wire)?;
+        let (user, account) = claim.accept(&self.shared, wire)?;
         let client = Client {
             process: wire.process().clone(),
             user,

@@ -27,6 +27,8 @@ pub(super) struct Claim {
     /// TLS or a Unix socket: passwords may travel in clear.
     secure: bool,
     waiting: Option<Waiting>,
+    /// What was right, where a salted verifier has to be made of it.
+    password: Option<Box<[u8]>>,
 }
 
 impl Claim {
@@ -39,10 +41,11 @@ impl Claim {
         nonce: &[u8; NONCE_LEN],
         proof: &Proof<'_>,
     ) -> Result<(Claim, Step), LoginError> {
+        shared.digests.obey_flushes(shared.backend.privilege_flushes());
         let known = shared.backend.account(&user, &host);
         let decoy = known.is_none().then(|| Account::decoy(&user));
         let secure = wire.stream().socket().is_unix() || wire.stream().tls_names().is_some();
-        let mut claim = Claim { user, host, nonce: *nonce, known, decoy, secure, waiting: None };
+        let mut claim = Claim { user, host, nonce: *nonce, known, decoy, secure, waiting: None, password: None };
         let account = claim.account();
         let plugin_auth = wire.capabilities.has(Capabilities::PLUGIN_AUTH);
         let known = claim.known.is_some();
@@ -70,7 +73,8 @@ impl Claim {
             exchange = exchange.at(waiting);
         }
         let step = exchange.resume(answer);
-        self.waiting = Some(exchange.waiting());
+        let (waiting, password) = (exchange.waiting(), exchange.take_password());
+        (self.waiting, self.password) = (Some(waiting), password);
         step
     }
 
@@ -78,16 +82,22 @@ impl Claim {
         denied(&self.user, &self.host, password_given).into()
     }
 
-    /// The claim is proved: the account, if it may be used from there.
-    pub(super) fn accept(self, wire: &mut Wire) -> Result<(String, Account), LoginError> {
-        let Claim { user, host, known, .. } = self;
-        let account = known.ok_or_else(|| denied(&user, &host, true))?;
+    /// The claim is proved: the account, if it may be used from there. One whose verifier has no salt gets one.
+    pub(super) fn accept(self, shared: &Shared, wire: &mut Wire) -> Result<(String, Account), LoginError> {
+        let Claim { user, host, known, password, .. } = self;
+        let mut account = known.ok_or_else(|| denied(&user, &host, true))?;
         if account.locked {
             return Err(Error::account_has_been_locked(&user, host.name()).into());
         }
         let unprotected = !account.has_password() && !host.is_loopback();
         if unprotected || (account.tls_required && wire.stream().tls_names().is_none()) {
             return Err(denied(&user, &host, account.has_password()).into());
+        }
+        if let Some(password) = password
+            && let Some(secret) = shared.backend.salt(&account, &password)
+        {
+            account.secret = secret;
+            shared.digests.remember(&account, &password);
         }
         Ok((user, account))
     }
@@ -127,7 +137,7 @@ pub(super) fn change_user(
             Step::Deny { password_given } => return Err(claim.denied(password_given)),
         }
     }
-    let (user, account) = claim.accept(wire)?;
+    let (user, account) = claim.accept(shared, wire)?;
     let client = Client {
         user,
         account,

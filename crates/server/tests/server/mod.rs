@@ -20,10 +20,16 @@ impl TestServer {
     }
 
     pub fn of(options: engine::Options) -> TestServer {
+        TestServer::with(options, |_| ())
+    }
+
+    /// `set` changes how the network is served.
+    pub fn with(options: engine::Options, set: impl FnOnce(&mut Options)) -> TestServer {
         let db = engine::Database::open(options).unwrap();
         let mut options = Options::new(env!("CARGO_TARGET_TMPDIR"));
         options.port = 0;
         options.tls.enabled = false;
+        set(&mut options);
         let server = Server::bind(options, Arc::new(EngineBackend::new(db.clone())), db.processes().clone()).unwrap();
         let (port, stopper) = (server.local_addresses()[0].port(), server.stopper());
         TestServer { db, port, stopper, thread: Some(std::thread::spawn(move || server.run())) }

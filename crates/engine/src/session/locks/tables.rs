@@ -185,6 +185,7 @@ impl Session {
                             self.db.status().flush(&self.status);
                             self.db.status().flushed_at_s.store(self.db.uptime_s(), Ordering::Relaxed);
                         }
+                        "PRIVILEGES" => self.db.accounts().flush(),
                         "LOGS" => self.db.reopen_logs()?,
                         "ERROR LOGS" => self.db.reopen_error_log()?,
                         "SLOW LOGS" => self.db.reopen_log("slow_query_log_file")?,

@@ -133,6 +133,7 @@ constructors! {
     no_such_user(user, host) = NO_SUCH_USER, "The user specified as a definer ('{user}'@'{host}') does not exist";
     user_does_not_exist(who) = USER_DOES_NOT_EXIST, "Authorization ID {who} does not exist.";
     user_already_exists(who) = USER_ALREADY_EXISTS, "Authorization ID {who} already exists.";
+    password_format() = PASSWORD_FORMAT, "The password hash doesn't have the expected format.";
     not_valid_password() = NOT_VALID_PASSWORD, "Your password does not satisfy the current policy requirements";
     must_change_password() = MUST_CHANGE_PASSWORD,
         "You must reset your password using ALTER USER statement before executing this statement.";

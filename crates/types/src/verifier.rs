@@ -1,4 +1,4 @@
-//! Stored forms of passwords, and SHA-crypt, which makes one of them slow to guess.
+//! Verifiers: what is stored of passwords, and SHA-crypt, which makes one of them slow to guess.
 //!
 //! ```text
 //! mysql_native_password    *HEX(SHA1(SHA1(password)))
@@ -11,20 +11,22 @@
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-pub(crate) fn sha1(parts: &[&[u8]]) -> [u8; 20] {
+/// SHA-1 of the parts, one after the other.
+pub fn sha1(parts: &[&[u8]]) -> [u8; 20] {
     let mut hash = Sha1::new();
     parts.iter().for_each(|part| hash.update(part));
     hash.finalize().into()
 }
 
-pub(crate) fn sha256(parts: &[&[u8]]) -> [u8; 32] {
+/// SHA-256 of the parts, one after the other.
+pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();
     parts.iter().for_each(|part| hash.update(part));
     hash.finalize().into()
 }
 
 /// Compares without telling by its time where the difference is.
-pub(crate) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |diff, (x, y)| diff | (x ^ y)) == 0
 }
 
@@ -33,20 +35,13 @@ pub fn native_hash(password: &[u8]) -> String {
     if password.is_empty() {
         return String::new();
     }
-    let stage2 = sha1(&[&sha1(&[password])]);
-    let mut stored = String::with_capacity(41);
-    stored.push('*');
-    for byte in stage2 {
-        stored.push(char::from(HEX[usize::from(byte >> 4)]));
-        stored.push(char::from(HEX[usize::from(byte & 15)]));
-    }
-    stored
+    native_from_stage2(&sha1(&[&sha1(&[password])]))
 }
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
 /// The digest in a stored native password; None if it is not one.
-pub(crate) fn native_stage2(stored: &[u8]) -> Option<[u8; 20]> {
+pub fn native_stage2(stored: &[u8]) -> Option<[u8; 20]> {
     let hex = stored.strip_prefix(b"*")?;
     let mut stage2 = [0; 20];
     if hex.len() != 40 {
@@ -59,12 +54,18 @@ pub(crate) fn native_stage2(stored: &[u8]) -> Option<[u8; 20]> {
     Some(stage2)
 }
 
-const SALT_LEN: usize = 20;
+/// Bytes of a salt.
+pub const SALT_LEN: usize = 20;
 const DIGEST_CHARS: usize = 43;
 const ROUNDS_UNIT: u32 = 1000;
 const ROUNDS_DEFAULT: u32 = 5;
-/// Longer passwords are not digested: the work grows with the square of the length.
-const PASSWORD_LEN_MAX: usize = 256;
+/// In bytes. Longer passwords are not digested: the work grows with the square of the length.
+pub const PASSWORD_LEN_MAX: usize = 256;
+
+/// A salt of random bytes: characters that can be printed, neither NUL nor `$` among them, of 6 random bits each.
+pub fn salt_from_random(random: [u8; SALT_LEN]) -> [u8; SALT_LEN] {
+    random.map(|byte| ALPHABET[usize::from(byte & 63)])
+}
 
 /// Stored form for caching_sha2_password; `salt` must hold neither NUL nor `$`. An empty password is stored as nothing.
 pub fn sha2_hash(password: &[u8], salt: &[u8; SALT_LEN]) -> Vec<u8> {
@@ -77,9 +78,25 @@ pub fn sha2_hash(password: &[u8], salt: &[u8; SALT_LEN]) -> Vec<u8> {
     stored
 }
 
-/// Whether `stored` has the form of a caching_sha2_password.
+/// Whether `stored` has the form of a caching_sha2_password, with no fewer rounds than MySQL takes.
 pub fn is_sha2_hash(stored: &[u8]) -> bool {
-    split_sha2(stored).is_some()
+    split_sha2(stored).is_some_and(|(rounds, ..)| rounds >= ROUNDS_DEFAULT * ROUNDS_UNIT)
+}
+
+/// Whether `stored` has the form of a mysql_native_password.
+pub fn is_native_hash(stored: &[u8]) -> bool {
+    native_stage2(stored).is_some()
+}
+
+/// The stored form of a digest that [`native_stage2`] took from one.
+pub fn native_from_stage2(stage2: &[u8; 20]) -> String {
+    let mut stored = String::with_capacity(41);
+    stored.push('*');
+    for byte in stage2 {
+        stored.push(char::from(HEX[usize::from(byte >> 4)]));
+        stored.push(char::from(HEX[usize::from(byte & 15)]));
+    }
+    stored
 }
 
 fn split_sha2(stored: &[u8]) -> Option<(u32, &[u8], &[u8])> {
@@ -151,9 +168,10 @@ fn repeated(block: &[u8; 32], len: usize) -> Vec<u8> {
     block.iter().copied().cycle().take(len).collect()
 }
 
+const ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
 /// Step 22: the digest in SHA-crypt's own order and alphabet.
 fn base64_crypt(digest: &[u8; 32]) -> [u8; DIGEST_CHARS] {
-    const ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut out = [0; DIGEST_CHARS];
     let mut put = |at: usize, chars: usize, bits: u32| {
         for i in 0..chars {
@@ -182,6 +200,7 @@ mod tests {
         assert_eq!(native_stage2(native_hash(b"x").as_bytes()), Some(sha1(&[&sha1(&[b"x"])])));
         assert_eq!(native_stage2(b"*6C89"), None);
         assert_eq!(native_hash(b""), "");
+        assert_eq!(native_from_stage2(&sha1(&[&sha1(&[b"x"])])), native_hash(b"x"));
     }
 
     /// Made with glibc's crypt(3).
@@ -220,6 +239,10 @@ mod tests {
         assert!(!sha2_matches(b"Secret", &stored));
         assert!(!sha2_matches(b"secret", &stored[..69]));
         assert!(!is_sha2_hash(b"$A$"));
+        // Fewer rounds than MySQL takes.
+        assert!(!is_sha2_hash(&[b"$A$004$", &stored[7..]].concat()));
+        let salt = salt_from_random(std::array::from_fn(|i| (i * 13) as u8));
+        assert!(salt.iter().all(|b| b.is_ascii_graphic() && *b != b'$'));
         assert!(sha2_hash(b"", b"abcdefghijklmnopqrst").is_empty());
     }
 }

@@ -1,11 +1,16 @@
 //! Accounts: who may connect, and from where.
 //!
-//! At the start there is one account, `root@localhost` without a password, which is good on this machine only. Accounts
-//! are kept as the hashes that MySQL's authentication plugins compare; the plugins themselves are the protocol's matter.
+//! At the start there is one account, `root@localhost` without a password, which is good on this machine only. Of a
+//! password a [`Verifier`] is kept, as MySQL's authentication plugins have it; the plugins themselves are the protocol's matter.
+
+mod verifier;
 
 use crate::durability::journal::Journal;
 use parking_lot::{Mutex, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering};
 use types::{Error, Result};
+
+pub use verifier::{HIDDEN, Verifier};
 
 /// User and host of the account that every database begins with. Afterwards it is one like any other.
 pub const FIRST_ACCOUNT: (&str, &str) = ("root", "localhost");
@@ -17,8 +22,7 @@ pub struct Account {
     /// A host name or address, `%` and `_` as in LIKE, or `localhost`.
     pub host: Box<str>,
     pub plugin: AuthPlugin,
-    /// What the plugin compares: empty for no password; SHA1(SHA1(password)) or SHA256(SHA256(password)).
-    pub secret: Box<[u8]>,
+    pub verifier: Verifier,
     pub locked: bool,
     /// May GRANT and REVOKE.
     pub grant_option: bool,
@@ -47,6 +51,8 @@ pub struct Accounts {
     /// Held by the one who changes something, while the journal writes too.
     changing: Mutex<()>,
     journal: Option<Journal>,
+    /// How often FLUSH PRIVILEGES was said.
+    flushes: AtomicU64,
 }
 
 impl Default for Accounts {
@@ -55,7 +61,7 @@ impl Default for Accounts {
             user: FIRST_ACCOUNT.0.into(),
             host: FIRST_ACCOUNT.1.into(),
             plugin: AuthPlugin::CachingSha2Password,
-            secret: Box::default(),
+            verifier: Verifier::None,
             locked: false,
             grant_option: true,
             privileged: true,
@@ -65,7 +71,12 @@ impl Default for Accounts {
 
 impl Accounts {
     pub fn new(accounts: Vec<Account>) -> Accounts {
-        Accounts { accounts: RwLock::new(accounts), changing: Mutex::new(()), journal: None }
+        Accounts {
+            accounts: RwLock::new(accounts),
+            changing: Mutex::new(()),
+            journal: None,
+            flushes: AtomicU64::new(0),
+        }
     }
 
     /// Changes are logged before they count.
@@ -101,7 +112,7 @@ impl Accounts {
         self.accounts
             .read()
             .iter()
-            .any(|a| !a.secret.is_empty() && !matches!(&*a.host, "localhost" | "127.0.0.1" | "::1"))
+            .any(|a| !a.verifier.is_none() && !matches!(&*a.host, "localhost" | "127.0.0.1" | "::1"))
     }
 
     pub fn all(&self) -> Vec<Account> {
@@ -130,6 +141,29 @@ impl Accounts {
     /// The account of exactly this user and host.
     pub fn get(&self, user: &str, host: &str) -> Option<Account> {
         self.accounts.read().iter().find(|a| *a.user == *user && *a.host == *host).cloned()
+    }
+
+    /// The account has proved with its password that `unsalted` was made of it: the verifier is salted from now on, and
+    /// logged as such. `None`: the account has another verifier by now. Errors: 1819 for a password too long for a
+    /// salted verifier, and the log's; then the verifier is what it was.
+    pub fn salt(&self, user: &str, host: &str, unsalted: &[u8; 32], password: &[u8]) -> Result<Option<Verifier>> {
+        let salted = Verifier::of_password(AuthPlugin::CachingSha2Password, password)?;
+        self.change(|accounts| {
+            let found = accounts.iter_mut().find(|a| *a.user == *user && *a.host == *host);
+            let found = found.filter(|a| a.verifier == Verifier::Unsalted(*unsalted))?;
+            found.verifier = salted.clone();
+            Some(salted)
+        })
+    }
+
+    /// FLUSH PRIVILEGES: what was kept to make logins quick is forgotten.
+    pub fn flush(&self) {
+        self.flushes.fetch_add(1, Ordering::Release);
+    }
+
+    /// How often [`Accounts::flush`] was called.
+    pub fn flushes(&self) -> u64 {
+        self.flushes.load(Ordering::Acquire)
     }
 
     pub fn is_there(&self, user: &str, host: &str) -> bool {
@@ -205,7 +239,7 @@ mod tests {
             user: "app".into(),
             host: host.into(),
             plugin: AuthPlugin::CachingSha2Password,
-            secret: Box::new([1]),
+            verifier: Verifier::Unsalted([1; 32]),
             locked: false,
             grant_option: false,
             privileged: true,
