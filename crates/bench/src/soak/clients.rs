@@ -41,6 +41,8 @@ pub struct Shared {
     /// Reports that run, or are about to look whether they may.
     reporting: AtomicU64,
     next_id: AtomicU64,
+    /// When the last snapshot ended; `None`: one is open.
+    rest_since: Mutex<Option<Instant>>,
     reports: AtomicU64,
     snapshots: AtomicU64,
     writers: Vec<Writer>,
@@ -61,6 +63,7 @@ impl Shared {
             reports_on: AtomicBool::new(false),
             reporting: AtomicU64::new(0),
             next_id: AtomicU64::new(0),
+            rest_since: Mutex::new(Some(Instant::now())),
             reports: AtomicU64::new(0),
             snapshots: AtomicU64::new(0),
             writers: (0..writers).map(|_| Writer::default()).collect(),
@@ -108,6 +111,15 @@ impl Shared {
         }
     }
 
+    /// How long no snapshot has been kept.
+    pub fn rest(&self) -> Duration {
+        self.rest_since.lock().expect("no panic while held").map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    fn set_rest(&self, since: Option<Instant>) {
+        *self.rest_since.lock().expect("no panic while held") = since;
+    }
+
     pub fn stop(&self) {
         self.stop.store(true, Ordering::SeqCst);
     }
@@ -153,6 +165,7 @@ impl<'s> Clients<'s> {
         })?;
         let (reporter, historian) = (server.connect(Some(SCHEMA))?, server.connect(Some(SCHEMA))?);
         let rng = fastrand::Rng::with_seed(args.seed);
+        let interval = Duration::from_secs_f64(args.interval);
         let watched = move |work: Result<(), Failure>| {
             shared.failed.fetch_or(work.is_err(), Ordering::SeqCst);
             work
@@ -162,7 +175,7 @@ impl<'s> Clients<'s> {
             running.push(scope.spawn(move || watched(hand.write(i))));
         }
         running.push(scope.spawn(move || watched(report(reporter, shared))));
-        running.push(scope.spawn(move || watched(keep_snapshots(historian, shared, rng, length))));
+        running.push(scope.spawn(move || watched(keep_snapshots(historian, shared, rng, (length, interval)))));
         Ok(Clients(running))
     }
 
@@ -313,7 +326,13 @@ fn report(mut conn: Conn, shared: &Shared) -> Result<(), Failure> {
 const SUMS: &str = "SELECT COUNT(*), SUM(id), SUM(n), SUM(LENGTH(v)), SUM(LENGTH(t)), SUM(LENGTH(b)), \
                     SUM(CRC32(CONCAT_WS('-', id, v, LEFT(t, 100)))) FROM soak";
 
-fn keep_snapshots(mut conn: Conn, shared: &Shared, mut rng: fastrand::Rng, length: Duration) -> Result<(), Failure> {
+/// Between two snapshots the table is looked at once when none was open for a while: `interval` is how often that is.
+fn keep_snapshots(
+    mut conn: Conn,
+    shared: &Shared,
+    mut rng: fastrand::Rng,
+    (length, interval): (Duration, Duration),
+) -> Result<(), Failure> {
     let longest = SNAPSHOT_S.1.min(length.as_secs_f64() * SNAPSHOT_PART);
     let shortest = SNAPSHOT_S.0.min(longest);
     let sums = |conn: &mut Conn| -> Result<Option<Vec<Value>>, Failure> {
@@ -321,6 +340,7 @@ fn keep_snapshots(mut conn: Conn, shared: &Shared, mut rng: fastrand::Rng, lengt
         Ok(Some(row?.ok_or("no answer")?.unwrap()))
     };
     while shared.goes_on() {
+        shared.set_rest(None);
         conn.query_drop("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
         let Some(first) = sums(&mut conn)? else { break };
         shared.sleep(Duration::from_secs_f64(shortest + rng.f64() * (longest - shortest)));
@@ -330,7 +350,8 @@ fn keep_snapshots(mut conn: Conn, shared: &Shared, mut rng: fastrand::Rng, lengt
         }
         conn.query_drop("COMMIT")?;
         shared.snapshots.fetch_add(1, Ordering::Relaxed);
-        shared.sleep(Duration::from_secs_f64(longest / 4.0));
+        shared.set_rest(Some(Instant::now()));
+        shared.sleep(interval * 2);
     }
     Ok(())
 }

@@ -12,7 +12,8 @@
 //! the strings. What is held is what information_schema says of the table (DATA_LENGTH + DATA_FREE) and the server's resident
 //! memory, in which indexes, versions for open snapshots and running statements are, too.
 //!
-//! Verdicts: what the table holds of what its rows need, at the worst; processor time an operation in the last quarter
+//! Verdicts: what the table holds of what its rows need, at the worst of the moments at which no snapshot has been kept for
+//! a while (a kept one needs rows that have gone since); processor time an operation in the last quarter
 //! against the first one (the first tenth is warm-up and counts for nothing); the longest operation.
 
 mod clients;
@@ -71,6 +72,8 @@ struct Interval {
     p50_us: u64,
     p99_us: u64,
     max_us: u64,
+    /// No snapshot was kept for a while at its end, so nothing is held for one.
+    is_at_rest: bool,
 }
 
 impl Interval {
@@ -109,6 +112,7 @@ fn measure(server: &Server, shared: &Shared, started: Instant, interval: Duratio
     shared.let_report(false);
     let operations = shared.operations() - before;
     let elapsed_s = begun.elapsed().as_secs_f64();
+    let is_at_rest = shared.rest() > interval / 4;
     let [rows, needed_bytes, held_bytes, free_bytes] = sizes(server)?;
     let mut latencies = shared.take_latencies();
     latencies.sort_unstable();
@@ -127,6 +131,7 @@ fn measure(server: &Server, shared: &Shared, started: Instant, interval: Duratio
         p50_us: at(0.5),
         p99_us: at(0.99),
         max_us: at(1.0),
+        is_at_rest,
     })
 }
 
@@ -176,7 +181,7 @@ pub fn run(args: &SoakArgs) -> Result<bool, Failure> {
     let mut good = true;
     for soaked in &all {
         let verdicts = soaked.verdicts();
-        println!();
+        println!("{}\n", report::NOTE);
         verdicts.iter().for_each(|v| println!("{}: {}", soaked.name, v.text));
         good &= soaked.name != all[0].name || verdicts.iter().all(|v| v.holds);
         facts.extend(verdicts.into_iter().map(|v| format!("{}: {}", soaked.name, v.text)));
