@@ -3,6 +3,7 @@
 use crate::index::ordered::GoOn;
 use crate::leaf::Leaf;
 use crate::table::Table;
+use crate::txn::Versioned;
 use types::Result;
 use vector::Chunk;
 
@@ -74,6 +75,20 @@ impl Table {
             .filter_map(|n| self.heap.slot(n))
             .filter(|s| s.read().leaf().is_some_and(Leaf::has_versions))
             .count()
+    }
+
+    /// Records of old versions that are still kept, and of locks.
+    pub fn version_records(&self) -> usize {
+        let records = |n| self.heap.slot(n).map_or(0, |s| s.read().leaf().map_or(0, Leaf::records));
+        (0..self.leaf_count()).map(records).sum()
+    }
+
+    /// Takes away all versions that no snapshot in use needs, as writers do now and then.
+    pub fn collect_versions(&self) {
+        let horizon = self.txns().horizon();
+        for leaf_no in 0..self.leaf_count() {
+            Versioned::collect(self, leaf_no, &horizon);
+        }
     }
 }
 

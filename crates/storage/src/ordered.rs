@@ -290,7 +290,7 @@ impl Table {
                 ordered.encoder.encode_row(at, &mut key);
                 if last.as_ref() != Some(&key) {
                     let columns = ordered.encoder.columns();
-                    if enters && ended_by.is_some_and(|c| !columns.iter().all(|k| c.contains(&(*k as u16)))) {
+                    if enters && ended_by.is_some_and(|before| !before.has_all(columns)) {
                         orphans.push((key.clone(), row_id));
                     }
                     push(&key, row_id);

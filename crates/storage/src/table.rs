@@ -20,8 +20,8 @@ use crate::settled::Flux;
 use crate::stats::StatsState;
 use crate::sync::{AtomicU64, Loaded, Mutex, Ordering, Rank};
 use crate::table_io::IndexIo;
-use crate::txn::{Change, Snapshot, Txn, TxnManager, Versioned};
-use crate::undo::{Pruned, UndoKind};
+use crate::txn::{Change, Horizon, Snapshot, Txn, TxnManager, Versioned};
+use crate::undo::{Before, Gone, Left, UndoKind};
 use crate::waits::RowLockName;
 use catalog::{TableDef, TableEngine};
 use std::sync::Arc;
@@ -298,7 +298,7 @@ impl Table {
     /// Collects the leaf's versions if many have gathered. No latch may be held.
     pub(crate) fn collect_if_many(&self, leaf_no: u64) {
         if self.slot(leaf_no).read().leaf().is_some_and(Leaf::wants_prune) {
-            self.collect(leaf_no, self.txns.oldest());
+            self.collect(leaf_no, &self.txns.horizon());
         }
     }
 
@@ -317,14 +317,12 @@ impl Table {
 
     /// The keys of a version whose end is told by an update's record: those of the indexes that the record has all
     /// columns of.
-    fn keys_before(set: &IndexSet, columns: &[u16], before: &[Chunk], at: usize, out: &mut RowKeys) {
-        let find = |c: usize| columns.iter().position(|w| *w as usize == c);
-        let value = |c: usize| (&before[find(c).expect("all are there")], at);
-        let has_all = |c: &[usize]| c.iter().all(|&c| find(c).is_some());
-        for (i, index) in set.unique.iter().enumerate().filter(|(_, i)| has_all(&i.spec.columns)) {
+    fn keys_before(set: &IndexSet, before: Before<'_>, out: &mut RowKeys) {
+        let value = |c: usize| before.value(c).expect("all are there");
+        for (i, index) in set.unique.iter().enumerate().filter(|(_, i)| before.has_all(&i.spec.columns)) {
             out.unique.extend(index.spec.hash_one(&value).map(|h| (i, h)));
         }
-        for (i, index) in set.maintained().filter(|(_, o)| has_all(o.encoder.columns())) {
+        for (i, index) in set.maintained().filter(|(_, o)| before.has_all(o.encoder.columns())) {
             let mut key = Vec::new();
             index.encoder.encode_row(&value, &mut key);
             out.ordered.push((i, key));
@@ -390,7 +388,7 @@ impl Table {
         match undone {
             Some(UndoKind::Insert) => self.remove_rows(1),
             Some(UndoKind::Delete) => self.add_rows(1),
-            Some(UndoKind::Update { .. }) => {}
+            Some(UndoKind::Update(_)) => {}
             Some(UndoKind::Lock) | None => return held,
         }
         self.remove_unused(&set, &keys, self.row_id(leaf_no, slot));
@@ -430,9 +428,10 @@ struct RowKeys {
     ordered: Vec<(usize, Vec<u8>)>,
 }
 
-/// The slots of rows whose ends nobody needs to know of any more.
-fn deleted(pruned: &[Pruned]) -> impl Iterator<Item = usize> + Clone {
-    pruned.iter().filter(|p| matches!(p.kind, UndoKind::Delete)).map(|p| p.slot as usize)
+impl RowKeys {
+    fn is_empty(&self) -> bool {
+        self.unique.is_empty() && self.ordered.is_empty()
+    }
 }
 
 impl Versioned for Table {
@@ -475,37 +474,37 @@ impl Versioned for Table {
         }
     }
 
-    fn collect(&self, leaf_no: u64, oldest: u64) {
+    fn collect(&self, leaf_no: u64, horizon: &Horizon) -> Left {
         let _flux = self.flux.enter();
-        let mut pruned: Vec<Pruned> = Vec::new();
         let mut keys: Vec<(u16, RowKeys)> = Vec::new();
-        let (dead, sparse, set) = {
+        let (dead, sparse, set, left) = {
             let mut state = self.slot(leaf_no).write();
             let set = self.indexes();
-            let Some(leaf) = state.leaf_mut() else { return };
-            let is_everybodys = leaf.prune(oldest, &mut pruned);
-            if !set.ordered.is_empty() {
-                for p in &pruned {
+            let Some(leaf) = state.leaf_mut() else { return Left::default() };
+            let mut deleted: Vec<usize> = Vec::new();
+            let left = leaf.prune(horizon, &mut |slot, gone| match gone {
+                Gone::Deleted => deleted.push(slot as usize),
+                Gone::Updated(_) if set.ordered.is_empty() => {}
+                Gone::Updated(before) => {
                     let mut of_row = RowKeys::default();
-                    match &p.kind {
-                        UndoKind::Delete => Self::keys_in_place(&set, leaf, p.slot as usize, &mut of_row),
-                        UndoKind::Update { columns, before, at } => {
-                            Self::keys_before(&set, columns, before, *at as usize, &mut of_row)
-                        }
-                        UndoKind::Insert | UndoKind::Lock => {}
-                    }
-                    keys.push((p.slot, of_row));
+                    Self::keys_before(&set, before, &mut of_row);
+                    keys.extend((!of_row.is_empty()).then_some((slot, of_row)));
                 }
+            });
+            for &slot in deleted.iter().filter(|_| !set.ordered.is_empty()) {
+                let mut of_row = RowKeys::default();
+                Self::keys_in_place(&set, leaf, slot, &mut of_row);
+                keys.push((slot as u16, of_row));
             }
             let dead = leaf.is_dead();
             if !(dead && leaf.rows() == self.leaf_rows()) {
                 // What a load has dropped, or rows that were deleted.
-                match is_everybodys && leaf.live_count() < leaf.rows() {
+                match left.is_everybodys && leaf.live_count() < leaf.rows() {
                     true => leaf.clear_free(0..leaf.rows()),
-                    false => leaf.clear_free(deleted(&pruned)),
+                    false => leaf.clear_free(deleted.into_iter()),
                 }
             }
-            (dead, leaf.is_sparse(), set)
+            (dead, leaf.is_sparse(), set, left)
         };
         for (slot, of_row) in keys {
             self.remove_unused(&set, &of_row, self.row_id(leaf_no, slot as usize));
@@ -516,5 +515,6 @@ impl Versioned for Table {
         } else if sparse {
             self.list_sparse(leaf_no);
         }
+        left
     }
 }

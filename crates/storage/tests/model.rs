@@ -33,6 +33,7 @@ enum Op {
     Snapshot { at: usize, txn: Option<usize> },
     Check { at: usize },
     Drop { at: usize },
+    Collect,
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -62,6 +63,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (0..SNAPSHOTS, proptest::option::of(txn)).prop_map(|(at, txn)| Op::Snapshot { at, txn }),
         4 => (0..SNAPSHOTS).prop_map(|at| Op::Check { at }),
         1 => (0..SNAPSHOTS).prop_map(|at| Op::Drop { at }),
+        2 => Just(Op::Collect),
     ]
 }
 
@@ -273,6 +275,8 @@ impl Model {
                 }
             }
             Op::Commit { txn } => {
+                // A transaction's own snapshots are for as long as it is active.
+                self.forget_snapshots_of(txn);
                 self.committed = self.seen_by(txn);
                 self.store.txns().commit(&self.txns[txn].txn).expect("the log can be written");
                 self.txns[txn] = Self::begin(&self.store);
@@ -308,6 +312,12 @@ impl Model {
                 }
             }
             Op::Drop { at } => self.snapshots[at] = None,
+            Op::Collect => {
+                self.table.collect_versions();
+                for (snapshot, state, _) in self.snapshots.iter().flatten() {
+                    self.check(snapshot, state);
+                }
+            }
         }
     }
 
@@ -324,7 +334,7 @@ impl Model {
         self.txns[txn].shared.extend(met);
     }
 
-    /// What a transaction took back is no longer what its snapshots saw.
+    /// What a transaction took back is no longer what its snapshots saw; once it has ended they are of no use.
     fn forget_snapshots_of(&mut self, txn: usize) {
         let id = self.txns[txn].txn.id();
         for s in &mut self.snapshots {

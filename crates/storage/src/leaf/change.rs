@@ -5,8 +5,8 @@
 //! ([`vector::StrValues::tidy`]); so do the strings of rows that exist for nobody any more ([`Leaf::clear_free`]).
 
 use super::Leaf;
-use crate::txn::Txn;
-use crate::undo::{Pruned, Undo, UndoKind};
+use crate::txn::{ACTIVE, Horizon, Txn};
+use crate::undo::{Gone, Left, Undo, UndoKind, in_place};
 use std::ops::Range;
 use std::sync::Arc;
 use vector::{Chunk, Rows, Values};
@@ -87,11 +87,13 @@ impl Leaf {
         at: usize,
         keep: &[usize],
     ) -> bool {
-        let all = || columns.iter().chain(keep.iter().filter(|k| !columns.contains(k)));
-        let before: Arc<[Chunk]> = all().map(|&c| self.columns[c].gather_owned(&[slot as u16])).collect();
-        let changed: Arc<[u16]> = all().map(|&c| c as u16).collect();
-        let kind = UndoKind::Update { columns: changed, before, at: 0 };
-        let is_news = self.versions_mut().push_change(slot as u16, txn, kind);
+        let all = columns.iter().chain(keep.iter().filter(|k| !columns.contains(k))).copied();
+        let versions = self.versions.get_or_insert_default();
+        let kind = match columns.is_empty() && keep.is_empty() {
+            true => UndoKind::Lock,
+            false => UndoKind::Update(versions.images_mut().put(all, in_place(&self.columns, slot))),
+        };
+        let is_news = versions.push_change(slot as u16, txn, kind);
         for (&c, from) in columns.iter().zip(values) {
             set(&mut self.columns[c], slot, from, at);
         }
@@ -128,10 +130,7 @@ impl Leaf {
     pub fn undo(&mut self, slot: usize) -> Option<UndoKind> {
         let versions = self.versions.as_mut()?;
         let kind = versions.pop(slot as u16)?;
-        if versions.is_empty() {
-            self.versions = None;
-        }
-        match &kind {
+        match kind {
             UndoKind::Insert => {
                 self.live.set(slot, false);
                 self.live_count -= 1;
@@ -140,30 +139,39 @@ impl Leaf {
                 self.live.set(slot, true);
                 self.live_count += 1;
             }
-            UndoKind::Update { columns, before, at } => {
-                for (&c, from) in columns.iter().zip(before.iter()) {
-                    set(&mut self.columns[c as usize], slot, from, *at as usize);
+            UndoKind::Update(image) => {
+                for (c, from, at) in versions.before(image).each() {
+                    set(&mut self.columns[c], slot, from, at);
                 }
+                versions.images_mut().let_go(image);
             }
             UndoKind::Lock => {}
+        }
+        if versions.is_empty() {
+            self.versions = None;
         }
         Some(kind)
     }
 
-    /// Prunes what every snapshot from `oldest` on sees; records that matter further go to `out`. Says whether the whole
-    /// leaf is everybody's from now on.
-    pub fn prune(&mut self, oldest: u64, out: &mut Vec<Pruned>) -> bool {
-        let is_old = self.creator.as_ref().is_some_and(|c| c.txn.commit_ts() <= oldest);
+    /// Takes away the versions that no snapshot of `horizon` needs; `gone` is told of those that matter further.
+    pub fn prune(&mut self, horizon: &Horizon, gone: &mut dyn FnMut(u16, Gone<'_>)) -> Left {
+        let is_old = self.creator.as_ref().is_some_and(|c| c.txn.commit_ts() <= horizon.oldest);
         if is_old {
             self.creator = None;
         }
-        if let Some(versions) = &mut self.versions {
-            versions.prune(oldest, out);
-            if versions.is_empty() {
-                self.versions = None;
-            }
+        let mut left = self.versions.as_mut().map_or(Left::default(), |v| v.prune(horizon, gone));
+        if self.versions.as_ref().is_some_and(|v| v.is_empty()) {
+            self.versions = None;
         }
-        is_old
+        let created = self.creator.as_ref().map(|c| c.txn.commit_ts()).filter(|ts| *ts != ACTIVE);
+        left.until = left.until.max(created);
+        left.is_everybodys = is_old;
+        left
+    }
+
+    /// Records of all its rows' versions.
+    pub fn records(&self) -> usize {
+        self.versions.as_ref().map_or(0, |v| v.records())
     }
 
     /// Whether so many versions have gathered that a writer should prune.

@@ -10,7 +10,7 @@
 use super::Leaf;
 use crate::shared::RowLockMode;
 use crate::txn::{Snapshot, Txn};
-use crate::undo::{Undo, UndoKind};
+use crate::undo::{Before, Image, Undo, UndoKind};
 use std::sync::Arc;
 use vector::{Bitmap, Chunk, Selection};
 
@@ -47,7 +47,7 @@ impl Leaf {
         let mut count = if creator_is_seen { self.live_count } else { 0 };
         for (slot, head) in self.versions.iter().flat_map(|v| v.iter()) {
             let slot = slot as usize;
-            let is_seen = self.resolve(slot, Some(head), snapshot, creator_is_seen, |_, _, _| {});
+            let is_seen = self.resolve(slot, Some(head), snapshot, creator_is_seen, |_| {});
             let is_counted = creator_is_seen && self.live.get(slot);
             count = count + usize::from(is_seen) - usize::from(is_counted);
         }
@@ -74,9 +74,9 @@ impl Leaf {
         let mut bits = if creator_is_seen { self.live.clone() } else { Bitmap::zeros(self.rows) };
         let mut out = seen(Selection::All);
         for (slot, head) in versions.iter() {
-            let exists = self.resolve(slot as usize, Some(head), snapshot, creator_is_seen, |changed, before, at| {
-                for (c, chunk) in changed.iter().zip(before) {
-                    if let Some(i) = columns.iter().position(|&w| w == *c as usize) {
+            let exists = self.resolve(slot as usize, Some(head), snapshot, creator_is_seen, |before| {
+                for (c, chunk, at) in before.each() {
+                    if let Some(i) = columns.iter().position(|&w| w == c) {
                         // The leaf holds the chunk too, so this changes a private copy.
                         Arc::make_mut(&mut out.columns[i]).set(slot as usize, chunk, at);
                     }
@@ -102,7 +102,7 @@ impl Leaf {
         if !self.has_versions() {
             return self.is_live(slot);
         }
-        self.resolve(slot, self.head(slot).map(|h| &**h), snapshot, self.creator_is_seen(snapshot), |_, _, _| {})
+        self.resolve(slot, self.head(slot).map(|h| &**h), snapshot, self.creator_is_seen(snapshot), |_| {})
     }
 
     /// Calls `f` with the chunk and position that hold `column` of the row at `slot` as `snapshot` sees it.
@@ -120,10 +120,9 @@ impl Leaf {
             let exists = self.live.get(slot) && self.creator_is_seen(snapshot);
             return exists.then(|| f(&|c| (&self.columns[c], slot)));
         };
-        let mut undone: Vec<Undone<'_>> = Vec::new();
-        let exists = self.resolve(slot, Some(head), snapshot, self.creator_is_seen(snapshot), |changed, before, at| {
-            undone.push((changed, before, at));
-        });
+        let mut undone: Vec<Before<'_>> = Vec::new();
+        let creator_is_seen = self.creator_is_seen(snapshot);
+        let exists = self.resolve(slot, Some(head), snapshot, creator_is_seen, |before| undone.push(before));
         exists.then(|| f(&|c| value_before(&undone, c).unwrap_or((&self.columns[c], slot))))
     }
 
@@ -133,14 +132,14 @@ impl Leaf {
         !self.creator_is_seen(snapshot) || self.versions.iter().flat_map(|v| v.iter()).any(|(_, head)| ahead(head))
     }
 
-    /// Whether `snapshot` sees a row at `slot`; `patch` is called with each update that has to be undone, newest first.
+    /// Whether `snapshot` sees a row at `slot`; `patch` is called with what each update that has to be undone overwrote, newest first.
     fn resolve<'a>(
         &'a self,
         slot: usize,
         mut chain: Option<&'a Undo>,
         snapshot: &Snapshot,
         creator_is_seen: bool,
-        mut patch: impl FnMut(&'a [u16], &'a [Chunk], usize),
+        mut patch: impl FnMut(Before<'a>),
     ) -> bool {
         let mut exists = self.live.get(slot);
         while let Some(undo) = chain {
@@ -151,7 +150,7 @@ impl Leaf {
             match &undo.kind {
                 UndoKind::Insert => exists = false,
                 UndoKind::Delete => exists = true,
-                UndoKind::Update { columns, before, at } => patch(columns, before, *at as usize),
+                UndoKind::Update(image) => patch(self.before(*image)),
                 UndoKind::Lock => {}
             }
             chain = undo.next.as_deref();
@@ -178,11 +177,9 @@ impl Leaf {
             return true;
         }
         while let Some(undo) = chain.filter(|u| holder.is_none_or(|h| h.id() == u.txn.id())) {
-            if let UndoKind::Update { columns: changed, before, at } = &undo.kind {
-                let at = *at as usize;
-                let find = |c: usize| changed.iter().position(|w| *w as usize == c);
-                if columns.iter().all(|&c| find(c).is_some()) && f(&|c| (&before[find(c).expect("all are there")], at))
-                {
+            if let UndoKind::Update(image) = undo.kind {
+                let before = self.before(image);
+                if before.has_all(columns) && f(&|c| before.value(c).expect("all are there")) {
                     return true;
                 }
             }
@@ -192,11 +189,11 @@ impl Leaf {
     }
 
     /// Calls `f` with the chunk and position of every column of each version, newest first, until it answers true; says
-    /// whether it did. The second argument: the columns of which the record that ended the version has the values.
+    /// whether it did. The second argument: what the record that ended the version has of its values.
     pub fn each_version<'a>(
         &'a self,
         slot: usize,
-        mut f: impl FnMut(&dyn Fn(usize) -> (&'a Chunk, usize), Option<&[u16]>) -> bool,
+        mut f: impl FnMut(&dyn Fn(usize) -> (&'a Chunk, usize), Option<Before<'a>>) -> bool,
     ) -> bool {
         let mut chain = if slot < self.rows { self.head(slot).map(|h| &**h) } else { return false };
         if !self.live.get(slot) && chain.is_none() {
@@ -205,18 +202,24 @@ impl Leaf {
         if f(&|c| (&self.columns[c], slot), None) {
             return true;
         }
-        let mut undone: Vec<Undone<'_>> = Vec::new();
+        let mut undone: Vec<Before<'_>> = Vec::new();
         while let Some(undo) = chain {
-            if let UndoKind::Update { columns, before, at } = &undo.kind {
-                undone.push((columns, before, *at as usize));
+            if let UndoKind::Update(image) = undo.kind {
+                let before = self.before(image);
+                undone.push(before);
                 let value = |c: usize| value_before(&undone, c).unwrap_or((&self.columns[c], slot));
-                if f(&value, Some(columns)) {
+                if f(&value, Some(before)) {
                     return true;
                 }
             }
             chain = undo.next.as_deref();
         }
         false
+    }
+
+    /// What an update's record of this leaf says was there before.
+    pub(crate) fn before(&self, image: Image) -> Before<'_> {
+        self.versions.as_ref().expect("its records lie there").before(image)
     }
 
     fn creator_is_seen(&self, snapshot: &Snapshot) -> bool {
@@ -237,13 +240,7 @@ impl Leaf {
     }
 }
 
-/// An update that is undone: the columns that it changed, and where their values before it lie.
-type Undone<'a> = (&'a [u16], &'a [Chunk], usize);
-
 /// The column's value before all these updates, newest first: the oldest that has the column holds it.
-fn value_before<'a>(undone: &[Undone<'a>], column: usize) -> Option<(&'a Chunk, usize)> {
-    undone.iter().rev().find_map(|(changed, before, at)| {
-        let i = changed.iter().position(|w| *w as usize == column)?;
-        Some((&before[i], *at))
-    })
+fn value_before<'a>(undone: &[Before<'a>], column: usize) -> Option<(&'a Chunk, usize)> {
+    undone.iter().rev().find_map(|before| before.value(column))
 }

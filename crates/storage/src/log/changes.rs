@@ -21,7 +21,6 @@ use crate::log::segment::Images;
 use crate::table::Table;
 use crate::txn::{Change, Txn};
 use crate::undo::UndoKind;
-use std::borrow::Cow;
 use std::sync::Arc;
 use types::PhysType;
 use vector::Chunk;
@@ -77,17 +76,16 @@ const LEAVES_A_ROUND: usize = 256;
 const LEAVES_A_THREAD: usize = 8;
 
 /// What a transaction made of a row, all in all.
-enum Net<'a> {
+enum Net {
     Nothing,
     Insert,
-    Update(Cow<'a, [u16]>),
+    Update(Vec<u16>),
     Delete,
 }
 
 /// Walks the transaction's own records of the row, newest first.
-fn net<'a>(leaf: &'a Leaf, slot: usize, txn: &Txn) -> Net<'a> {
-    // Most rows are changed once: those columns are not copied.
-    let mut columns: Cow<'a, [u16]> = Cow::Borrowed(&[]);
+fn net(leaf: &Leaf, slot: usize, txn: &Txn) -> Net {
+    let mut columns: Vec<u16> = Vec::new();
     let mut existed = true;
     let mut own = false;
     let mut chain = leaf.newest(slot);
@@ -96,10 +94,11 @@ fn net<'a>(leaf: &'a Leaf, slot: usize, txn: &Txn) -> Net<'a> {
         match &undo.kind {
             UndoKind::Insert => existed = false,
             UndoKind::Delete => existed = true,
-            UndoKind::Update { columns: changed, .. } if columns.is_empty() => columns = Cow::Borrowed(changed),
-            UndoKind::Update { columns: changed, .. } => {
-                for c in changed.iter().filter(|c| !columns.contains(c)).copied().collect::<Vec<_>>() {
-                    columns.to_mut().push(c);
+            UndoKind::Update(image) => {
+                for (c, ..) in leaf.before(*image).each() {
+                    if !columns.contains(&(c as u16)) {
+                        columns.push(c as u16);
+                    }
                 }
             }
             UndoKind::Lock => {}

@@ -146,8 +146,10 @@ impl TxnManager {
 
     /// Rows that came and went leave free slots, or whole dead leaves.
     fn collect_in(&self, leaves: &[(Arc<dyn Versioned>, u64)]) {
-        let oldest = self.oldest();
-        leaves.iter().for_each(|(table, leaf_no)| table.collect(*leaf_no, oldest));
+        let horizon = self.horizon_at_oldest();
+        for (table, leaf_no) in leaves {
+            table.collect(*leaf_no, &horizon);
+        }
     }
 
     fn undo_from(&self, txn: &Txn, savepoint: Savepoint) -> Vec<(Arc<dyn Versioned>, u64)> {

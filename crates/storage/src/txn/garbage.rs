@@ -50,12 +50,12 @@ impl TxnManager {
         if self.garbage_count.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let oldest = self.oldest();
+        let horizon = self.horizon_at_oldest();
         let mut visited = 0;
         while visited < leaves_max {
             let garbage = {
                 let mut queue = self.garbage.lock();
-                let ready = queue.front().is_some_and(|g| g.commit_ts <= oldest);
+                let ready = queue.front().is_some_and(|g| g.commit_ts <= horizon.oldest);
                 let front = if ready { queue.pop_front() } else { None };
                 self.garbage_count.store(queue.len(), Ordering::Relaxed);
                 front
@@ -64,7 +64,7 @@ impl TxnManager {
             for (table, leaves) in garbage.leaves {
                 visited += leaves.len();
                 for leaf_no in leaves {
-                    table.collect(leaf_no, oldest);
+                    table.collect(leaf_no, &horizon);
                 }
             }
         }

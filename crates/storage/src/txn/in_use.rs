@@ -6,14 +6,18 @@
 //!             oldest = min(all of them, published) = 7
 //! ```
 //! Protocol
-//! - Who enters notes the horizon's time in a slot, and only then (after a fence) reads the horizon for good. The time
-//!   noted may be older than the one used, never newer.
-//! - Who asks for the oldest reads `published`, and only then (after a fence) the slots.
+//! - Who enters notes the horizon's time in a slot, and only then (after a fence) reads the horizon again, until that is
+//!   what it noted: this is the time that it uses.
+//! - Who asks what is in use reads `published`, and only then (after a fence) the slots.
 //!
-//! Invariant: the oldest never passes a timestamp in use. Of the two fences one is first. If it is the reader's, the asker
-//! sees its note. If it is the asker's, the reader's second look at the horizon finds what `published` was for the asker, or
-//! more: both horizons only rise, and `ordered` is raised before `published`. (The same order of steps as that of hazard
-//! pointers: Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", 2004.)
+//! Invariants
+//! 1. A timestamp in use is among those that an asker finds, or at least what `published` was for the asker. Of the two
+//!    fences, the asker's and the last of the reader, one is first. If it is the reader's, the asker sees its last note. If
+//!    it is the asker's, the reader's last look at the horizon finds what `published` was for the asker, or more: both
+//!    horizons only rise, and `ordered` is raised before `published`. (The same order of steps as that of hazard pointers:
+//!    Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", 2004.)
+//! 2. So the oldest never passes a timestamp in use, and a version that only snapshots between two times below `published`
+//!    could see is needed by nobody if no timestamp between them is found ([`Horizon::is_used_between`]).
 
 use super::garbage::GARBAGE_LEAVES_PER_SNAPSHOT;
 use super::manager::TxnManager;
@@ -25,6 +29,31 @@ const FREE: u64 = 0;
 /// A cache line of them.
 const SLOTS: usize = 8;
 const SHARDS_MAX: usize = 64;
+/// Timestamps without a slot that are told apart, for each shard; versions from there on count as needed.
+const MORE_TOLD_MAX: usize = 32;
+
+/// Which versions somebody may need: those that a snapshot in use sees, or one that is yet to be taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Horizon {
+    /// Everything up to there is seen by all of them.
+    pub oldest: u64,
+    /// Every timestamp in use below this is known, and no new one will be below.
+    pub published: u64,
+    /// Those in use below `published`, ascending.
+    in_use: Vec<u64>,
+}
+
+impl Horizon {
+    /// Nothing but the oldest is known.
+    pub(super) fn at(oldest: u64) -> Horizon {
+        Horizon { oldest, published: oldest, in_use: Vec::new() }
+    }
+
+    /// Whether a snapshot may be in use, or come to be, that sees what was committed at `from` and not what was at `to`.
+    pub fn is_used_between(&self, from: u64, to: u64) -> bool {
+        to > self.published || self.in_use.get(self.in_use.partition_point(|ts| *ts < from)).is_some_and(|ts| *ts < to)
+    }
+}
 
 #[derive(Debug)]
 #[repr(align(128))]
@@ -60,11 +89,18 @@ impl InUse {
     /// Takes the horizon's time as one in use until the registration is dropped.
     pub fn enter(&self, horizon: &AtomicU64) -> (u64, Registration) {
         let shard = &self.shards[sync::core() % self.shards.len()];
-        let noted = horizon.load(Ordering::Acquire);
-        let slot = shard.note(noted);
-        sync::fence(Ordering::SeqCst);
-        let ts = horizon.load(Ordering::Acquire);
-        (ts, Registration { shard: shard.clone(), slot, noted })
+        let mut ts = horizon.load(Ordering::Acquire);
+        let mut slot = shard.note(ts);
+        loop {
+            sync::fence(Ordering::SeqCst);
+            let now = horizon.load(Ordering::Acquire);
+            if now == ts {
+                return (ts, Registration { shard: shard.clone(), slot, ts });
+            }
+            // It has moved in between, which is rare.
+            slot = shard.move_on(slot, ts, now);
+            ts = now;
+        }
     }
 
     /// The least of what is published and the timestamps in use.
@@ -72,6 +108,21 @@ impl InUse {
         let last = published.load(Ordering::Acquire);
         sync::fence(Ordering::SeqCst);
         self.shards.iter().filter_map(|shard| shard.oldest()).fold(last, u64::min)
+    }
+
+    /// All that is in use, as of the moment.
+    pub fn horizon(&self, published: &AtomicU64) -> Horizon {
+        let mut published = published.load(Ordering::Acquire);
+        sync::fence(Ordering::SeqCst);
+        let mut in_use = Vec::new();
+        for shard in &self.shards {
+            let known = shard.list(published, &mut in_use);
+            published = published.min(known);
+        }
+        in_use.retain(|ts| *ts < published);
+        in_use.sort_unstable();
+        in_use.dedup();
+        Horizon { oldest: in_use.first().map_or(published, |ts| (*ts).min(published)), published, in_use }
     }
 }
 
@@ -108,6 +159,34 @@ impl Shard {
         }
     }
 
+    /// The same registration at a later time.
+    fn move_on(&self, slot: Option<usize>, from: u64, to: u64) -> Option<usize> {
+        match slot {
+            Some(i) => {
+                self.slots[i].store(to, Ordering::Release);
+                slot
+            }
+            None => {
+                let moved = self.note(to);
+                self.forget(None, from);
+                moved
+            }
+        }
+    }
+
+    /// Appends the timestamps below `published`; says below which there are no others.
+    fn list(&self, published: u64, out: &mut Vec<u64>) -> u64 {
+        let in_slots = self.slots.iter().map(|s| s.load(Ordering::Acquire));
+        out.extend(in_slots.filter(|ts| *ts != FREE && *ts < published));
+        if self.more_len.load(Ordering::Acquire) == 0 {
+            return published;
+        }
+        let more = self.more.lock();
+        let mut below = more.keys().copied().take_while(|ts| *ts < published);
+        out.extend(below.by_ref().take(MORE_TOLD_MAX));
+        below.next().unwrap_or(published)
+    }
+
     fn oldest(&self) -> Option<u64> {
         let in_slots = self.slots.iter().map(|s| s.load(Ordering::Acquire)).filter(|&ts| ts != FREE).min();
         if self.more_len.load(Ordering::Acquire) == 0 {
@@ -123,12 +202,12 @@ impl Shard {
 pub(super) struct Registration {
     shard: Arc<Shard>,
     slot: Option<usize>,
-    noted: u64,
+    ts: u64,
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.shard.forget(self.slot, self.noted);
+        self.shard.forget(self.slot, self.ts);
         // Who commits counts its garbage, then asks for the oldest: one of the two finds the other's doing, and collects.
         sync::fence(Ordering::SeqCst);
         if self.shard.garbage_count.load(Ordering::Relaxed) > 0

@@ -32,12 +32,14 @@ mod manager;
 mod snapshot;
 
 pub use end::Unsettled;
+pub use in_use::Horizon;
 pub use manager::TxnManager;
 pub use snapshot::Snapshot;
 
 use crate::index::UniqueIndex;
 use crate::log::segment::{Bodies, Images};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Condvar, Mutex, Ordering};
+use crate::undo::Left;
 use crate::waits::{LockId, OwnerId, RowLockName, WaitGraph};
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
@@ -56,8 +58,8 @@ pub trait Versioned: Send + Sync + Debug {
     fn locks(&self, txn: &Txn, leaf_no: u64, slot: Option<u16>) -> Vec<RowLockName>;
     /// The transaction has ended: it shares none of the leaf's rows any more.
     fn unshare(&self, leaf_no: u64, txn_id: u64);
-    /// Prunes the leaf's versions that every snapshot from `oldest` on sees.
-    fn collect(&self, leaf_no: u64, oldest: u64);
+    /// Takes away the leaf's versions that no snapshot of `horizon` needs.
+    fn collect(&self, leaf_no: u64, horizon: &Horizon) -> Left;
     /// Whether changes of it go into the redo log.
     fn is_logged(&self) -> bool;
     /// Appends the images of `txn`'s changes, which may be put in another order, for the redo log.

@@ -7,11 +7,11 @@
 //! ```text
 //!   in use:  ts 7 ×2   ts 9 ×1        oldest() = min(7, published): versions up to there need no before-image
 //! ```
-//! `oldest` cannot pass a timestamp between its being read and its being noted ([`super::in_use`]). The last clone of a
+//! A snapshot of a transaction is used as long as that is active. `oldest` cannot pass a timestamp between its being read and its being noted ([`super::in_use`]). The last clone of a
 //! snapshot takes it out, and collects some of what it kept from being collected.
 
 use super::Txn;
-use super::in_use::Registration;
+use super::in_use::{Horizon, Registration};
 use super::manager::TxnManager;
 use crate::shared::RowLockMode;
 use crate::sync::Ordering;
@@ -100,5 +100,15 @@ impl TxnManager {
     /// The newest timestamp up to which everything is seen by every snapshot in use.
     pub fn oldest(&self) -> u64 {
         self.in_use.oldest(&self.last_published)
+    }
+
+    /// Which versions somebody may need.
+    pub fn horizon(&self) -> Horizon {
+        self.in_use.horizon(&self.last_published)
+    }
+
+    /// The same, as far as the oldest timestamp in use tells.
+    pub(super) fn horizon_at_oldest(&self) -> Horizon {
+        Horizon::at(self.oldest())
     }
 }

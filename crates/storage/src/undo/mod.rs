@@ -12,6 +12,8 @@
 //!   a snapshot that sees txn 5 only undoes two:                  the row exists, price = 3
 //! ```
 //!
+//! What a row held before an update lies beside the chains, column by column ([`images`]): a record names its place there.
+//!
 //! Invariants
 //! 1. A chain's transactions were all committed when the next newer record was pushed, or are that record's own: at
 //!    most one transaction has uncommitted records in a chain, and they are its newest.
@@ -19,23 +21,31 @@
 //! 3. An update that touches a column of a unique index carries before-images of all columns of that index.
 //! 4. A lock and the change for which it was taken are one record, as long as no savepoint lies between them: so there is
 //!    one record a row and savepoint, and one note of it in the transaction.
+//! 5. A record goes from between others, too, when no snapshot in use can tell the version that it leads to from the next
+//!    older one ([`prune`]). What is left still leads every snapshot in use to the version that it saw before, and the
+//!    record of a row's end stays.
 //!
 //! Source: Neumann, Mühlbauer, Kemper, "Fast Serializable Multi-Version Concurrency Control for Main-Memory Database
 //! Systems", SIGMOD 2015.
 
+mod images;
+mod prune;
+
+pub use images::{Before, Image, Images, in_place};
+pub use prune::{Gone, Left};
+
 use crate::txn::{Snapshot, Txn};
 use std::sync::Arc;
-use vector::Chunk;
 
 /// What the newer version did, so that it can be undone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UndoKind {
     /// The row did not exist before.
     Insert,
     /// The row existed, with the values that lie in place.
     Delete,
-    /// The columns `columns` had the values at position `at` of `before`.
-    Update { columns: Arc<[u16]>, before: Arc<[Chunk]>, at: u16 },
+    /// Some columns had other values: those of the image.
+    Update(Image),
     /// Nothing: the row was only locked.
     Lock,
 }
@@ -75,24 +85,20 @@ impl Drop for Undo {
     }
 }
 
-/// A record that nobody needs any more, and the slot whose chain it was in.
-#[derive(Debug)]
-pub struct Pruned {
-    pub slot: u16,
-    pub kind: UndoKind,
-}
-
 /// The chains of one leaf.
 #[derive(Debug, Default)]
 pub struct Versions {
     /// Ascending by slot; at most one chain a slot.
     heads: Vec<(u16, Arc<Undo>)>,
-    /// Number of chains at which the next writer prunes; doubles with what is left, so pruning is amortized.
+    images: Images,
+    /// Records of all chains; one that several chains share counts in each.
+    records: usize,
+    /// Number of records at which the next writer prunes; doubles with what is left, so pruning is amortized.
     prune_at: usize,
 }
 
-/// Chains below which writers never prune.
-const PRUNE_CHAINS_MIN: usize = 16;
+/// Records below which writers never prune.
+const PRUNE_RECORDS_MIN: usize = 16;
 
 impl Versions {
     pub fn is_empty(&self) -> bool {
@@ -115,8 +121,23 @@ impl Versions {
         self.heads.iter().map(|(slot, undo)| (*slot, &**undo))
     }
 
+    /// What an update's record says was there before.
+    pub fn before(&self, image: Image) -> Before<'_> {
+        self.images.get(image)
+    }
+
+    pub fn images_mut(&mut self) -> &mut Images {
+        &mut self.images
+    }
+
+    /// Records of all chains.
+    pub fn records(&self) -> usize {
+        self.records
+    }
+
     /// Makes `undo` the newest record of `slot`, in front of what is there.
     pub fn push(&mut self, slot: u16, txn: &Arc<Txn>, kind: UndoKind) {
+        self.records += 1;
         match self.find(slot) {
             Ok(i) => {
                 let next = Some(self.heads[i].1.clone());
@@ -154,13 +175,15 @@ impl Versions {
     /// `undo`, an insert without a predecessor, for each of `slots`, which have no chain.
     pub fn push_inserts(&mut self, slots: std::ops::Range<u16>, undo: &Arc<Undo>) {
         debug_assert!(self.heads.last().is_none_or(|(last, _)| *last < slots.start));
+        self.records += slots.len();
         self.heads.extend(slots.map(|s| (s, undo.clone())));
     }
 
-    /// Takes the newest record of `slot` away.
+    /// Takes the newest record of `slot` away. Its image, if it has one, is the caller's to let go.
     pub fn pop(&mut self, slot: u16) -> Option<UndoKind> {
         let i = self.find(slot).ok()?;
-        let kind = self.heads[i].1.kind.clone();
+        self.records -= 1;
+        let kind = self.heads[i].1.kind;
         match self.heads[i].1.next.clone() {
             Some(next) => self.heads[i].1 = next,
             None => {
@@ -171,41 +194,6 @@ impl Versions {
     }
 
     pub fn wants_prune(&self) -> bool {
-        self.heads.len() >= self.prune_at.max(PRUNE_CHAINS_MIN)
-    }
-
-    /// Cuts off every record that all snapshots from `oldest` on see, and appends those that matter to indexes or to
-    /// slot reuse (deletes, updates) to `out`.
-    pub fn prune(&mut self, oldest: u64, out: &mut Vec<Pruned>) {
-        let done = |u: &Undo| u.txn.commit_ts() <= oldest;
-        self.heads.retain_mut(|(slot, head)| {
-            if done(head) {
-                collect_chain(*slot, Some(head), out);
-                return false;
-            }
-            let mut at = head;
-            while let Some(undo) = Arc::get_mut(at) {
-                match &undo.next {
-                    Some(next) if done(next) => {
-                        collect_chain(*slot, undo.next.as_deref(), out);
-                        undo.next = None;
-                        break;
-                    }
-                    Some(_) => at = undo.next.as_mut().expect("matched above"),
-                    None => break,
-                }
-            }
-            true
-        });
-        self.prune_at = (self.heads.len() * 2).max(PRUNE_CHAINS_MIN);
-    }
-}
-
-fn collect_chain(slot: u16, mut chain: Option<&Undo>, out: &mut Vec<Pruned>) {
-    while let Some(undo) = chain {
-        if matches!(undo.kind, UndoKind::Delete | UndoKind::Update { .. }) {
-            out.push(Pruned { slot, kind: undo.kind.clone() });
-        }
-        chain = undo.next.as_deref();
+        self.records >= self.prune_at.max(PRUNE_RECORDS_MIN) || self.images.wants_compact()
     }
 }

@@ -1,0 +1,162 @@
+//! How many old versions are kept, and what one costs.
+
+mod common;
+
+use common::{chunk, insert, kvs, scan};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+use storage::{Snapshot, Store, Table};
+use types::Value;
+
+/// Counts what the running thread has taken and not given back.
+struct Counting;
+
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+}
+
+fn count(bytes: isize) {
+    // A thread that ends frees what it has when the cell is gone.
+    let _ = HELD.try_with(|held| held.set(held.get() + bytes));
+}
+
+// SAFETY: every call goes to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        count(bytes as isize - layout.size() as isize);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.realloc(at, layout, bytes) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn start(leaf_rows: usize, rows: i64) -> (Store, Arc<Table>, Vec<u64>) {
+    let (store, table) = kvs(leaf_rows, false);
+    let txn = store.txns().begin();
+    let rows: Vec<_> = (0..rows).map(|k| vec![Value::Int(k), Value::Int(0), Value::Null]).collect();
+    let ids = insert(&table, &txn, &rows).expect("no duplicates");
+    store.txns().commit(&txn).expect("the log can be written");
+    store.txns().collect_garbage(usize::MAX);
+    (store, table, ids)
+}
+
+fn set(store: &Store, table: &Arc<Table>, ids: &[u64], column: usize, value: &Value) {
+    let txn = store.txns().begin();
+    let value = chunk(table, column, std::slice::from_ref(value));
+    for &id in ids {
+        assert_eq!(table.update(&txn, id, &[column], &[&value], 0), Ok(true));
+    }
+    store.txns().commit(&txn).expect("the log can be written");
+}
+
+fn row(table: &Table, snapshot: &Snapshot) -> Vec<Value> {
+    scan(table, snapshot).swap_remove(0).1
+}
+
+/// A row that is updated on and on under an old snapshot has a version for each snapshot, not for each update.
+#[test]
+fn a_hot_row_keeps_what_snapshots_see() {
+    let (store, table, ids) = start(8, 4);
+    let oldest = store.txns().snapshot();
+    let mut between = None;
+    for i in 1..=1000 {
+        set(&store, &table, &ids[..1], 1, &Value::Int(i));
+        if i % 3 == 0 {
+            set(&store, &table, &ids[..1], 2, &Value::str(&format!("a string beyond twelve bytes {i}")));
+        }
+        if i == 500 {
+            between = Some(store.txns().snapshot());
+        }
+        assert!(table.version_records() < 40, "{} after {i} updates", table.version_records());
+    }
+    let between = between.expect("it was taken");
+    assert_eq!(row(&table, &oldest), [Value::Int(0), Value::Int(0), Value::Null]);
+    assert_eq!(row(&table, &between)[1..], [Value::Int(500), Value::str("a string beyond twelve bytes 498")]);
+    table.collect_versions();
+    assert_eq!(table.version_records(), 2, "one for each snapshot");
+    assert_eq!(row(&table, &oldest), [Value::Int(0), Value::Int(0), Value::Null]);
+    assert_eq!(row(&table, &between)[1..], [Value::Int(500), Value::str("a string beyond twelve bytes 498")]);
+    drop(oldest);
+    table.collect_versions();
+    assert_eq!(table.version_records(), 1);
+    assert_eq!(row(&table, &between)[1], Value::Int(500));
+    drop(between);
+    store.txns().collect_garbage(usize::MAX);
+    assert_eq!(table.versioned_leaves(), 0);
+    assert_eq!(table.check(), Vec::<String>::new());
+}
+
+/// Keys that a row had only between two snapshots leave the index; those that a snapshot sees are found.
+#[test]
+fn a_hot_key_leaves_the_index() {
+    let (store, table, ids) = start(8, 4);
+    let oldest = store.txns().snapshot();
+    for i in 1..=1000 {
+        set(&store, &table, &ids[..1], 0, &Value::Int(1000 + i));
+    }
+    let key = |k: i64| chunk(&table, 0, &[Value::Int(k)]);
+    assert_eq!(table.get(0, &[&key(0)], 0, &oldest), Some(ids[0]));
+    assert_eq!(table.get(0, &[&key(2000)], 0, &store.txns().snapshot()), Some(ids[0]));
+    // What is left of the keys between can be taken by others.
+    set(&store, &table, &ids[1..2], 0, &Value::Int(1001));
+    table.collect_versions();
+    assert!(table.version_records() <= 2);
+    drop(oldest);
+    store.txns().collect_garbage(usize::MAX);
+    assert_eq!(table.check(), Vec::<String>::new());
+}
+
+/// Rows that are locked under an old snapshot, and then let go, leave nothing.
+#[test]
+fn ended_locks_leave_no_versions() {
+    let (store, table, ids) = start(8, 4);
+    let oldest = store.txns().snapshot();
+    for _ in 0..100 {
+        let txn = store.txns().begin();
+        for &id in &ids {
+            table.lock_row(&txn, id, storage::LockWait::Wait).expect("nobody holds it");
+        }
+        store.txns().commit(&txn).expect("the log can be written");
+    }
+    table.collect_versions();
+    assert_eq!(table.version_records(), 0);
+    drop(oldest);
+}
+
+fn bytes_for_each(rows: usize, change: impl FnOnce(&Store, &Arc<Table>, &[u64])) -> isize {
+    let (store, table, ids) = start(1024, rows as i64);
+    let oldest = store.txns().snapshot();
+    let before = HELD.get();
+    change(&store, &table, &ids);
+    let bytes = (HELD.get() - before) / rows as isize;
+    drop(oldest);
+    bytes
+}
+
+/// The old version of an updated number costs little more than the number.
+#[test]
+fn a_version_of_one_number_is_small() {
+    let together = bytes_for_each(8192, |store, table, ids| set(store, table, ids, 1, &Value::Int(7)));
+    assert!(together <= 110, "{together} bytes a version of one transaction");
+    let alone = bytes_for_each(8192, |store, table, ids| {
+        for id in ids {
+            set(store, table, std::slice::from_ref(id), 1, &Value::Int(7));
+        }
+    });
+    assert!(alone <= 300, "{alone} bytes a version and its transaction");
+}
