@@ -141,7 +141,7 @@ pub struct Database {
     started_us: i64,
     spill_dir: PathBuf,
     bounds: Bounds,
-    /// Checkpoints, in a durable database.
+    /// The threads of the store.
     background: Mutex<Option<Background>>,
 }
 
@@ -190,12 +190,9 @@ impl Database {
                 (opened.store, opened.accounts)
             }
         };
-        let background = options.dir.as_ref().map(|_| {
-            let notices = options.notices.clone();
-            Background::start(store.clone(), move |line| notices.tell(line))
-        });
-        let background =
-            background.transpose().map_err(|e| Error::cant_create_thread(e.raw_os_error().unwrap_or(0)))?;
+        let notices = options.notices.clone();
+        let background = Background::start(store.clone(), move |line| notices.tell(line))
+            .map_err(|e| Error::cant_create_thread(e.raw_os_error().unwrap_or(0)))?;
         let db = Database {
             catalog,
             mdl: Mdl::new(store.txns().clone()),
@@ -225,7 +222,7 @@ impl Database {
             started_us: SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64),
             spill_dir,
             bounds,
-            background: Mutex::new(background),
+            background: Mutex::new(Some(background)),
         };
         db.begin_logs()?;
         db.apply_variable("innodb_deadlock_detect");

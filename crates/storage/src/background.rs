@@ -1,8 +1,10 @@
-//! The threads that look after a durable store. One syncs the log once a second where commits do not, and makes
-//! checkpoints when the log has grown; one writes the log for sessions that do not wait for it themselves.
+//! The threads that look after a store. One collects versions that nobody needs any more, as far as commits do not. Where
+//! the store is durable, one syncs the log once a second where commits do not, and makes checkpoints when the log has grown;
+//! one writes the log for sessions that do not wait for it themselves.
 
 use crate::log::group::{FlushMode, Redo};
 use crate::store::Store;
+use crate::txn::TxnManager;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
@@ -21,24 +23,46 @@ pub struct Background {
     stop: Option<Sender<()>>,
     threads: Vec<JoinHandle<()>>,
     redo: Option<Arc<Redo>>,
+    manager: Arc<TxnManager>,
 }
 
 impl Background {
     /// `report` gets a line whenever something fails.
     pub fn start(store: Store, report: impl Fn(String) + Send + 'static) -> std::io::Result<Background> {
-        let (stop, stopped) = mpsc::channel();
         let redo = store.durable().map(|durable| durable.redo().clone());
-        let mut threads = Vec::new();
-        if let Some(redo) = redo.clone() {
-            let manager = store.txns().clone();
-            let leader = redo.clone();
-            let lead = move || leader.lead_for_others(&manager);
-            // before it looks whether it is to go on
-            redo.begin_leading();
-            let spawned = thread::Builder::new().name("log writer".into()).spawn(lead);
-            threads.push(spawned.inspect_err(|_| redo.stop_leading())?);
+        let manager = store.txns().clone();
+        // What has started is ended by its drop.
+        let mut background = Background { stop: None, threads: Vec::new(), redo, manager };
+        background.collect()?;
+        if background.redo.is_some() {
+            background.lead()?;
+            background.checkpoint(store, report)?;
         }
-        let checkpoints = thread::Builder::new().name("checkpoints".into()).spawn(move || {
+        Ok(background)
+    }
+
+    fn collect(&mut self) -> std::io::Result<()> {
+        let manager = self.manager.clone();
+        // before it looks whether it is to go on
+        manager.begin_collecting();
+        let collect = move || manager.collect_for_others();
+        self.threads.push(thread::Builder::new().name("version collector".into()).spawn(collect)?);
+        Ok(())
+    }
+
+    fn lead(&mut self) -> std::io::Result<()> {
+        let Some(redo) = self.redo.clone() else { return Ok(()) };
+        let manager = self.manager.clone();
+        redo.begin_leading();
+        let lead = move || redo.lead_for_others(&manager);
+        self.threads.push(thread::Builder::new().name("log writer".into()).spawn(lead)?);
+        Ok(())
+    }
+
+    fn checkpoint(&mut self, store: Store, report: impl Fn(String) + Send + 'static) -> std::io::Result<()> {
+        let (stop, stopped) = mpsc::channel();
+        self.stop = Some(stop);
+        let checkpoints = move || {
             let mut synced = Instant::now();
             let mut not_before = Instant::now();
             while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
@@ -63,15 +87,16 @@ impl Background {
                     not_before = Instant::now() + RETRY_AFTER;
                 }
             }
-        })?;
-        threads.push(checkpoints);
-        Ok(Background { stop: Some(stop), threads, redo })
+        };
+        self.threads.push(thread::Builder::new().name("checkpoints".into()).spawn(checkpoints)?);
+        Ok(())
     }
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
         drop(self.stop.take());
+        self.manager.stop_collecting();
         if let Some(redo) = &self.redo {
             redo.stop_leading();
         }

@@ -60,6 +60,8 @@ pub struct LeafSlot {
     dirty: AtomicBool,
     /// It is on the table's list of leaves with free slots.
     listed: AtomicBool,
+    /// It has old versions, and is among the leaves that wait for a visit ([`crate::txn`]).
+    waiting: AtomicBool,
 }
 
 impl Default for LeafSlot {
@@ -69,6 +71,7 @@ impl Default for LeafSlot {
             keys: RwLock::new(Rank::LeafKeys, ()),
             dirty: AtomicBool::new(false),
             listed: AtomicBool::new(false),
+            waiting: AtomicBool::new(false),
         }
     }
 }
@@ -109,6 +112,12 @@ impl LeafSlot {
     /// Says whether that is new. The tail latch is held.
     pub(crate) fn set_listed(&self, listed: bool) -> bool {
         self.listed.swap(listed, Ordering::Relaxed) != listed
+    }
+
+    /// Says whether it was that before.
+    pub(crate) fn set_waiting(&self, waiting: bool) -> bool {
+        // Mostly it is what it is to be: others read the line.
+        waiting && self.waiting.load(Ordering::SeqCst) || self.waiting.swap(waiting, Ordering::SeqCst)
     }
 
     /// Whether it was dirty; it is clean now.

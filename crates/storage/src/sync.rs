@@ -291,6 +291,8 @@ pub enum Rank {
     Garbage,
     /// Whether a transaction has ended; its waiters sleep here.
     TxnEnd,
+    /// Whom a transaction's waits ask and tell.
+    TxnWaiter,
     /// Who waits for whom.
     Waits,
     /// The latest deadlock.

@@ -474,6 +474,10 @@ impl Versioned for Table {
         }
     }
 
+    fn set_waiting(&self, leaf_no: u64, waiting: bool) -> bool {
+        self.slot(leaf_no).set_waiting(waiting)
+    }
+
     fn collect(&self, leaf_no: u64, horizon: &Horizon) -> Left {
         let _flux = self.flux.enter();
         let mut keys: Vec<(u16, RowKeys)> = Vec::new();

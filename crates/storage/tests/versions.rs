@@ -160,3 +160,74 @@ fn a_version_of_one_number_is_small() {
     });
     assert!(alone <= 300, "{alone} bytes a version and its transaction");
 }
+
+/// Rows of many leaves, each changed so often, while one snapshot looks on.
+fn changed_under_a_snapshot(leaves: usize, times: i64) -> (Store, Arc<Table>, Vec<u64>, Snapshot) {
+    let (store, table, ids) = start(64, leaves as i64 * 64);
+    let oldest = store.txns().snapshot();
+    (1..=times).for_each(|i| set(&store, &table, &ids, 1, &Value::Int(i)));
+    (store, table, ids, oldest)
+}
+
+/// Who ends the oldest snapshot takes a slice of what it held; commits that come do the rest, a slice each.
+#[test]
+fn the_oldest_snapshot_ends_at_once() {
+    const SLICE: usize = 1024 + 128;
+    let (store, table, ids, oldest) = changed_under_a_snapshot(200, 2);
+    let mut kept = table.version_records();
+    assert!(kept >= 200 * 64, "{kept}");
+    assert_eq!(store.txns().garbage_len(), 200, "each leaf waits once");
+    drop(oldest);
+    let mut commits = 0;
+    loop {
+        let now = table.version_records();
+        assert!(kept - now <= 2 * SLICE, "{} at once", kept - now);
+        kept = now;
+        if kept == 0 {
+            break;
+        }
+        set(&store, &table, &ids[..1], 1, &Value::Int(-1));
+        commits += 1;
+    }
+    assert!((5..100).contains(&commits), "{commits}");
+    assert_eq!(store.txns().garbage_len(), 0);
+}
+
+/// With a collector, nobody but it frees more than a slice, and it needs nobody's help.
+#[test]
+fn a_collector_frees_the_rest() {
+    let (store, table, ids, oldest) = changed_under_a_snapshot(200, 2);
+    let background = storage::Background::start(store.clone(), |line| panic!("{line}")).expect("threads start");
+    drop(oldest);
+    let begun = std::time::Instant::now();
+    while table.version_records() > 0 {
+        assert!(begun.elapsed().as_secs() < 60, "{} records are left", table.version_records());
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    // A commit of many rows leaves theirs to it, too.
+    set(&store, &table, &ids, 1, &Value::Int(-1));
+    while table.version_records() > 0 {
+        assert!(begun.elapsed().as_secs() < 60, "{} records are left", table.version_records());
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    drop(background);
+    assert_eq!(table.check(), Vec::<String>::new());
+}
+
+/// What is rolled back from over versions that wait for a snapshot's end leaves those waiting.
+#[test]
+fn versions_below_a_rollback_are_collected() {
+    let (store, table, ids) = start(8, 4);
+    let oldest = store.txns().snapshot();
+    set(&store, &table, &ids[..1], 1, &Value::Int(1));
+    let between = store.txns().snapshot();
+    set(&store, &table, &ids[..1], 1, &Value::Int(2));
+    let txn = store.txns().begin();
+    let value = chunk(&table, 1, &[Value::Int(3)]);
+    assert_eq!(table.update(&txn, ids[0], &[1], &[&value], 0), Ok(true));
+    drop(oldest);
+    store.txns().rollback(&txn);
+    assert_eq!(row(&table, &between)[1], Value::Int(1));
+    drop(between);
+    assert_eq!(table.version_records(), 0);
+}

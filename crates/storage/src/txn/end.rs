@@ -8,7 +8,7 @@
 //! A transaction that only read has no place among the commits; one that read what was ordered and not yet durable waits
 //! for that ([`crate::log::group`], invariant 4).
 
-use super::garbage::GARBAGE_LEAVES_PER_COMMIT;
+use super::garbage::Slice;
 use super::manager::TxnManager;
 use super::{Change, Savepoint, Txn, TxnLog, Versioned};
 use crate::log::group::{Place, Redo};
@@ -45,10 +45,10 @@ impl TxnManager {
         Ok(unsettled)
     }
 
-    /// A commit that changed so many leaves prunes a few more.
-    fn collect_behind(&self, touched: usize) {
-        if touched > 0 {
-            self.collect_garbage(touched + GARBAGE_LEAVES_PER_COMMIT);
+    /// A commit that changed so many leaves and rows collects about as much as it left.
+    fn collect_behind(&self, (leaves, rows): (usize, usize)) {
+        if leaves > 0 {
+            self.collect_some(Slice::of_commit(leaves, rows, self.collector.is_running.load(Ordering::Relaxed)));
         }
     }
 
@@ -66,7 +66,7 @@ impl TxnManager {
             let ts = self.last_published();
             txn.commit_ts.store(ts, Ordering::Release);
             txn.end(&self.waits);
-            return self.see_what_it_saw(txn).map(|()| Ordered { ts, place: Place::Done, touched: 0 });
+            return self.see_what_it_saw(txn).map(|()| Ordered { ts, place: Place::Done, touched: (0, 0) });
         }
         let (ts, place) = match self.order(txn, &log, later) {
             Ok(ordered) => ordered,
@@ -80,7 +80,7 @@ impl TxnManager {
             }
         };
         txn.end(&self.waits);
-        let touched = self.add_garbage(ts, log);
+        let touched = (self.add_garbage(ts, &log), log.changes.len());
         Ok(Ordered { ts, place, touched })
     }
 
@@ -181,11 +181,11 @@ impl TxnManager {
     }
 }
 
-/// A commit that has its place in the log, with the number of leaves that it changed.
+/// A commit that has its place in the log, with the numbers of leaves and rows that it changed.
 struct Ordered {
     ts: u64,
     place: Place,
-    touched: usize,
+    touched: (usize, usize),
 }
 
 /// A commit that is ordered, and not yet as durable as it is to be before anybody is told of it.

@@ -1,77 +1,181 @@
-//! Old versions: which commits left some, and when they are pruned.
+//! Old versions: which leaves have some, and when those are collected.
 //!
-//! Each commit leaves the numbers of the leaves that it changed. Once every snapshot in use sees the commit
-//! ([`TxnManager::oldest`]) the versions before it serve nobody, and the leaves are visited: by later commits, a few more
-//! each than they touched themselves, and by ends of snapshots. So the queue does not grow without end while commits come,
-//! and nobody has to clean up after many others.
+//! ```text
+//!   a commit changed the leaf ──▶ waits, from the commit's time on ── every snapshot sees that ──▶ visited
+//!                                      ▲                                                              │
+//!                                      └────────── versions are left, up to a later commit's ─────────┘
+//! ```
+//! A leaf waits once, however many commits changed it; the leaf that has waited for the oldest commit is visited first.
+//! Visits come in *slices*: each commit and each end of a snapshot makes one, so that versions go as fast as they come.
+//! What one slice leaves is the *collector's*, a thread ([`crate::background`]), or, where there is none, later slices'.
+//! So nobody has to clean up after many others: who ends the oldest snapshot of all is answered at once, whatever that held.
+//!
+//! Invariant: a leaf with versions of a committed transaction waits, or is being visited, or the commit is about to put it
+//! there. The mark of a waiting leaf is taken away before the visit looks at its versions, and a commit sets it after it has
+//! its timestamp: so the visit sees the commit, or the commit finds no mark.
 
 use super::manager::TxnManager;
 use super::{TxnLog, Versioned};
-use crate::sync::Ordering;
+use crate::sync::{AtomicBool, Ordering, WaitWord};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// What one commit left to collect.
+/// A leaf that waits to be visited.
 #[derive(Debug)]
-pub(super) struct Garbage {
+struct Waiting {
+    /// When every snapshot sees this commit, a visit is worth while.
     commit_ts: u64,
-    leaves: Vec<(Arc<dyn Versioned>, Vec<u64>)>,
+    leaf_no: u64,
+    table: Arc<dyn Versioned>,
 }
 
-/// Leaves that the end of a snapshot may visit to collect garbage.
-pub(super) const GARBAGE_LEAVES_PER_SNAPSHOT: usize = 64;
-/// Leaves that a commit may visit, besides as many as it touched itself.
-pub(super) const GARBAGE_LEAVES_PER_COMMIT: usize = 64;
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Waiting) -> bool {
+        self.commit_ts == other.commit_ts
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
+        self.commit_ts.cmp(&other.commit_ts)
+    }
+}
+
+/// All leaves that wait, those of the oldest commits first.
+#[derive(Debug, Default)]
+pub(super) struct Garbage(BinaryHeap<Reverse<Waiting>>);
+
+/// How much is collected in one go, about: a leaf that is begun is done whole.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slice {
+    pub leaves_max: usize,
+    pub records_max: usize,
+}
+
+impl Slice {
+    /// What the end of a snapshot collects.
+    pub const OF_SNAPSHOT: Slice = Slice { leaves_max: 64, records_max: 1024 };
+    const OF_COLLECTOR: Slice = Slice { leaves_max: 64, records_max: 1 << 14 };
+
+    /// What a commit collects that changed so many leaves and rows: a little more than it left itself, but for one of more
+    /// rows than anybody should wait for, where a collector will do the rest.
+    pub fn of_commit(leaves: usize, rows: usize, has_collector: bool) -> Slice {
+        let most = if has_collector { 1024 } else { usize::MAX };
+        Slice { leaves_max: leaves.min(most) + 64, records_max: rows.min(most) + 1024 }
+    }
+}
+
+/// The thread that collects what slices leave, and how it is told.
+#[derive(Debug, Default)]
+pub(super) struct Collector {
+    pub is_running: AtomicBool,
+    wanted: WaitWord,
+}
 
 impl TxnManager {
-    pub(super) fn add_garbage(&self, commit_ts: u64, log: TxnLog) -> usize {
-        let mut by_table: Vec<Vec<u64>> = vec![Vec::new(); log.tables.len()];
-        for (table, change) in log.changes {
-            let leaves = &mut by_table[table as usize];
-            if leaves.last() != Some(&change.leaf_no()) {
-                leaves.push(change.leaf_no());
+    /// Has the leaves that a commit changed wait; returns how many those are, about.
+    pub(super) fn add_garbage(&self, commit_ts: u64, log: &TxnLog) -> usize {
+        let mut waiting: Vec<Waiting> = Vec::new();
+        let (mut last, mut touched) = (None, 0);
+        for (table_idx, change) in &log.changes {
+            let (leaf_no, table) = (change.leaf_no(), &log.tables[*table_idx as usize]);
+            if last.replace((*table_idx, leaf_no)) == Some((*table_idx, leaf_no)) {
+                continue;
+            }
+            touched += 1;
+            if !table.set_waiting(leaf_no, true) {
+                waiting.push(Waiting { commit_ts, leaf_no, table: table.clone() });
             }
         }
-        let mut touched = 0;
-        for leaves in &mut by_table {
-            leaves.sort_unstable();
-            leaves.dedup();
-            touched += leaves.len();
-        }
-        let leaves = log.tables.into_iter().zip(by_table).collect();
-        let mut garbage = self.garbage.lock();
-        // Commits reach this point out of order now and then; the queue is nearly sorted, which is all it needs.
-        garbage.push_back(Garbage { commit_ts, leaves });
-        self.garbage_count.store(garbage.len(), Ordering::Relaxed);
+        self.wait_for_visits(waiting);
         touched
     }
 
-    /// Prunes versions that nobody needs any more, in about `leaves_max` leaves.
+    fn wait_for_visits(&self, waiting: impl IntoIterator<Item = Waiting>) {
+        let mut garbage = self.garbage.lock();
+        garbage.0.extend(waiting.into_iter().map(Reverse));
+        self.garbage_count.store(garbage.0.len(), Ordering::Relaxed);
+    }
+
+    /// Takes away versions that nobody needs any more, in about `leaves_max` leaves.
     pub fn collect_garbage(&self, leaves_max: usize) {
+        self.collect_slice(Slice { leaves_max, records_max: usize::MAX });
+    }
+
+    /// The same; what is left is the collector's.
+    pub(super) fn collect_some(&self, slice: Slice) {
+        if self.collect_slice(slice) {
+            self.collector.wanted.signal(false);
+        }
+    }
+
+    /// Says whether the slice ended before the garbage did.
+    fn collect_slice(&self, slice: Slice) -> bool {
         if self.garbage_count.load(Ordering::Relaxed) == 0 {
-            return;
+            return false;
         }
         let horizon = self.horizon_at_oldest();
-        let mut visited = 0;
-        while visited < leaves_max {
-            let garbage = {
-                let mut queue = self.garbage.lock();
-                let ready = queue.front().is_some_and(|g| g.commit_ts <= horizon.oldest);
-                let front = if ready { queue.pop_front() } else { None };
-                self.garbage_count.store(queue.len(), Ordering::Relaxed);
-                front
-            };
-            let Some(garbage) = garbage else { break };
-            for (table, leaves) in garbage.leaves {
-                visited += leaves.len();
-                for leaf_no in leaves {
-                    table.collect(leaf_no, &horizon);
+        let (mut visited, mut freed) = (0, 0);
+        loop {
+            let next = {
+                let mut garbage = self.garbage.lock();
+                let ready = garbage.0.peek().is_some_and(|next| next.0.commit_ts <= horizon.oldest);
+                if !ready {
+                    return false;
                 }
+                if visited >= slice.leaves_max || freed >= slice.records_max {
+                    return true;
+                }
+                let next = garbage.0.pop();
+                self.garbage_count.store(garbage.0.len(), Ordering::Relaxed);
+                next
+            };
+            let Some(Reverse(Waiting { leaf_no, table, .. })) = next else { return false };
+            table.set_waiting(leaf_no, false);
+            let left = table.collect(leaf_no, &horizon);
+            visited += 1;
+            freed += left.freed;
+            if let Some(commit_ts) = left.until
+                && !table.set_waiting(leaf_no, true)
+            {
+                self.wait_for_visits([Waiting { commit_ts, leaf_no, table }]);
             }
         }
     }
 
-    /// Garbage queue length: commits whose versions are still to be pruned.
+    /// How many leaves wait for their versions to be collected.
     pub fn garbage_len(&self) -> usize {
         self.garbage_count.load(Ordering::Relaxed)
+    }
+
+    /// From now on a thread collects what others leave: the one that calls [`TxnManager::collect_for_others`].
+    pub(crate) fn begin_collecting(&self) {
+        self.collector.is_running.store(true, Ordering::Relaxed);
+    }
+
+    /// The collector's work, until [`TxnManager::stop_collecting`].
+    pub(crate) fn collect_for_others(&self) {
+        let collector = &self.collector;
+        while collector.is_running.load(Ordering::Relaxed) {
+            let seen = collector.wanted.count();
+            // Both are looked at after the event: who signals it has changed them before.
+            if !self.collect_slice(Slice::OF_COLLECTOR) && collector.is_running.load(Ordering::SeqCst) {
+                collector.wanted.wait(seen);
+            }
+        }
+    }
+
+    pub(crate) fn stop_collecting(&self) {
+        self.collector.is_running.store(false, Ordering::SeqCst);
+        self.collector.wanted.signal(true);
     }
 }

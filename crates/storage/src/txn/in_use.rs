@@ -19,7 +19,7 @@
 //! 2. So the oldest never passes a timestamp in use, and a version that only snapshots between two times below `published`
 //!    could see is needed by nobody if no timestamp between them is found ([`Horizon::is_used_between`]).
 
-use super::garbage::GARBAGE_LEAVES_PER_SNAPSHOT;
+use super::garbage::Slice;
 use super::manager::TxnManager;
 use crate::sync::{self, AtomicU64, AtomicUsize, Mutex, Ordering, Rank};
 use std::collections::BTreeMap;
@@ -213,7 +213,7 @@ impl Drop for Registration {
         if self.shard.garbage_count.load(Ordering::Relaxed) > 0
             && let Some(manager) = self.shard.manager.upgrade()
         {
-            manager.collect_garbage(GARBAGE_LEAVES_PER_SNAPSHOT);
+            manager.collect_some(Slice::OF_SNAPSHOT);
         }
     }
 }

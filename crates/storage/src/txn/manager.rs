@@ -4,7 +4,7 @@
 //! they are to be; without a log the two are one. Both only rise: [`crate::log::group`] moves them in the order of
 //! timestamps.
 
-use super::garbage::Garbage;
+use super::garbage::{Collector, Garbage};
 use super::in_use::InUse;
 use super::{ACTIVE, Txn, TxnLog};
 use crate::log::group::Redo;
@@ -12,7 +12,6 @@ use crate::room::Room;
 use crate::row_wait::RowWaitCounters;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use crate::waits::{OwnerId, WaitGraph};
-use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use types::Result;
 
@@ -26,8 +25,9 @@ pub struct TxnManager {
     pub(super) next_id: AtomicU64,
     pub(super) commit: Mutex<()>,
     pub(super) in_use: InUse,
-    pub(super) garbage: Mutex<VecDeque<Garbage>>,
+    pub(super) garbage: Mutex<Garbage>,
     pub(super) garbage_count: Arc<AtomicUsize>,
+    pub(super) collector: Collector,
     pub(super) waits: WaitGraph,
     row_waits: RowWaitCounters,
     room: Room,
@@ -43,8 +43,9 @@ impl TxnManager {
             next_id: AtomicU64::new(1),
             commit: Mutex::new(Rank::Commit, ()),
             in_use: InUse::new(manager, &garbage_count),
-            garbage: Mutex::new(Rank::Garbage, VecDeque::new()),
+            garbage: Mutex::new(Rank::Garbage, Garbage::default()),
             garbage_count,
+            collector: Collector::default(),
             waits: WaitGraph::default(),
             row_waits: RowWaitCounters::default(),
             room: Room::default(),
@@ -87,7 +88,7 @@ impl TxnManager {
             let_go: AtomicBool::new(false),
             is_current: AtomicBool::new(false),
             interrupted: AtomicBool::new(false),
-            waiter: OnceLock::new(),
+            waiter: Mutex::new(Rank::TxnWaiter, None),
             lock_wait_timeout_ms: AtomicU64::new(50_000),
         })
     }

@@ -42,7 +42,7 @@ use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Condvar, Mutex, Ordering};
 use crate::undo::Left;
 use crate::waits::{LockId, OwnerId, RowLockName, WaitGraph};
 use std::fmt::Debug;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// `commit_ts` of a transaction that has not committed.
@@ -58,6 +58,8 @@ pub trait Versioned: Send + Sync + Debug {
     fn locks(&self, txn: &Txn, leaf_no: u64, slot: Option<u16>) -> Vec<RowLockName>;
     /// The transaction has ended: it shares none of the leaf's rows any more.
     fn unshare(&self, leaf_no: u64, txn_id: u64);
+    /// Marks the leaf as one that waits to be collected, or not; says whether it was.
+    fn set_waiting(&self, leaf_no: u64, waiting: bool) -> bool;
     /// Takes away the leaf's versions that no snapshot of `horizon` needs.
     fn collect(&self, leaf_no: u64, horizon: &Horizon) -> Left;
     /// Whether changes of it go into the redo log.
@@ -92,6 +94,13 @@ struct TxnLog {
     tables: Vec<Arc<dyn Versioned>>,
     /// (index into `tables`, change), oldest first.
     changes: Vec<(u32, Change)>,
+    /// `None`: nothing. Few have any, and a transaction is kept as long as its versions.
+    holds: Option<Box<Holds>>,
+}
+
+/// What a transaction holds besides what it changed.
+#[derive(Debug, Default)]
+struct Holds {
     /// Leaves where the transaction shares rows; each once in a row.
     shared: Vec<(Arc<dyn Versioned>, u64)>,
     /// Keys whose absence it holds: the index, and the key's hash.
@@ -118,7 +127,8 @@ pub struct Txn {
     /// It changes or locks rows, so it sees commits as soon as they are ordered.
     is_current: AtomicBool,
     interrupted: AtomicBool,
-    waiter: OnceLock<OfSession>,
+    /// Until it ends.
+    waiter: Mutex<Option<OfSession>>,
     lock_wait_timeout_ms: AtomicU64,
 }
 
@@ -176,8 +186,8 @@ impl Txn {
 
     /// Whom the transaction's lock waits ask and tell. To be called once, by the transaction's session.
     pub fn set_waiter(&self, waiter: impl Waiter) {
-        let set = self.waiter.set(OfSession(Box::new(waiter)));
-        debug_assert!(set.is_ok(), "a transaction has one session");
+        let before = self.waiter.lock().replace(OfSession(Box::new(waiter)));
+        debug_assert!(before.is_none(), "a transaction has one session");
     }
 
     /// Who holds the transaction's locks: its session, or itself.
@@ -195,11 +205,11 @@ impl Txn {
     }
 
     pub(crate) fn is_to_stop(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed) || self.waiter.get().is_some_and(|w| w.0.stops())
+        self.interrupted.load(Ordering::Relaxed) || self.waiter.lock().as_ref().is_some_and(|w| w.0.stops())
     }
 
     pub(crate) fn note_waited(&self, time: Duration) {
-        if let Some(w) = self.waiter.get() {
+        if let Some(w) = &*self.waiter.lock() {
             w.0.waited(time);
         }
     }
@@ -246,7 +256,8 @@ impl Txn {
     pub fn locked_rows(&self, max: usize) -> Vec<RowLockName> {
         let (tables, changes, shared) = {
             let log = self.log.lock();
-            (log.tables.clone(), log.changes.iter().take(max).copied().collect::<Vec<_>>(), log.shared.clone())
+            let shared = log.holds.as_ref().map_or(Vec::new(), |h| h.shared.clone());
+            (log.tables.clone(), log.changes.iter().take(max).copied().collect::<Vec<_>>(), shared)
         };
         let mut out: Vec<RowLockName> = Vec::new();
         for (table, change) in changes {
@@ -267,15 +278,16 @@ impl Txn {
     pub(crate) fn note_shared(&self, table: &Arc<dyn Versioned>, leaf_no: u64) {
         self.read_current();
         let mut log = self.log.lock();
-        if log.shared.last().is_none_or(|(t, n)| *n != leaf_no || !Arc::ptr_eq(t, table)) {
-            log.shared.push((table.clone(), leaf_no));
+        let shared = &mut log.holds.get_or_insert_default().shared;
+        if shared.last().is_none_or(|(t, n)| *n != leaf_no || !Arc::ptr_eq(t, table)) {
+            shared.push((table.clone(), leaf_no));
         }
     }
 
     /// Notes that the transaction holds the absence of a key.
     pub(crate) fn note_absent(&self, index: &Arc<UniqueIndex>, hash: u64) {
         self.read_current();
-        self.log.lock().absent.push((index.clone(), hash));
+        self.log.lock().holds.get_or_insert_default().absent.push((index.clone(), hash));
     }
 
     /// Whether the rows that it changed or locked are its own still. Others may take them only when `last_ordered` has
@@ -322,16 +334,16 @@ impl Txn {
     }
 
     pub(crate) fn end(&self, waits: &WaitGraph) {
-        let (shared, absent) = {
-            let mut log = self.log.lock();
-            (std::mem::take(&mut log.shared), std::mem::take(&mut log.absent))
-        };
-        for (table, leaf_no) in shared {
-            table.unshare(leaf_no, self.id);
+        let holds = self.log.lock().holds.take();
+        if let Some(Holds { shared, absent }) = holds.map(|h| *h) {
+            for (table, leaf_no) in shared {
+                table.unshare(leaf_no, self.id);
+            }
+            for (index, hash) in absent {
+                index.let_absent_go(hash, self.id);
+            }
         }
-        for (index, hash) in absent {
-            index.let_absent_go(hash, self.id);
-        }
+        drop(self.waiter.lock().take());
         self.let_go.store(true, Ordering::SeqCst);
         self.forget_waits(waits);
         *self.ended.lock() = true;
