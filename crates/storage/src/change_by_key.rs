@@ -14,6 +14,7 @@ use crate::index::key::Key;
 use crate::index::unique::point::RowAt;
 use crate::index::{Conflict, UniqueIndex};
 use crate::leaf::{Leaf, RowState};
+use crate::room::Versioning;
 use crate::row_wait::RowWait;
 use crate::table::Table;
 use crate::txn::{LockWait, Txn};
@@ -60,6 +61,7 @@ impl Table {
         hold_absent: bool,
         decide: &mut dyn FnMut(RowAt<'_, '_>, &mut Vec<Chunk>) -> Step,
     ) -> Result<Option<(u64, Step)>> {
+        self.check_versions(txn, if columns.is_empty() { Versioning::TakeAway } else { Versioning::Change })?;
         let mut wait = RowWait::new(self.txns(), txn);
         let key = Key { chunks: key, row: 0 };
         let mut values = Vec::with_capacity(columns.len());

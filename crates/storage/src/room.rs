@@ -7,8 +7,18 @@
 //! statements that take rows away have room when tables are full.
 //!
 //! A refusal is never remembered: each asks anew.
+//!
+//! ```text
+//!   a record of a row's version ──▶ the transaction's count ── 256 KiB ──▶ asks ── no room ──▶ 1114
+//!                                            │ ends with less                ▲
+//!                                            └──▶ the count of all ── 256 KiB, seen by the next transaction's first change
+//! ```
+//! Old versions take room too, without a leaf being taken: each transaction counts what it makes of them, and asks once that
+//! is worth it. Deleting and locking rows may use the share that is left to others. Commits and rollbacks ask nothing.
 
+use crate::sync::{AtomicU64, Ordering};
 use crate::table::Table;
+use crate::txn::Txn;
 use catalog::TableDef;
 use std::ops::Range;
 use types::{Error, Result, SqlType};
@@ -22,6 +32,57 @@ const SHORT_CHARS: u32 = 255;
 
 /// Rows whose strings have fewer bytes are counted with the leaf.
 const LONG_BYTES: usize = 4 << 10;
+
+/// Bytes of versions that are made between two looks for room.
+const VERSION_BYTES_UNASKED: u64 = 256 << 10;
+
+/// What a transaction that has not asked yet has in its count: what others left is looked at first.
+const NEVER_ASKED: u64 = 1 << 63;
+
+/// Bytes of versions that nobody has asked for room for.
+#[derive(Debug)]
+pub(crate) struct Unasked(AtomicU64);
+
+impl Unasked {
+    /// A new transaction's count.
+    pub fn of_txn() -> Unasked {
+        Unasked(AtomicU64::new(NEVER_ASKED))
+    }
+
+    /// The count of all.
+    pub fn of_all() -> Unasked {
+        Unasked(AtomicU64::new(0))
+    }
+
+    /// Counts bytes of the transaction's own. Threads of one load may lose some of each other's.
+    #[inline]
+    pub fn add(&self, bytes: usize) {
+        self.0.store(self.0.load(Ordering::Relaxed) + bytes as u64, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn is_due(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= VERSION_BYTES_UNASKED
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed) & !NEVER_ASKED
+    }
+
+    /// The transaction ends: others ask for what it did not.
+    pub fn leave_to(&self, all: &Unasked) {
+        all.0.fetch_add(self.bytes(), Ordering::Relaxed);
+    }
+}
+
+/// What is to be done to a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Versioning {
+    /// It gets other values, or comes in.
+    Change,
+    /// It goes, or is locked: then there may be more room later.
+    TakeAway,
+}
 
 /// The columns whose strings may be long.
 pub(crate) fn long_columns(def: &TableDef) -> Box<[usize]> {
@@ -59,14 +120,42 @@ impl Room {
 impl Table {
     /// Error 1114 if the process has no room for `bytes` more.
     pub(crate) fn check_room(&self, bytes: usize) -> Result<()> {
-        let room = self.txns.room();
-        if room.has(bytes) {
-            return Ok(());
+        if self.txns.room().has(bytes) { Ok(()) } else { Err(self.full()) }
+    }
+
+    /// Before `txn` makes versions: error 1114 if the process has no room for them. A look at its count, mostly.
+    #[inline]
+    pub(crate) fn check_versions(&self, txn: &Txn, what: Versioning) -> Result<()> {
+        if txn.unasked.is_due() { self.ask_for_versions(txn, what) } else { Ok(()) }
+    }
+
+    fn ask_for_versions(&self, txn: &Txn, what: Versioning) -> Result<()> {
+        let (own, all) = (&txn.unasked, self.txns.unasked());
+        let is_due = own.bytes() + all.bytes() >= VERSION_BYTES_UNASKED;
+        let bytes = VERSION_BYTES_UNASKED as usize;
+        let has_room = !is_due
+            || match what {
+                Versioning::Change => self.txns.room().has(bytes),
+                Versioning::TakeAway => memory::has_room(bytes),
+            };
+        if !has_room {
+            // Whoever comes next asks as well.
+            all.0.fetch_max(VERSION_BYTES_UNASKED, Ordering::Relaxed);
+            return Err(self.full());
         }
+        let left = if is_due { 0 } else { own.bytes() };
+        own.0.store(left, Ordering::Relaxed);
+        if is_due && what == Versioning::Change {
+            all.0.store(0, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn full(&self) -> Error {
         let full = Error::record_file_full(&self.def().name);
         let what =
-            format!("{}: the server has reached max_server_memory, {} bytes", full.message(), room.limit_bytes());
-        Err(Error::new(full.code(), what))
+            format!("{}: the server has reached max_server_memory, {} bytes", full.message(), memory::limit_bytes());
+        Error::new(full.code(), what)
     }
 
     /// Room for the long strings of a row, position `at` of `values` (one chunk a column of `columns`).

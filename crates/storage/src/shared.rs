@@ -14,6 +14,7 @@
 
 use crate::current::Found;
 use crate::leaf::{Leaf, RowState};
+use crate::room::Versioning;
 use crate::row_wait::RowWait;
 use crate::table::Table;
 use crate::txn::{Change, LockWait, Snapshot, Txn, Versioned};
@@ -188,6 +189,7 @@ impl Table {
         let leaf_of = |id: u64| self.split(id).0;
         for of_leaf in row_ids.chunk_by(|a, b| leaf_of(*a) == leaf_of(*b)) {
             let end = found.len() + of_leaf.len();
+            self.check_versions(txn, Versioning::TakeAway)?;
             let mut waiting: Option<(u64, RowWait<'_>, Wanting<'_>)> = None;
             while found.len() < end {
                 let left = &of_leaf[of_leaf.len() - (end - found.len())..];

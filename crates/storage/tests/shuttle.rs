@@ -72,6 +72,52 @@ fn a_commit_is_seen_whole() {
     );
 }
 
+/// Versions go from between others while snapshots are taken: each snapshot sees what it saw at first, as long as it is in
+/// use, and later ones nothing older.
+#[test]
+fn versions_between_others_go_unseen() {
+    shuttle::check_random(
+        || {
+            let (store, table, ids) = start(&[row(1, 0)]);
+            // Each commit adds one to the time, and to the value.
+            let begun = store.txns().last_published();
+            let writer = {
+                let (store, table) = (store.clone(), table.clone());
+                thread::spawn(move || {
+                    for round in 1..5 {
+                        let txn = store.txns().begin();
+                        let v = chunk(&table, 1, &[Value::Int(round)]);
+                        table.update(&txn, ids[0], &[1], &[&v], 0).expect("one writer");
+                        store.txns().commit(&txn).expect("the log can be written");
+                        table.collect_versions();
+                    }
+                })
+            };
+            let readers: Vec<_> = (0..2)
+                .map(|_| {
+                    let (store, table) = (store.clone(), table.clone());
+                    thread::spawn(move || {
+                        let first = store.txns().snapshot();
+                        let at = |snapshot: &Snapshot| [(snapshot.ts() - begun) as i64];
+                        assert_eq!(values(&table, &first), at(&first));
+                        let second = store.txns().snapshot();
+                        assert_eq!(values(&table, &second), at(&second));
+                        assert_eq!(values(&table, &first), at(&first), "a snapshot changed");
+                        drop(first);
+                        assert_eq!(values(&table, &second), at(&second), "a snapshot changed");
+                    })
+                })
+                .collect();
+            writer.join().expect("no panic");
+            readers.into_iter().for_each(|r| r.join().expect("no panic"));
+            store.txns().collect_garbage(usize::MAX);
+            assert_eq!(table.version_records(), 0);
+            assert_eq!(table.check(), Vec::<String>::new());
+        },
+        SCHEDULES,
+    );
+}
+
 /// Two increments of one row, each a lock, a current read and an update, never lose one.
 #[test]
 fn increments_are_not_lost() {

@@ -3,47 +3,14 @@
 mod common;
 
 use common::{chunk, insert, kvs, scan};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use memory::{Metered, thread_bytes};
+use std::alloc::System;
 use std::sync::Arc;
 use storage::{Snapshot, Store, Table};
 use types::Value;
 
-/// Counts what the running thread has taken and not given back.
-struct Counting;
-
-thread_local! {
-    static HELD: Cell<isize> = const { Cell::new(0) };
-}
-
-fn count(bytes: isize) {
-    // A thread that ends frees what it has when the cell is gone.
-    let _ = HELD.try_with(|held| held.set(held.get() + bytes));
-}
-
-// SAFETY: every call goes to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        count(bytes as isize - layout.size() as isize);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.realloc(at, layout, bytes) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: Metered<System> = Metered(System);
 
 fn start(leaf_rows: usize, rows: i64) -> (Store, Arc<Table>, Vec<u64>) {
     let (store, table) = kvs(leaf_rows, false);
@@ -141,9 +108,9 @@ fn ended_locks_leave_no_versions() {
 fn bytes_for_each(rows: usize, change: impl FnOnce(&Store, &Arc<Table>, &[u64])) -> isize {
     let (store, table, ids) = start(1024, rows as i64);
     let oldest = store.txns().snapshot();
-    let before = HELD.get();
+    let before = thread_bytes();
     change(&store, &table, &ids);
-    let bytes = (HELD.get() - before) / rows as isize;
+    let bytes = (thread_bytes() - before) / rows as isize;
     drop(oldest);
     bytes
 }

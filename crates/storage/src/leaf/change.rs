@@ -88,6 +88,8 @@ impl Leaf {
         keep: &[usize],
     ) -> bool {
         let all = columns.iter().chain(keep.iter().filter(|k| !columns.contains(k))).copied();
+        let old = all.clone().map(|c| image_bytes(&self.columns[c], slot)).sum();
+        txn.unasked.add(old);
         let versions = self.versions.get_or_insert_default();
         let kind = match columns.is_empty() && keep.is_empty() {
             true => UndoKind::Lock,
@@ -177,6 +179,15 @@ impl Leaf {
     /// Whether so many versions have gathered that a writer should prune.
     pub fn wants_prune(&self) -> bool {
         self.versions.as_ref().is_some_and(|v| v.wants_prune())
+    }
+}
+
+/// What a before-image of the value takes.
+fn image_bytes(chunk: &Chunk, slot: usize) -> usize {
+    match &chunk.values {
+        Values::Str(s) => size_of::<vector::StrView>() + s.bytes(slot).len(),
+        Values::Dict(d) => size_of::<vector::StrView>() + d.bytes(slot).len(),
+        _ => size_of::<u64>(),
     }
 }
 

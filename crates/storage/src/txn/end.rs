@@ -10,7 +10,7 @@
 
 use super::garbage::Slice;
 use super::manager::TxnManager;
-use super::{Change, Savepoint, Txn, TxnLog, Versioned};
+use super::{Change, Noted, Savepoint, Txn, TxnLog, Versioned};
 use crate::log::group::{Place, Redo};
 use crate::sync::Ordering;
 use std::sync::Arc;
@@ -80,6 +80,7 @@ impl TxnManager {
             }
         };
         txn.end(&self.waits);
+        txn.unasked.leave_to(self.unasked());
         let touched = (self.add_garbage(ts, &log), log.changes.len());
         Ok(Ordered { ts, place, touched })
     }
@@ -128,8 +129,8 @@ impl TxnManager {
     pub fn rollback_to_holding(&self, txn: &Arc<Txn>, savepoint: Savepoint) {
         let mut held = Vec::new();
         let touched = self.undo_each(txn, savepoint, |table, tables, change| {
-            if tables[table as usize].undo_and_hold(txn, change) {
-                held.push((table, change));
+            if tables[table].undo_and_hold(txn, change) {
+                held.push(Noted::new(table, change));
             }
         });
         // Of each row the oldest change, in the order in which they came.
@@ -153,7 +154,7 @@ impl TxnManager {
     }
 
     fn undo_from(&self, txn: &Txn, savepoint: Savepoint) -> Vec<(Arc<dyn Versioned>, u64)> {
-        self.undo_each(txn, savepoint, |table, tables, change| tables[table as usize].undo(change))
+        self.undo_each(txn, savepoint, |table, tables, change| tables[table].undo(change))
     }
 
     /// Has each change taken back, newest first. Returns the leaves in which there was anything.
@@ -161,15 +162,17 @@ impl TxnManager {
         &self,
         txn: &Txn,
         savepoint: Savepoint,
-        mut undo: impl FnMut(u32, &[Arc<dyn Versioned>], Change),
+        mut undo: impl FnMut(usize, &[Arc<dyn Versioned>], Change),
     ) -> Vec<(Arc<dyn Versioned>, u64)> {
         let (tables, undone) = {
             let mut log = txn.log.lock();
             let at = savepoint.0.min(log.changes.len());
-            (log.tables.clone(), log.changes.split_off(at))
+            let undone = if at == 0 { std::mem::take(&mut log.changes) } else { log.changes.split_off(at) };
+            (log.tables.clone(), undone)
         };
-        let mut leaves: Vec<(u32, u64)> = Vec::new();
-        for (table, change) in undone.into_iter().rev() {
+        let mut leaves: Vec<(usize, u64)> = Vec::new();
+        for noted in undone.into_iter().rev() {
+            let (table, change) = (noted.table_idx as usize, noted.change());
             undo(table, &tables, change);
             if leaves.last() != Some(&(table, change.leaf_no())) {
                 leaves.push((table, change.leaf_no()));
@@ -177,7 +180,7 @@ impl TxnManager {
         }
         leaves.sort_unstable();
         leaves.dedup();
-        leaves.into_iter().map(|(table, leaf_no)| (tables[table as usize].clone(), leaf_no)).collect()
+        leaves.into_iter().map(|(table, leaf_no)| (tables[table].clone(), leaf_no)).collect()
     }
 }
 

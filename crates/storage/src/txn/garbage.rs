@@ -86,12 +86,13 @@ impl TxnManager {
     pub(super) fn add_garbage(&self, commit_ts: u64, log: &TxnLog) -> usize {
         let mut waiting: Vec<Waiting> = Vec::new();
         let (mut last, mut touched) = (None, 0);
-        for (table_idx, change) in &log.changes {
-            let (leaf_no, table) = (change.leaf_no(), &log.tables[*table_idx as usize]);
-            if last.replace((*table_idx, leaf_no)) == Some((*table_idx, leaf_no)) {
+        for noted in &log.changes {
+            let place = Some((noted.table_idx, noted.leaf_no));
+            if std::mem::replace(&mut last, place) == place {
                 continue;
             }
             touched += 1;
+            let (leaf_no, table) = (noted.leaf_no as u64, &log.tables[noted.table_idx as usize]);
             if !table.set_waiting(leaf_no, true) {
                 waiting.push(Waiting { commit_ts, leaf_no, table: table.clone() });
             }

@@ -8,7 +8,7 @@ use super::garbage::{Collector, Garbage};
 use super::in_use::InUse;
 use super::{ACTIVE, Txn, TxnLog};
 use crate::log::group::Redo;
-use crate::room::Room;
+use crate::room::{Room, Unasked};
 use crate::row_wait::RowWaitCounters;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use crate::waits::{OwnerId, WaitGraph};
@@ -31,6 +31,7 @@ pub struct TxnManager {
     pub(super) waits: WaitGraph,
     row_waits: RowWaitCounters,
     room: Room,
+    unasked: Unasked,
 }
 
 impl TxnManager {
@@ -48,7 +49,8 @@ impl TxnManager {
             collector: Collector::default(),
             waits: WaitGraph::default(),
             row_waits: RowWaitCounters::default(),
-            room: Room::default(),
+            room: Room,
+            unasked: Unasked::of_all(),
         })
     }
 
@@ -60,6 +62,11 @@ impl TxnManager {
     /// Room for the rows of all tables.
     pub fn room(&self) -> &Room {
         &self.room
+    }
+
+    /// Bytes of versions that ended transactions did not ask for room for.
+    pub(crate) fn unasked(&self) -> &Unasked {
+        &self.unasked
     }
 
     /// How often and how long transactions waited for rows.
@@ -79,6 +86,7 @@ impl TxnManager {
             commit_ts: AtomicU64::new(ACTIVE),
             statement: AtomicU32::new(1),
             savepoints: AtomicU32::new(0),
+            unasked: Unasked::of_txn(),
             log: Mutex::new(Rank::TxnLog, TxnLog::default()),
             ended: Mutex::new(Rank::TxnEnd, false),
             wake: Condvar::new(),

@@ -38,6 +38,7 @@ pub use snapshot::Snapshot;
 
 use crate::index::UniqueIndex;
 use crate::log::segment::{Bodies, Images};
+use crate::room::Unasked;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Condvar, Mutex, Ordering};
 use crate::undo::Left;
 use crate::waits::{LockId, OwnerId, RowLockName, WaitGraph};
@@ -89,11 +90,37 @@ impl Change {
     }
 }
 
+/// A change of a table, by its place in [`TxnLog::tables`]. A transaction may have very many.
+#[derive(Clone, Copy, Debug)]
+struct Noted {
+    table_idx: u32,
+    leaf_no: u32,
+    /// [`Noted::WHOLE`]: the leaf.
+    slot: u16,
+}
+
+impl Noted {
+    const WHOLE: u16 = u16::MAX;
+
+    fn new(table_idx: usize, change: Change) -> Noted {
+        let leaf_no = u32::try_from(change.leaf_no()).expect("a heap has fewer leaves");
+        let slot = if let Change::Row { slot, .. } = change { slot } else { Noted::WHOLE };
+        Noted { table_idx: table_idx as u32, leaf_no, slot }
+    }
+
+    fn change(self) -> Change {
+        match (self.leaf_no as u64, self.slot) {
+            (leaf_no, Noted::WHOLE) => Change::Leaf { leaf_no },
+            (leaf_no, slot) => Change::Row { leaf_no, slot },
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct TxnLog {
     tables: Vec<Arc<dyn Versioned>>,
-    /// (index into `tables`, change), oldest first.
-    changes: Vec<(u32, Change)>,
+    /// Oldest first.
+    changes: Vec<Noted>,
     /// `None`: nothing. Few have any, and a transaction is kept as long as its versions.
     holds: Option<Box<Holds>>,
 }
@@ -114,6 +141,8 @@ pub struct Txn {
     commit_ts: AtomicU64,
     statement: AtomicU32,
     savepoints: AtomicU32,
+    /// Bytes of versions that it made since it asked for room last.
+    pub(crate) unasked: Unasked,
     log: Mutex<TxnLog>,
     pub(crate) ended: Mutex<bool>,
     pub(crate) wake: Condvar,
@@ -249,7 +278,7 @@ impl Txn {
             log.tables.push(table.clone());
             log.tables.len() - 1
         });
-        log.changes.extend(changes.into_iter().map(|c| (idx as u32, c)));
+        log.changes.extend(changes.into_iter().map(|c| Noted::new(idx, c)));
     }
 
     /// Rows that the transaction changed, locked or shares, about `max` of them at most.
@@ -260,9 +289,9 @@ impl Txn {
             (log.tables.clone(), log.changes.iter().take(max).copied().collect::<Vec<_>>(), shared)
         };
         let mut out: Vec<RowLockName> = Vec::new();
-        for (table, change) in changes {
-            if let Change::Row { leaf_no, slot } = change {
-                let names = tables[table as usize].locks(self, leaf_no, Some(slot));
+        for noted in changes {
+            if let Change::Row { leaf_no, slot } = noted.change() {
+                let names = tables[noted.table_idx as usize].locks(self, leaf_no, Some(slot));
                 out.extend(names.into_iter().filter(|n| out.last() != Some(n)).collect::<Vec<_>>());
             }
         }
@@ -307,7 +336,7 @@ impl Txn {
         let mut changes = Vec::new();
         for (idx, table) in log.tables.iter().enumerate().filter(|(_, t)| t.is_logged()) {
             changes.clear();
-            changes.extend(log.changes.iter().filter(|c| c.0 as usize == idx).map(|c| c.1));
+            changes.extend(log.changes.iter().filter(|c| c.table_idx as usize == idx).map(|c| c.change()));
             table.put_images(self, &mut changes, &mut out);
         }
         out.finish()

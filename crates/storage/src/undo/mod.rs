@@ -50,6 +50,11 @@ pub enum UndoKind {
     Lock,
 }
 
+/// What a record takes on the heap, about, with its place among the heads and the transaction's note of it.
+const RECORD_BYTES: usize = 96;
+/// The same of one of several heads that share a record.
+const HEAD_BYTES: usize = 32;
+
 /// One record of a row's chain.
 #[derive(Debug)]
 pub struct Undo {
@@ -65,6 +70,7 @@ pub struct Undo {
 impl Undo {
     /// A record of `txn`'s current statement.
     pub fn new(txn: &Arc<Txn>, kind: UndoKind, next: Option<Arc<Undo>>) -> Undo {
+        txn.unasked.add(RECORD_BYTES);
         Undo { txn: txn.clone(), statement: txn.statement(), savepoints: txn.savepoints(), kind, next }
     }
 
@@ -176,6 +182,7 @@ impl Versions {
     pub fn push_inserts(&mut self, slots: std::ops::Range<u16>, undo: &Arc<Undo>) {
         debug_assert!(self.heads.last().is_none_or(|(last, _)| *last < slots.start));
         self.records += slots.len();
+        undo.txn.unasked.add(slots.len() * HEAD_BYTES);
         self.heads.extend(slots.map(|s| (s, undo.clone())));
     }
 

@@ -16,6 +16,7 @@ use crate::index::ordered::OrderedIndex;
 use crate::index::set::IndexSet;
 use crate::leaf::Leaf;
 use crate::reuse::Filled;
+use crate::room::Versioning;
 use crate::table::Table;
 use crate::txn::{Change, Txn};
 use std::ops::Range;
@@ -40,6 +41,7 @@ impl Table {
         shares: bool,
     ) -> Result<Vec<u64>> {
         self.assert_columns(columns, rows);
+        self.check_versions(txn, Versioning::Change)?;
         self.check_room_of(None, columns, 0..rows)?;
         let mut ids = Vec::with_capacity(rows);
         while ids.len() < rows {
@@ -78,6 +80,7 @@ impl Table {
         row: usize,
     ) -> Result<std::result::Result<u64, Duplicate>> {
         self.assert_columns(columns, row + 1);
+        self.check_versions(txn, Versioning::Change)?;
         self.check_room_of(None, columns, row..row + 1)?;
         let inserted = loop {
             let set = self.indexes();

@@ -19,6 +19,7 @@ use crate::index::key::Key;
 use crate::index::set::IndexSet;
 use crate::index::{Conflict, ShardGuard};
 use crate::leaf::{Leaf, RowState};
+use crate::room::Versioning;
 use crate::row_wait::RowWait;
 use crate::shared::Wanting;
 use crate::table::Table;
@@ -140,6 +141,7 @@ impl Table {
 
     /// Makes `txn` the holder of the row until it ends. Errors: 1205, 1213, 1317, and 3572 with [`LockWait::NoWait`].
     pub fn lock_row(self: &Arc<Self>, txn: &Arc<Txn>, row_id: u64, wait: LockWait) -> Result<RowLock> {
+        self.check_versions(txn, Versioning::TakeAway)?;
         let locked = self.with_held(txn, row_id, wait, |leaf, slot| ((), leaf.lock(txn, slot)))?;
         Ok(locked.map_or_else(|lock| lock, |()| RowLock::Locked))
     }
@@ -190,6 +192,7 @@ impl Table {
 
     /// Deletes the row. False: it is gone already.
     pub fn delete(self: &Arc<Self>, txn: &Arc<Txn>, row_id: u64) -> Result<bool> {
+        self.check_versions(txn, Versioning::TakeAway)?;
         let deleted = self.with_held(txn, row_id, LockWait::Wait, |leaf, slot| {
             let is_news = leaf.delete(txn, slot);
             ((), is_news)

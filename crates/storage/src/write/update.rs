@@ -7,6 +7,7 @@ use super::{Columns, Duplicate, RowLock};
 use crate::index::key::Key;
 use crate::index::set::IndexSet;
 use crate::leaf::Leaf;
+use crate::room::Versioning;
 use crate::table::Table;
 use crate::txn::{LockWait, Txn};
 use std::sync::Arc;
@@ -37,6 +38,7 @@ impl Table {
         at: usize,
     ) -> Result<std::result::Result<bool, Duplicate>> {
         assert_eq!(columns.len(), values.len());
+        self.check_versions(txn, Versioning::Change)?;
         self.check_room_of(Some(columns), values, at..at + 1)?;
         let mut shared = None;
         loop {
