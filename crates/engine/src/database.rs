@@ -82,7 +82,7 @@ impl std::fmt::Debug for Notices {
 }
 
 impl Notices {
-    fn tell(&self, line: String) {
+    pub(crate) fn tell(&self, line: String) {
         if let Some(tell) = &self.0 {
             tell(line);
         }

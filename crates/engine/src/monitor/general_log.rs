@@ -68,9 +68,7 @@ impl Session {
             argument: without_secrets(argument).into_owned(),
         };
         if to("FILE") {
-            // A log that cannot be written must not fail statements.
-            let open = || self.db().open_log_for_record("general_log_file");
-            let _ = self.db().general_log().file.write(open, |_, bytes| *bytes = line(&r));
+            self.db().log_record("general_log_file", |_, bytes| *bytes = line(&r));
         }
         if to("TABLE") {
             self.db().log_tables().add_general(r);

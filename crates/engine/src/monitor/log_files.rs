@@ -23,17 +23,38 @@ struct Open {
     file: Option<File>,
     /// Nothing was written since it was opened.
     is_fresh: bool,
+    /// The latest record could not be written, which was told.
+    is_faulty: bool,
 }
 
 impl LogFile {
-    /// Appends a record, in one write. `open` where no file is open; `record` is told whether it is the first since.
+    /// Appends a record, in one write. `open` where no file is open; `record` is told whether it is the first since. Of
+    /// errors in a row the first is given: a log that cannot be written must not fail statements.
     pub fn write(
         &self,
         open: impl FnOnce() -> io::Result<File>,
         record: impl FnOnce(bool, &mut Vec<u8>),
     ) -> io::Result<()> {
         let mut state = self.0.lock();
-        let Open { file, is_fresh } = &mut *state;
+        let written = state.write(open, record);
+        let was_faulty = std::mem::replace(&mut state.is_faulty, written.is_err());
+        if was_faulty { Ok(()) } else { written }
+    }
+
+    /// Records go there from now on; without a file, where the next one opens it.
+    pub fn switch(&self, file: Option<File>) {
+        let before = std::mem::replace(&mut *self.0.lock(), Open { file, is_fresh: true, is_faulty: false });
+        drop(before);
+    }
+}
+
+impl Open {
+    fn write(
+        &mut self,
+        open: impl FnOnce() -> io::Result<File>,
+        record: impl FnOnce(bool, &mut Vec<u8>),
+    ) -> io::Result<()> {
+        let Open { file, is_fresh, .. } = self;
         let file = match file {
             Some(file) => file,
             none => {
@@ -44,12 +65,6 @@ impl LogFile {
         let mut bytes = Vec::new();
         record(std::mem::take(is_fresh), &mut bytes);
         file.write_all(&bytes)
-    }
-
-    /// Records go there from now on; without a file, where the next one opens it.
-    pub fn switch(&self, file: Option<File>) {
-        let before = std::mem::replace(&mut *self.0.lock(), Open { file, is_fresh: true });
-        drop(before);
     }
 }
 
@@ -93,9 +108,12 @@ impl Database {
         files::open(self.options().dir.as_deref(), Path::new(&*name), Kind::Queries)
     }
 
-    /// As [`Database::open_log`], for who writes a record.
-    pub(super) fn open_log_for_record(&self, variable: &str) -> io::Result<File> {
-        self.open_log(variable).map_err(|e| io::Error::other(e.to_string()))
+    /// Writes a record into a log's file.
+    pub(super) fn log_record(&self, variable: &'static str, record: impl FnOnce(bool, &mut Vec<u8>)) {
+        let open = || self.open_log(variable).map_err(|e| io::Error::other(e.to_string()));
+        if let Err(e) = self.log_file_of(variable).write(open, record) {
+            self.options().notices.tell(format!("cannot write the log of {variable}, records are lost: {e}"));
+        }
     }
 
     /// A global variable is about to have the value, which was checked: where it has to do with a log's file, that is

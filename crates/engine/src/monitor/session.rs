@@ -133,9 +133,10 @@ impl Session {
         }
         let client = Client { user, host, id: self.process().id(), schema: self.current_database() };
         let text = self.text_or_shown(text);
-        // A log that cannot be written must not fail statements.
-        let open = || self.db().open_log_for_record("slow_query_log_file");
-        let _ = self.db().slow_log().write(open, &client, ended, &text);
+        let log = self.db().slow_log();
+        self.db().log_record("slow_query_log_file", |is_first, bytes| {
+            *bytes = log.record(is_first, &client, ended, &text);
+        });
     }
 
     fn note_history(&self, digest: &Digest, ended: &Ended, text: &[u8], error: Option<&Error>) {

@@ -15,8 +15,6 @@ use super::Ended;
 use super::log_files::LogFile;
 use parking_lot::Mutex;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io;
 use types::temporal::Timestamp;
 
 #[derive(Debug, Default)]
@@ -36,25 +34,17 @@ pub struct Client<'a> {
 }
 
 impl SlowLog {
-    /// Appends a record. `open` where no file is open.
-    pub fn write(
-        &self,
-        open: impl FnOnce() -> io::Result<File>,
-        client: &Client<'_>,
-        ended: &Ended,
-        text: &[u8],
-    ) -> io::Result<()> {
-        self.file.write(open, |is_first, bytes| {
-            let mut schema = self.schema.lock();
-            if is_first {
-                *schema = None;
-            }
-            let changes = client.schema.is_some() && schema.as_deref() != client.schema;
-            *bytes = record(client, changes, ended, text);
-            if changes {
-                *schema = client.schema.map(Into::into);
-            }
-        })
+    /// A record's bytes. `is_first`: of the open file.
+    pub(super) fn record(&self, is_first: bool, client: &Client<'_>, ended: &Ended, text: &[u8]) -> Vec<u8> {
+        let mut schema = self.schema.lock();
+        if is_first {
+            *schema = None;
+        }
+        let changes = client.schema.is_some() && schema.as_deref() != client.schema;
+        if changes {
+            *schema = client.schema.map(Into::into);
+        }
+        record(client, changes, ended, text)
     }
 
     pub(super) fn file(&self) -> &LogFile {

@@ -69,6 +69,7 @@ enum Stage {
     Greeting,
     /// A request for TLS may come first, unless it has.
     Login,
+    #[cfg(feature = "tls")]
     Tls,
     Proof(Box<Claim>, Box<Asked>),
     /// Its error is sent; it ends then at the latest.
@@ -138,10 +139,12 @@ impl Served for Newcomer {
         if let Stage::Lingers(until) = self.stage {
             return self.linger(why, until);
         }
+        if why == Why::Expired {
+            return self.time_is_up();
+        }
         match self.advance() {
             Ok(Some(logged_in)) => self.enter(logged_in),
             Ok(None) => match self.deadline.saturating_duration_since(Instant::now()) {
-                _ if why == Why::Expired => self.time_is_up(),
                 Duration::ZERO => self.time_is_up(),
                 patience => After::Idle { who: self, patience },
             },
@@ -167,8 +170,8 @@ impl Newcomer {
                     self.greet()?;
                     self.stage = Stage::Login;
                 }
+                #[cfg(feature = "tls")]
                 Stage::Tls => {
-                    #[cfg(feature = "tls")]
                     if !self.wire.stream().continue_tls().map_err(|_| LoginError::Silent)? {
                         return Ok(None);
                     }
@@ -317,10 +320,17 @@ impl Newcomer {
         if workers_serve { After::Again(connection) } else { After::Leaves(connection) }
     }
 
+    /// Within a handshake nothing can be said.
+    fn can_be_told(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return !matches!(self.stage, Stage::Tls);
+        #[cfg(not(feature = "tls"))]
+        true
+    }
+
     fn time_is_up(mut self: Box<Self>) -> After {
         self.shared.backend.note_aborted_login();
-        // within a handshake nothing can be said
-        if !matches!(self.stage, Stage::Tls) {
+        if self.can_be_told() {
             let error = self.wire.process().check_killed().err().unwrap_or_else(Error::net_read_interrupted);
             let _ = self.wire.send_error(&error);
         }

@@ -195,3 +195,29 @@ fn another_file_takes_over_without_loss() {
         assert_eq!(found.len() as u64, count);
     }
 }
+
+#[test]
+fn records_that_are_lost_are_spoken_of() {
+    let mut server = start("log-lost", &["--log-error=server.err", "--log-output=TABLE"]);
+    let log = server.dir.join("data/server.err");
+    let said = || std::fs::read_to_string(&log).unwrap_or_default();
+    let since = std::time::Instant::now();
+    while !said().contains("ready for connections on 127") && since.elapsed() < std::time::Duration::from_secs(30) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let mut c = Started::connect(&said());
+    std::fs::write(server.dir.join("data/nextleaf.log"), FOREIGN).expect("written");
+    assert_eq!(code(&mut c, "SET GLOBAL general_log = ON"), 0, "it writes to no file");
+    for sql in ["SET GLOBAL log_output = 'FILE'", "DO 1", "DO 2"] {
+        assert_eq!(code(&mut c, sql), 0);
+    }
+    assert_eq!(said().matches("records are lost").count(), 1, "{}", said());
+    assert_eq!(std::fs::read_to_string(server.dir.join("data/nextleaf.log")).expect("there"), FOREIGN);
+    assert_eq!(code(&mut c, "FLUSH GENERAL LOGS"), 1016);
+    assert_eq!(code(&mut c, "SET GLOBAL general_log = OFF"), 0);
+    assert_eq!(code(&mut c, "SET GLOBAL general_log = ON"), 1016);
+    assert_eq!(code(&mut c, "SET GLOBAL general_log_file = 'other.log'"), 0);
+    assert_eq!(code(&mut c, "SET GLOBAL general_log = ON"), 0);
+    assert!(std::fs::read_to_string(server.dir.join("data/other.log")).expect("there").contains("started with:"));
+    let _ = server.child.kill();
+}
