@@ -170,7 +170,10 @@ fn read_log(
 fn told(Torn { path, offset, bytes }: &Torn) -> String {
     let path = path.display();
     match bytes {
-        0 => format!("{path} ends at offset {offset}, where no complete write ends: what may have followed is lost"),
+        0 => format!(
+            "{path} ends at offset {offset}, where no complete write ends: one was interrupted there, or the file was cut \
+             and what followed is lost"
+        ),
         _ => format!("{path}: {bytes} bytes from offset {offset} on were not written completely and are dropped"),
     }
 }

@@ -49,7 +49,6 @@ fn open_in(disk: &SimIo, dir: &Path, flush: FlushMode, accept_loss: bool) -> Res
         threads: 1,
         full_wait: Duration::ZERO,
         on_trouble: OnTrouble(Box::new(|_, _| {})),
-        ..DurableOptions::default()
     };
     let io: Arc<dyn Io> = Arc::new(disk.clone());
     let storage = StorageOptions { leaf_rows: Some(8) };
