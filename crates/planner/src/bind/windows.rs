@@ -28,6 +28,10 @@ struct Spec<'a> {
     frame: Option<&'a ast::Frame>,
 }
 
+fn has_distance(bound: &FrameBound) -> bool {
+    matches!(bound, FrameBound::Preceding(_) | FrameBound::Following(_))
+}
+
 const UNNAMED: &str = "<unnamed window>";
 
 impl<'a> Bind<'a, '_, '_> {
@@ -134,7 +138,10 @@ impl<'a> Bind<'a, '_, '_> {
             order_by.push((self.window_key(&o.expr, spec.name)?, o.desc));
         }
         let frame = self.frame(func, &spec, &order_by)?;
-        order_by.retain(|(e, _)| e.as_const().is_none());
+        // A RANGE distance is one from the key, constant or not.
+        if !(frame.units == FrameUnits::Range && [&frame.start, &frame.end].iter().any(|b| has_distance(b))) {
+            order_by.retain(|(e, _)| e.as_const().is_none());
+        }
         Ok((args, partition_by, order_by, frame))
     }
 
@@ -296,12 +303,8 @@ impl<'a> Bind<'a, '_, '_> {
                 if negative {
                     return Err(Error::window_frame_illegal(name));
                 }
-                // A fraction against an integer key would be cut off by the key's type.
-                let ty = if t.is_integer() && !value.ty.is_integer() { SqlType::Double } else { t };
-                if ty != t {
-                    return Err(Error::not_supported("RANGE frame with a fraction over an integer key"));
-                }
-                Ok(build::implicit_cast(value, ty))
+                // Not of the key's type, which need not hold it: 1 is 2001 as a YEAR.
+                Ok(if value.ty.is_numeric() { value } else { build::implicit_cast(value, SqlType::Double) })
             }
             t if t.is_temporal() && !interval => Err(Error::window_range_frame_temporal_type(name)),
             t if t.is_temporal() => Err(Error::not_supported("RANGE frame with INTERVAL")),

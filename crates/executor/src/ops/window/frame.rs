@@ -6,7 +6,8 @@ use expr::eval::Compiled;
 use expr::{Expr, FrameBound, FrameUnits};
 use plan::physical::SortKey;
 use std::ops::Range;
-use types::{Error, Result, SqlType, Value};
+use types::int256::I256;
+use types::{Decimal, Error, PhysType, Result, SqlType, Value};
 use vector::{Chunk, Values};
 
 /// One end of a frame, its distance evaluated.
@@ -19,12 +20,26 @@ pub enum Bound {
     UnboundedFollowing,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// How far a bound is from the current row. RANGE distances over exact keys are in units of the key's last digit, rounded
+/// both ways: between whole units, `v < k + d` is `v < k + ceil(d)`, and `v <= k + d` is `v <= k + floor(d)`. They are not
+/// values of the key's type, which may not hold them (200 over TINYINT) or mean another thing by them (1 is 2001 as a YEAR).
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Distance {
     Rows(u64),
-    Exact(i128),
+    Exact {
+        floor: i128,
+        ceil: i128,
+    },
+    /// Where keys or distance need more than 128 bits.
+    Wide {
+        floor: I256,
+        ceil: I256,
+    },
     Double(f64),
 }
+
+/// Above what any two keys of 65 digits differ by, and far from the ends of 256 bits.
+const WIDE_DIGITS_MAX: usize = 70;
 
 /// The number in a constant argument or bound.
 pub fn constant(e: &Expr, run: &Run<'_>) -> Result<Value> {
@@ -41,17 +56,46 @@ pub fn count_of(v: &Value) -> Result<Option<i64>> {
     })
 }
 
-/// The integer that stands for a value of an exact order key.
-fn exact_of(v: &Value, ty: &SqlType) -> Option<i128> {
-    match (v, ty) {
-        (Value::Int(v), SqlType::Decimal { scale, .. }) => Some(*v as i128 * 10i128.pow(*scale as u32)),
-        (Value::UInt(v), SqlType::Decimal { scale, .. }) => Some(*v as i128 * 10i128.pow(*scale as u32)),
-        (Value::Decimal(d), SqlType::Decimal { scale, .. }) => d.rescale(*scale)?.to_i128(),
-        (Value::Decimal(d), _) if ty.is_integer() => d.rescale(0)?.to_i128(),
-        (Value::Int(v), _) => Some(*v as i128),
-        (Value::UInt(v), _) => Some(*v as i128),
-        _ => None,
+/// A distance over keys of type `ty`, an exact one.
+fn exact_distance(d: Decimal, ty: &SqlType) -> Distance {
+    let scale = match ty {
+        SqlType::Decimal { scale, .. } => *scale,
+        _ => 0,
+    };
+    // Both ends are whole where the distance has no more digits than the key.
+    let (floor, ceil) = if d.scale <= scale {
+        let far = I256::pow10(WIDE_DIGITS_MAX);
+        let units = d.unscaled.checked_mul(I256::pow10((scale - d.scale) as usize)).map_or(far, |u| u.min(far));
+        (units, units)
+    } else {
+        let one = I256::pow10((d.scale - scale) as usize);
+        let (q, r) = d.unscaled.checked_div_rem(one).expect("a power of ten is not zero");
+        (q, if r.is_zero() { q } else { q.wrapping_add(I256::ONE) })
+    };
+    match (floor.to_i128(), ceil.to_i128()) {
+        (Some(floor), Some(ceil)) if ty.phys() != PhysType::I256 => Distance::Exact { floor, ceil },
+        _ => Distance::Wide { floor, ceil },
     }
+}
+
+/// The distance that a RANGE bound's value means; `None` if it is NULL or below zero.
+fn range_distance(v: &Value, ty: &SqlType) -> Result<Option<Distance>> {
+    let exact = match v {
+        Value::Null => return Ok(None),
+        Value::Double(x) => return Ok((*x >= 0.0).then_some(Distance::Double(*x))),
+        Value::Float(x) => return Ok((*x >= 0.0).then_some(Distance::Double(*x as f64))),
+        Value::Int(x) => Decimal::from_i64(*x),
+        Value::UInt(x) => Decimal::from_u64(*x),
+        Value::Decimal(d) => *d,
+        other => return Err(Error::internal(format_args!("{other:?} as a RANGE distance"))),
+    };
+    if exact.is_negative() {
+        return Ok(None);
+    }
+    Ok(Some(match ty {
+        SqlType::Double | SqlType::Float => Distance::Double(exact.to_f64()),
+        _ => exact_distance(exact, ty),
+    }))
 }
 
 pub fn bound(b: &FrameBound, units: FrameUnits, order: &[SortKey], run: &Run<'_>) -> Result<Bound> {
@@ -61,17 +105,10 @@ pub fn bound(b: &FrameBound, units: FrameUnits, order: &[SortKey], run: &Run<'_>
             return Ok(Distance::Rows(count_of(&v)?.unwrap_or(0).max(0) as u64));
         }
         let ty = order.first().map(|k| k.expr.ty).ok_or_else(|| Error::internal("RANGE without an order"))?;
-        match (&v, ty) {
-            (Value::Double(x), _) => Ok(Distance::Double(*x)),
-            (Value::Float(x), _) => Ok(Distance::Double(*x as f64)),
-            (Value::Decimal(d), SqlType::Double | SqlType::Float) => Ok(Distance::Double(d.to_f64())),
-            (Value::Int(x), SqlType::Double | SqlType::Float) => Ok(Distance::Double(*x as f64)),
-            (Value::UInt(x), SqlType::Double | SqlType::Float) => Ok(Distance::Double(*x as f64)),
-            _ if ty.is_integer() || matches!(ty, SqlType::Decimal { .. }) => {
-                exact_of(&v, &ty).map(Distance::Exact).ok_or_else(|| Error::not_supported("this RANGE distance"))
-            }
-            _ => Err(Error::not_supported("RANGE with a distance over temporal values")),
+        if !ty.is_numeric() {
+            return Err(Error::not_supported("RANGE with a distance over temporal values"));
         }
+        range_distance(&v, &ty)?.ok_or_else(|| Error::window_frame_illegal("<unnamed window>"))
     };
     Ok(match b {
         FrameBound::UnboundedPreceding => Bound::UnboundedPreceding,
@@ -174,10 +211,18 @@ fn range_edge(part: &Rowset, i: usize, d: Distance, sign: i32, start: bool) -> u
             let v = turn * double_at(chunk, j);
             if start { v < target } else { v <= target }
         }
-        Distance::Exact(d) => {
+        Distance::Exact { floor, ceil } => {
+            let d = towards(floor, ceil, sign, start);
             let turn = turn as i128;
-            let target = turn * exact_at(chunk, i) + sign as i128 * d;
+            let target = (turn * exact_at(chunk, i)).saturating_add(d);
             let v = turn * exact_at(chunk, j);
+            if start { v < target } else { v <= target }
+        }
+        Distance::Wide { floor, ceil } => {
+            let d = towards(floor, ceil, sign, start);
+            let (k, v) = (wide_at(chunk, i), wide_at(chunk, j));
+            let (k, v) = if *descending { (-k, -v) } else { (k, v) };
+            let target = k.wrapping_add(d);
             if start { v < target } else { v <= target }
         }
         Distance::Rows(_) => false,
@@ -187,6 +232,23 @@ fn range_edge(part: &Rowset, i: usize, d: Distance, sign: i32, start: bool) -> u
         if before(mid) { lo = mid + 1 } else { hi = mid }
     }
     lo
+}
+
+/// The distance with its sign, in whole units: see [`Distance`].
+fn towards<T: std::ops::Neg<Output = T>>(floor: T, ceil: T, sign: i32, start: bool) -> T {
+    match (sign > 0, start) {
+        (true, true) => ceil,
+        (true, false) => floor,
+        (false, true) => -floor,
+        (false, false) => -ceil,
+    }
+}
+
+fn wide_at(chunk: &Chunk, i: usize) -> I256 {
+    match &chunk.values {
+        Values::I256(v) => v[i],
+        _ => I256::from(exact_at(chunk, i)),
+    }
 }
 
 fn exact_at(chunk: &Chunk, i: usize) -> i128 {
@@ -200,7 +262,6 @@ fn exact_at(chunk: &Chunk, i: usize) -> i128 {
         Values::I64(v) => v[i] as i128,
         Values::U64(v) => v[i] as i128,
         Values::I128(v) => v[i],
-        Values::I256(v) => v[i].to_i128().unwrap_or(i128::MAX),
         _ => 0,
     }
 }
