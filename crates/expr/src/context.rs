@@ -79,6 +79,8 @@ pub struct SessionInfo {
     pub collation_connection: types::Collation,
     /// GET_LOCK and its like; `None`: not available here.
     pub locks: Option<Arc<dyn UserLocks>>,
+    /// Set as soon as the statement is to stop: planning computes constants, too.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// Locks by name, as GET_LOCK takes them. Names are of one case.
@@ -332,6 +334,7 @@ impl Default for SessionInfo {
             locale: types::locale::english(),
             collation_connection: types::Collation::default(),
             locks: None,
+            stop: Arc::default(),
         }
     }
 }

@@ -14,7 +14,7 @@ pub mod temporal;
 pub mod value;
 pub mod verifier;
 
-pub use collation::{Charset, Collation, LikePattern};
+pub use collation::{Ask, Charset, Collation, LikePattern};
 pub use decimal::Decimal;
 pub use error::{Error, ErrorCode, Result, Warning, WarningLevel};
 pub use int256::I256;

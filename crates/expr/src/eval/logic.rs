@@ -2,7 +2,7 @@
 
 use super::node::{Cx, Node};
 use super::{Exact, Pred, Tri};
-use crate::kernels::{LikeMatcher, fixed, strings};
+use crate::kernels::{LikeMatcher, Stopper, fixed, strings};
 use crate::{CmpOp, Truth};
 use std::sync::OnceLock;
 use types::{Collation, Result, SqlType};
@@ -411,6 +411,7 @@ pub(crate) fn like(
     let v = node.args[0].eval(cx, sel)?;
     let collation = node.args[0].ty.collation().unwrap_or(Collation::Binary);
     let pattern = node.args[1].eval(cx, sel)?;
+    let ask: types::Ask<'_> = &|| cx.ctx.check_killed();
     let (chunk, constant) = v.chunk();
     if constant && !chunk.is_valid(0) {
         return Ok(Pred::Const(None));
@@ -428,20 +429,25 @@ pub(crate) fn like(
         };
         let Some(m) = m else { return Err(types::Error::internal("LIKE without a matcher")) };
         if constant {
-            return Ok(Pred::Const(Some(m.matches(v.bytes(0)))));
+            let stopper = Stopper::new(ask);
+            let holds = m.matches(v.bytes(0), &stopper);
+            stopper.finish()?;
+            return Ok(Pred::Const(Some(holds)));
         }
         let mut truth = Bitmap::zeros(cx.rows);
-        strings::like(m, &v, cx.rows, sel, &mut truth);
+        strings::like(m, &v, cx.rows, sel, &mut truth, ask)?;
         return Ok(Pred::Rows(Tri::new(truth, chunk.validity.clone())));
     }
     let mut truth = Bitmap::zeros(cx.rows);
     let mut known = Bitmap::zeros(cx.rows);
+    let stopper = Stopper::new(ask);
     sel.for_each(cx.rows, |i| {
         if v.is_valid(i) && pattern.is_valid(i) {
             known.set(i, true);
-            truth.set(i, LikeMatcher::new(pattern.bytes(i), escape, collation).matches(v.bytes(i)));
+            truth.set(i, LikeMatcher::new(pattern.bytes(i), escape, collation).matches(v.bytes(i), &stopper));
         }
     });
+    stopper.finish()?;
     Ok(Pred::Rows(Tri { truth, known: Some(known) }))
 }
 

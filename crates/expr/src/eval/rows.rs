@@ -10,6 +10,17 @@ pub(crate) struct Rows<'a> {
     pub sel: &'a Selection,
     pub valid: Option<Bitmap>,
     pub ctx: &'a EvalContext<'a>,
+    /// A row may take milliseconds, for the strings are long: see [`has_long_strings`].
+    pub is_long: bool,
+}
+
+/// Whether the strings are so long together that KILL is looked at for each row.
+pub(crate) fn has_long_strings<'v>(args: impl IntoIterator<Item = &'v Vector>) -> bool {
+    let bytes = |v: &Vector| match &v.chunk().0.values {
+        Values::Str(s) => s.heap.blocks().iter().map(|b| b.len()).sum(),
+        _ => 0,
+    };
+    args.into_iter().map(bytes).sum::<usize>() > CHECKED_BYTES
 }
 
 /// Bytes after which KILL and the evaluation's bound are looked at.
@@ -28,11 +39,19 @@ impl Rows<'_> {
                 Vector::Const(_) => {}
             }
         }
-        Rows { rows, sel, valid, ctx }
+        let is_long = has_long_strings(args.iter().copied());
+        Rows { rows, sel, valid, ctx, is_long }
     }
 
     /// Calls `f` at each row.
     pub fn try_each(&self, mut f: impl FnMut(usize) -> Result<()>) -> Result<()> {
+        if self.is_long {
+            return self.each(|i| self.ctx.check_killed().and_then(|()| f(i)));
+        }
+        self.each(f)
+    }
+
+    fn each(&self, mut f: impl FnMut(usize) -> Result<()>) -> Result<()> {
         match (self.sel, &self.valid) {
             (Selection::All, None) => (0..self.rows).try_for_each(f),
             (Selection::All, Some(v)) => v.iter_ones().try_for_each(f),

@@ -3,7 +3,7 @@
 use super::Function;
 use crate::EvalContext;
 use crate::eval::Node;
-use crate::eval::rows::Rows;
+use crate::eval::rows::{Rows, has_long_strings};
 use std::sync::Mutex;
 use types::{Collation, Error, Result, SqlType};
 use vector::{Chunk, Selection, Values, Vector};
@@ -33,7 +33,7 @@ impl<'a> Call<'a> {
 
     /// All rows of the selection, NULL arguments or not.
     pub fn all_rows(&self, rows: usize, sel: &'a Selection) -> Rows<'a> {
-        Rows { rows, sel, valid: None, ctx: self.ctx }
+        Rows { rows, sel, valid: None, ctx: self.ctx, is_long: has_long_strings(self.args) }
     }
 
     pub fn ty(&self) -> SqlType {

@@ -14,6 +14,20 @@ fn hex_lower(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// Bytes that are digested between two looks at whether to stop.
+const DIGESTED_BYTES: usize = 1 << 20;
+
+/// The digest of argument 0, in hexadecimal digits.
+fn digest<D: sha2::Digest>(call: &Call, i: usize, out: &mut Vec<u8>) -> Result<()> {
+    let mut digest = D::new();
+    for piece in call.bytes(0, i).chunks(DIGESTED_BYTES) {
+        call.ctx.check_killed()?;
+        digest.update(piece);
+    }
+    hex_lower(&digest.finalize(), out);
+    Ok(())
+}
+
 /// Version 1: a timestamp, a clock sequence and a node, the latter two random.
 fn uuid(out: &mut Vec<u8>) {
     // 100 ns units between 1582-10-15 and 1970-01-01.
@@ -163,24 +177,14 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             let k = call.int(0, i);
             (k >= 1 && (k as usize) < call.len()).then_some(k as usize)
         })?,
-        Md5 => r.strings(|i, out| {
-            use md5::Digest;
-            hex_lower(&md5::Md5::digest(call.bytes(0, i)), out);
-            Ok(true)
-        })?,
-        Sha1 => r.strings(|i, out| {
-            use sha1::Digest;
-            hex_lower(&sha1::Sha1::digest(call.bytes(0, i)), out);
-            Ok(true)
-        })?,
+        Md5 => r.strings(|i, out| digest::<md5::Md5>(call, i, out).map(|()| true))?,
+        Sha1 => r.strings(|i, out| digest::<sha1::Sha1>(call, i, out).map(|()| true))?,
         Sha2 => r.strings(|i, out| {
-            use sha2::Digest;
-            let s = call.bytes(0, i);
             match call.int(1, i) {
-                224 => hex_lower(&sha2::Sha224::digest(s), out),
-                0 | 256 => hex_lower(&sha2::Sha256::digest(s), out),
-                384 => hex_lower(&sha2::Sha384::digest(s), out),
-                512 => hex_lower(&sha2::Sha512::digest(s), out),
+                224 => digest::<sha2::Sha224>(call, i, out)?,
+                0 | 256 => digest::<sha2::Sha256>(call, i, out)?,
+                384 => digest::<sha2::Sha384>(call, i, out)?,
+                512 => digest::<sha2::Sha512>(call, i, out)?,
                 _ => {
                     call.fault(Error::wrong_parameters_to_native_fct("sha2"))?;
                     return Ok(false);

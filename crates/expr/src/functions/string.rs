@@ -25,6 +25,20 @@ fn fits_packet(call: &Call, bytes: usize) -> Result<bool> {
     Ok(false)
 }
 
+/// `s` so many times, by doubling.
+fn repeat(s: &[u8], times: usize, out: &mut Vec<u8>) {
+    let (start, bytes) = (out.len(), s.len() * times);
+    if bytes == 0 {
+        return;
+    }
+    out.reserve(bytes);
+    out.extend_from_slice(s);
+    while out.len() - start < bytes {
+        let more = (out.len() - start).min(bytes - (out.len() - start));
+        out.extend_from_within(start..start + more);
+    }
+}
+
 fn pad(call: &Call, i: usize, left: bool, out: &mut Vec<u8>) -> Result<bool> {
     let c = call.collation(0);
     let (s, n, fill) = (call.bytes(0, i), call.int(1, i), call.bytes(2, i));
@@ -47,9 +61,7 @@ fn pad(call: &Call, i: usize, left: bool, out: &mut Vec<u8>) -> Result<bool> {
         out.extend_from_slice(s);
     }
     let unit = length(c, fill);
-    for _ in 0..missing / unit {
-        out.extend_from_slice(fill);
-    }
+    repeat(fill, (missing / unit) as usize, out);
     out.extend_from_slice(&fill[..offset(c, fill, missing % unit)]);
     if left {
         out.extend_from_slice(s);
@@ -173,7 +185,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             if !fits_packet(call, s.len().saturating_mul(n))? {
                 return Ok(false);
             }
-            (0..n).for_each(|_| out.extend_from_slice(s));
+            repeat(s, n, out);
             Ok(true)
         })?,
         Space => r.strings(|i, out| {
@@ -232,7 +244,8 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         })?,
         Locate => r.fixed(|i| {
             let from = if call.len() == 3 { call.int(2, i) } else { 1 };
-            Ok(Some(locate(call.collation(1), call.bytes(0, i), call.bytes(1, i), from)))
+            let ask: types::Ask<'_> = &|| call.ctx.check_killed();
+            Ok(Some(locate(call.collation(1), call.bytes(0, i), call.bytes(1, i), from, ask)?))
         })?,
         Ascii => r.fixed(|i| Ok(Some(call.bytes(0, i).first().map_or(0, |&b| b as i64))))?,
         Ord => r.fixed(|i| {

@@ -7,7 +7,8 @@
 
 use super::dispatch::multi;
 use memchr::memmem::Finder;
-use types::{Collation, LikePattern};
+use std::cell::RefCell;
+use types::{Ask, Collation, Error, LikePattern, Result};
 use vector::{Bitmap, Selection, StrValues};
 
 /// A compiled pattern with its bulk form.
@@ -15,6 +16,36 @@ use vector::{Bitmap, Selection, StrValues};
 pub struct LikeMatcher {
     pattern: LikePattern,
     parts: Option<Parts>,
+}
+
+/// Whether to go on with long texts, and the error with which that ended.
+pub struct Stopper<'a> {
+    ask: Ask<'a>,
+    error: RefCell<Option<Error>>,
+}
+
+impl<'a> Stopper<'a> {
+    pub fn new(ask: Ask<'a>) -> Stopper<'a> {
+        Stopper { ask, error: RefCell::new(None) }
+    }
+
+    /// False once stopped.
+    #[cold]
+    fn matches(&self, pattern: &LikePattern, text: &[u8]) -> bool {
+        let mut error = self.error.borrow_mut();
+        if error.is_some() {
+            return false;
+        }
+        pattern.matches_asking(text, self.ask).unwrap_or_else(|e| {
+            *error = Some(e);
+            false
+        })
+    }
+
+    /// The error, if there was one: no answer holds then.
+    pub fn finish(self) -> Result<()> {
+        self.error.into_inner().map_or(Ok(()), Err)
+    }
 }
 
 /// A pattern of literal segments; in lower case if `fold`.
@@ -44,6 +75,9 @@ multi! {
 /// Strings up to this many bytes are folded on the stack.
 const STACK_BYTES: usize = 256;
 
+/// Strings up to this many bytes are searched without a look at whether to stop.
+const NEAR_BYTES: usize = 1 << 18;
+
 impl LikeMatcher {
     pub fn new(pattern: &[u8], escape: Option<char>, collation: Collation) -> LikeMatcher {
         let fold = !collation.is_bin() && collation != Collation::Binary;
@@ -53,9 +87,9 @@ impl LikeMatcher {
 
     /// Whether one string matches.
     #[inline]
-    pub fn matches(&self, text: &[u8]) -> bool {
+    pub fn matches(&self, text: &[u8], stopper: &Stopper<'_>) -> bool {
         match &self.parts {
-            Some(p) if !p.fold => p.matches(text),
+            Some(p) if !p.fold && text.len() <= NEAR_BYTES => p.matches(text),
             // A prefix: only the bytes that it covers need be ASCII.
             Some(p) if p.is_prefix() && text.len() >= p.start.len() && text[..p.start.len()].is_ascii() => {
                 text[..p.start.len()].eq_ignore_ascii_case(&p.start)
@@ -68,14 +102,14 @@ impl LikeMatcher {
                     self.pattern.matches(text)
                 }
             }
-            _ => self.pattern.matches(text),
+            _ => stopper.matches(&self.pattern, text),
         }
     }
 
     /// Sets the bits of the selected strings that match.
-    pub fn select(&self, s: &StrValues, rows: usize, sel: &Selection, out: &mut Bitmap) {
+    pub fn select(&self, s: &StrValues, rows: usize, sel: &Selection, out: &mut Bitmap, stopper: &Stopper<'_>) {
         match &self.parts {
-            Some(p) if p.is_search() && worth_it(s, rows, sel) => self.search(p, s, rows, sel, out),
+            Some(p) if p.is_search() && worth_it(s, rows, sel) => self.search(p, s, rows, sel, out, stopper),
             Some(p) if !p.start.is_empty() => {
                 // The view's own prefix decides most rows.
                 let n = p.start.len().min(4);
@@ -91,15 +125,15 @@ impl LikeMatcher {
                     if v.len() >= n && prefix[..n].is_ascii() && have[..n] != want[..n] {
                         return;
                     }
-                    out.set(i, self.matches(v.bytes(&s.heap)));
+                    out.set(i, self.matches(v.bytes(&s.heap), stopper));
                 });
             }
-            _ => sel.for_each(rows, |i| out.set(i, self.matches(s.views[i].bytes(&s.heap)))),
+            _ => sel.for_each(rows, |i| out.set(i, self.matches(s.views[i].bytes(&s.heap), stopper))),
         }
     }
 
     /// One search over each block for the first segment.
-    fn search(&self, p: &Parts, s: &StrValues, rows: usize, sel: &Selection, out: &mut Bitmap) {
+    fn search(&self, p: &Parts, s: &StrValues, rows: usize, sel: &Selection, out: &mut Bitmap, stopper: &Stopper<'_>) {
         let mut folded: Vec<u8> = Vec::new();
         let (first, rest) = p.middle.split_first().expect("a search has a first segment");
         // The block that is prepared, whether it can be searched, and where the next hit is.
@@ -110,7 +144,7 @@ impl LikeMatcher {
         sel.for_each(rows, |i| {
             let v = &s.views[i];
             if v.is_inline() {
-                out.set(i, self.matches(v.bytes(&s.heap)));
+                out.set(i, self.matches(v.bytes(&s.heap), stopper));
                 return;
             }
             let (block, offset) = v.location();
@@ -126,7 +160,7 @@ impl LikeMatcher {
                 };
             }
             if !usable {
-                out.set(i, self.matches(v.bytes(&s.heap)));
+                out.set(i, self.matches(v.bytes(&s.heap), stopper));
                 return;
             }
             let text: &[u8] = if p.fold { &folded } else { &s.heap.blocks()[block as usize] };
@@ -277,7 +311,7 @@ mod tests {
                 } else {
                     Selection::Some((0..50).filter(|_| rng.u8(..4) > 0).collect())
                 };
-                m.select(&s, 50, &sel, &mut out);
+                m.select(&s, 50, &sel, &mut out, &Stopper::new(&|| Ok(())));
                 sel.for_each(50, |i| {
                     assert_eq!(
                         out.get(i),

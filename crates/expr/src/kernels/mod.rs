@@ -16,7 +16,7 @@ pub mod strings;
 pub mod text;
 
 pub use hash::{eq_positions, hash_vector};
-pub use like::LikeMatcher;
+pub use like::{LikeMatcher, Stopper};
 pub use make::{canonical, constant, null_vector};
 pub(crate) use make::{complement, narrow_to};
 pub(crate) use show::show;

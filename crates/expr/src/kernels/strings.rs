@@ -4,7 +4,7 @@
 //! collation, and under the default collation first letters that differ (case aside) decide inequality.
 
 use super::fixed::test;
-use super::like::LikeMatcher;
+use super::like::{LikeMatcher, Stopper};
 use crate::CmpOp;
 use hashbrown::HashMap;
 use std::cmp::Ordering;
@@ -204,11 +204,20 @@ pub fn in_set(set: &StringSet, v: &Vector, rows: usize, sel: &Selection, out: &m
     }
 }
 
-/// Bits of `v LIKE pattern`.
-pub fn like(m: &LikeMatcher, v: &Vector, rows: usize, sel: &Selection, out: &mut Bitmap) {
+/// Bits of `v LIKE pattern`; an error where `ask` stops it.
+pub fn like(
+    m: &LikeMatcher,
+    v: &Vector,
+    rows: usize,
+    sel: &Selection,
+    out: &mut Bitmap,
+    ask: types::Ask<'_>,
+) -> types::Result<()> {
+    let stopper = Stopper::new(ask);
     match &v.chunk().0.values {
-        Values::Dict(d) if d.dict.strings.views.len() <= rows => by_code(d, sel, out, |s| m.matches(s)),
-        Values::Str(s) if matches!(v, Vector::Flat(_)) => m.select(s, rows, sel, out),
-        _ => sel.for_each(rows, |i| out.set(i, m.matches(v.bytes(i)))),
+        Values::Dict(d) if d.dict.strings.views.len() <= rows => by_code(d, sel, out, |s| m.matches(s, &stopper)),
+        Values::Str(s) if matches!(v, Vector::Flat(_)) => m.select(s, rows, sel, out, &stopper),
+        _ => sel.for_each(rows, |i| out.set(i, m.matches(v.bytes(i), &stopper))),
     }
+    stopper.finish()
 }

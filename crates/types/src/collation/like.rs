@@ -19,7 +19,7 @@ use super::utf8::{self, decode};
 
 /// What one step of a pattern matches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Token {
+pub(super) enum Token {
     Literal(u32),
     /// `_`
     One,
@@ -29,7 +29,7 @@ enum Token {
 
 /// The shape of a pattern without `_`.
 #[derive(Debug)]
-enum Shape {
+pub(super) enum Shape {
     Exact(Needle),
     Prefix(Needle),
     Suffix(Needle),
@@ -41,20 +41,20 @@ enum Shape {
 }
 
 #[derive(Debug)]
-struct Needle {
-    bytes: Box<[u8]>,
-    ignore_case: bool,
+pub(super) struct Needle {
+    pub(super) bytes: Box<[u8]>,
+    pub(super) ignore_case: bool,
     finder: Option<Finder<'static>>,
 }
 
 /// A compiled pattern.
 #[derive(Debug)]
 pub struct LikePattern {
-    collation: Collation,
-    tokens: Box<[Token]>,
-    shape: Option<Shape>,
+    pub(super) collation: Collation,
+    pub(super) tokens: Box<[Token]>,
+    pub(super) shape: Option<Shape>,
     /// The shape is only right for ASCII texts.
-    ascii_only: bool,
+    pub(super) ascii_only: bool,
 }
 
 impl LikePattern {
@@ -116,7 +116,7 @@ fn put(collation: Collation, c: u32, out: &mut Vec<u8>) {
 
 /// The next character of a text: a byte for `binary`.
 #[inline]
-fn next(collation: Collation, text: &[u8], at: usize) -> (u32, usize) {
+pub(super) fn next(collation: Collation, text: &[u8], at: usize) -> (u32, usize) {
     if collation == Collation::Binary { (text[at] as u32, 1) } else { decode(text, at) }
 }
 
@@ -179,18 +179,18 @@ impl Needle {
     }
 
     #[inline]
-    fn starts(&self, text: &[u8]) -> bool {
+    pub(super) fn starts(&self, text: &[u8]) -> bool {
         text.len() >= self.bytes.len() && self.equals(&text[..self.bytes.len()])
     }
 
     #[inline]
-    fn ends(&self, text: &[u8]) -> bool {
+    pub(super) fn ends(&self, text: &[u8]) -> bool {
         text.len() >= self.bytes.len() && self.equals(&text[text.len() - self.bytes.len()..])
     }
 
     /// Where the needle first occurs.
     #[inline]
-    fn find(&self, text: &[u8]) -> Option<usize> {
+    pub(super) fn find(&self, text: &[u8]) -> Option<usize> {
         if let Some(f) = &self.finder {
             return f.find(text);
         }
@@ -218,7 +218,7 @@ impl Needle {
 
 impl Shape {
     #[inline]
-    fn matches(&self, text: &[u8]) -> bool {
+    pub(super) fn matches(&self, text: &[u8]) -> bool {
         match self {
             Shape::Exact(n) => n.equals(text),
             Shape::Prefix(n) => n.starts(text),

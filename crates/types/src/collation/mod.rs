@@ -17,6 +17,7 @@ pub mod case;
 pub mod ducet;
 pub mod hash;
 pub mod like;
+mod like_long;
 pub mod names;
 pub mod simple;
 pub mod utf8;
@@ -25,6 +26,7 @@ use std::cmp::Ordering;
 
 pub use hash::hash_bytes;
 pub use like::LikePattern;
+pub use like_long::Ask;
 pub use names::Charset;
 
 /// A collation, with its character set.

@@ -6,14 +6,15 @@
 //! match at line ends, of which `u` leaves LF alone.
 //! As in ICU an empty match may follow another match at once: `REGEXP_REPLACE('aaa', 'a*', 'x')` is `xx`.
 
+mod long;
 mod pattern;
 
 use super::Function;
 use super::eval::Call;
 pub(crate) use pattern::Pattern;
-use pattern::{Flags, Found, next_start};
+use pattern::{Flags, MATCHES_ASKED, next_start};
 use types::collation::utf8;
-use types::{Collation, Error, Result};
+use types::{Ask, Collation, Error, Result};
 use vector::{Chunk, Selection, Vector};
 
 /// The compiled pattern of a row; a constant pattern is compiled once.
@@ -69,6 +70,7 @@ fn start_at(call: &Call, s: &[u8], pos: i64) -> Result<usize> {
 pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<Chunk>> {
     let r = call.rows(rows, sel);
     let arg = |k: usize, i: usize, default: i64| if call.len() > k { call.int(k, i) } else { default };
+    let ask: Ask<'_> = &|| call.ctx.check_killed();
     let constant = call.args[1..].iter().all(|v| matches!(v, Vector::Const(_)));
     Ok(Some(match call.function {
         Function::RegexpLike => {
@@ -80,8 +82,8 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
                     None => &compile(call, i, Some(2))?,
                 };
                 Ok(Some(match std::str::from_utf8(call.bytes(0, i)) {
-                    Ok(s) => re.is_match(s),
-                    Err(_) => re.is_match(&String::from_utf8_lossy(call.bytes(0, i))),
+                    Ok(s) => re.is_match(s, ask)?,
+                    Err(_) => re.is_match(&String::from_utf8_lossy(call.bytes(0, i)), ask)?,
                 } as i8))
             })?
         }
@@ -91,7 +93,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             let text = String::from_utf8_lossy(s);
             let start = start_at(call, text.as_bytes(), arg(2, i, 1))?;
             let occurrence = arg(3, i, 1).max(1) as usize;
-            let found = re.nth(&text[start..], occurrence);
+            let found = re.nth(&text[start..], occurrence, ask)?;
             Ok(Some(found.map_or(0, |m| {
                 let at = start + if arg(4, i, 0) == 0 { m.start } else { m.end };
                 utf8::char_count(&text.as_bytes()[..at]) as i64 + 1
@@ -102,7 +104,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             let text = String::from_utf8_lossy(call.bytes(0, i));
             let start = start_at(call, text.as_bytes(), arg(2, i, 1))?;
             let occurrence = arg(3, i, 1).max(1) as usize;
-            match re.nth(&text[start..], occurrence) {
+            match re.nth(&text[start..], occurrence, ask)? {
                 Some(m) => {
                     out.extend_from_slice(&text.as_bytes()[start + m.start..start + m.end]);
                     Ok(true)
@@ -114,20 +116,26 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             let re = compile(call, i, Some(5))?;
             let text = String::from_utf8_lossy(call.bytes(0, i));
             let with = String::from_utf8_lossy(call.bytes(2, i));
+            let names_groups = with.contains('$');
             let start = start_at(call, text.as_bytes(), arg(3, i, 1))?;
             let occurrence = arg(4, i, 0).max(0) as usize;
             out.extend_from_slice(&text.as_bytes()[..start]);
             let rest = &text[start..];
             let (mut at, mut from, mut k) = (0, Some(0), 0);
-            while let Some(m) = from.and_then(|from| re.captures_at(rest, from)) {
-                let whole = Found { start: m.get_match().start(), end: m.get_match().end() };
-                (from, k) = (next_start(rest, whole), k + 1);
+            while let Some(begin) = from
+                && let Some(m) = re.find_at(rest, begin, ask)?
+            {
+                (from, k) = (next_start(rest, m), k + 1);
+                if k % MATCHES_ASKED == 0 {
+                    ask()?;
+                }
                 if occurrence != 0 && k != occurrence {
                     continue;
                 }
-                out.extend_from_slice(&rest.as_bytes()[at..whole.start]);
-                expand(&with, &m, out);
-                at = whole.end;
+                out.extend_from_slice(&rest.as_bytes()[at..m.start]);
+                let groups = if names_groups { re.groups(rest, m, ask)? } else { vec![] };
+                expand(&with, rest, &groups, out);
+                at = m.end;
                 if k == occurrence {
                     break;
                 }
@@ -140,7 +148,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
 }
 
 /// `$1` is a group, `\` takes the next character as it is.
-fn expand(with: &str, m: &regex::Captures, out: &mut Vec<u8>) {
+fn expand(with: &str, text: &str, groups: &[Option<usize>], out: &mut Vec<u8>) {
     let b = with.as_bytes();
     let mut i = 0;
     while i < b.len() {
@@ -151,8 +159,8 @@ fn expand(with: &str, m: &regex::Captures, out: &mut Vec<u8>) {
             }
             b'$' if b.get(i + 1).is_some_and(u8::is_ascii_digit) => {
                 let group = (b[i + 1] - b'0') as usize;
-                if let Some(g) = m.get(group) {
-                    out.extend_from_slice(g.as_str().as_bytes());
+                if let Some([Some(from), Some(to)]) = groups.get(2 * group..2 * group + 2) {
+                    out.extend_from_slice(&text.as_bytes()[*from..*to]);
                 }
                 i += 2;
             }

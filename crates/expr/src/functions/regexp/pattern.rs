@@ -5,8 +5,22 @@
 //! character and before the line end that the text may close with. The crate knows no such `$`: a text that closes with
 //! a line end is searched without it, too ([`Pattern::find_at`]).
 
-use regex::{Captures, Regex, RegexBuilder};
-use types::{Error, Result};
+use super::long::{Long, Slots};
+use regex::{Regex, RegexBuilder};
+use std::sync::{Arc, OnceLock};
+use types::{Ask, Error, Result};
+
+/// Bytes that a compiled pattern may take.
+pub(super) const SIZE_MAX: usize = 16 << 20;
+
+/// Matches after which to look at whether to stop.
+pub(super) const MATCHES_ASKED: usize = 1024;
+
+/// Texts of fewer bytes are searched without thinking.
+const SHORT_BYTES: usize = 1024;
+
+/// Bytes of text times states of the pattern that the `regex` crate is left alone with.
+const STEPS_MAX: usize = 1 << 24;
 
 /// The flags of a pattern; those of `match_type`, applied to what the collation says.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +35,11 @@ pub(super) struct Flags {
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     regex: Regex,
+    /// What it was made of.
+    text: Arc<str>,
+    flags: Flags,
+    /// Made for the first long text.
+    long: Arc<OnceLock<Option<Long>>>,
     /// It may match before the line end that closes the text.
     anchored: bool,
     unix_lines: bool,
@@ -41,10 +60,19 @@ impl Pattern {
             .multi_line(flags.multi_line)
             .dot_matches_new_line(flags.dot_all)
             .crlf(!flags.unix_lines)
-            .size_limit(16 << 20)
+            .size_limit(SIZE_MAX)
             .build()
             .map_err(|e| syntax_error(&e))?;
-        Ok(Pattern { regex, anchored, unix_lines: flags.unix_lines })
+        Ok(Pattern { regex, text: text.into(), flags, long: Arc::default(), anchored, unix_lines: flags.unix_lines })
+    }
+
+    /// What searches `bytes` of text, where that may take long.
+    fn long_for(&self, bytes: usize) -> Option<&Long> {
+        if bytes < SHORT_BYTES {
+            return None;
+        }
+        let long = self.long.get_or_init(|| Long::new(&self.text, self.flags).ok()).as_ref();
+        long.filter(|l| l.states().saturating_mul(bytes) > STEPS_MAX)
     }
 
     /// The text without the line end that closes it, if `$` may match before that.
@@ -59,39 +87,57 @@ impl Pattern {
         lf.map(|t| t.strip_suffix('\r').unwrap_or(t)).or_else(|| text.strip_suffix(LINE_ENDS))
     }
 
-    pub(super) fn is_match(&self, text: &str) -> bool {
-        self.regex.is_match(text) || self.open_end(text).is_some_and(|t| self.regex.is_match(t))
+    pub(super) fn is_match(&self, text: &str, ask: Ask<'_>) -> Result<bool> {
+        let Some(long) = self.long_for(text.len()) else {
+            return Ok(self.regex.is_match(text) || self.open_end(text).is_some_and(|t| self.regex.is_match(t)));
+        };
+        if long.find(text, 0, true, ask)?.is_some() {
+            return Ok(true);
+        }
+        self.open_end(text).map_or(Ok(false), |t| Ok(long.find(t, 0, true, ask)?.is_some()))
     }
 
     /// The first match that begins at byte `at` or later.
-    pub(super) fn find_at(&self, text: &str, at: usize) -> Option<Found> {
-        let found = |m: regex::Match| Found { start: m.start(), end: m.end() };
-        let whole = self.regex.find_at(text, at).map(found);
-        let open = self.open_end(text).filter(|t| at <= t.len()).and_then(|t| self.regex.find_at(t, at)).map(found);
-        match (whole, open) {
+    pub(super) fn find_at(&self, text: &str, at: usize, ask: Ask<'_>) -> Result<Option<Found>> {
+        let find = |text: &str| match self.long_for(text.len() - at) {
+            Some(long) => long.find(text, at, false, ask),
+            None => Ok(self.regex.find_at(text, at).map(|m| Found { start: m.start(), end: m.end() })),
+        };
+        let whole = find(text)?;
+        let open = self.open_end(text).filter(|t| at <= t.len()).map_or(Ok(None), find)?;
+        Ok(match (whole, open) {
             (Some(w), Some(o)) if o.start < w.start => Some(o),
             (w, o) => w.or(o),
-        }
+        })
     }
 
-    /// [`Self::find_at`] with the groups.
-    pub(super) fn captures_at<'t>(&self, text: &'t str, at: usize) -> Option<Captures<'t>> {
-        let start = |c: &Captures| c.get_match().start();
-        let whole = self.regex.captures_at(text, at);
-        let open = self.open_end(text).filter(|t| at <= t.len()).and_then(|t| self.regex.captures_at(t, at));
-        match (whole, open) {
-            (Some(w), Some(o)) if start(&o) < start(&w) => Some(o),
-            (w, o) => w.or(o),
-        }
+    /// The groups of a match: byte offsets, two each.
+    pub(super) fn groups(&self, text: &str, found: Found, ask: Ask<'_>) -> Result<Slots> {
+        let groups = |text: &str| -> Result<Option<Slots>> {
+            if let Some(long) = self.long_for(text.len() - found.start) {
+                return long.groups(text, found.start, ask);
+            }
+            let captures = self.regex.captures_at(text, found.start);
+            let ends = |m: Option<regex::Match>| [m.map(|m| m.start()), m.map(|m| m.end())];
+            Ok(captures.map(|c| c.iter().flat_map(ends).collect()))
+        };
+        // Of the text with or without the line end that closes it.
+        let whole = groups(text)?.filter(|s| s[..2] == [Some(found.start), Some(found.end)]);
+        let open = || self.open_end(text).filter(|t| found.end <= t.len()).map_or(Ok(None), groups);
+        Ok(whole.map_or_else(open, |w| Ok(Some(w)))?.unwrap_or_default())
     }
 
     /// Match number `n`, from 1 on.
-    pub(super) fn nth(&self, text: &str, n: usize) -> Option<Found> {
-        let mut found = self.find_at(text, 0)?;
-        for _ in 1..n {
-            found = self.find_at(text, next_start(text, found)?)?;
+    pub(super) fn nth(&self, text: &str, n: usize, ask: Ask<'_>) -> Result<Option<Found>> {
+        let mut found = self.find_at(text, 0, ask)?;
+        for k in 1..n {
+            if k % MATCHES_ASKED == 0 {
+                ask()?;
+            }
+            let Some(from) = found.and_then(|f| next_start(text, f)) else { return Ok(None) };
+            found = self.find_at(text, from, ask)?;
         }
-        Some(found)
+        Ok(found)
     }
 }
 
@@ -223,7 +269,7 @@ mod tests {
     #[test]
     fn ends_of_lines() {
         let find = |pattern: &str, text: &str, flags: Flags| {
-            Pattern::new(pattern, flags).unwrap().find_at(text, 0).map(|f| (f.start, f.end))
+            Pattern::new(pattern, flags).unwrap().find_at(text, 0, &|| Ok(())).unwrap().map(|f| (f.start, f.end))
         };
         let unix = Flags { unix_lines: true, ..PLAIN };
         let lines = Flags { multi_line: true, ..PLAIN };

@@ -94,6 +94,19 @@ pub(super) fn quote(s: &[u8], out: &mut Vec<u8>) {
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+const NO_DIGIT: u8 = 0xFF;
+
+/// What each digit stands for.
+const BASE64_VALUES: [u8; 256] = {
+    let mut values = [NO_DIGIT; 256];
+    let mut v = 0;
+    while v < 64 {
+        values[BASE64[v] as usize] = v as u8;
+        v += 1;
+    }
+    values
+};
+
 pub(super) fn to_base64(s: &[u8], out: &mut Vec<u8>) {
     let mut line = 0;
     for c in s.chunks(3) {
@@ -116,9 +129,9 @@ pub(super) fn from_base64(s: &[u8], out: &mut Vec<u8>) -> bool {
         if b.is_ascii_whitespace() {
             continue;
         }
-        let v = match BASE64.iter().position(|&x| x == b) {
-            Some(v) if padding == 0 => v as u32,
-            None if b == b'=' && n >= 2 => {
+        let v = match BASE64_VALUES[b as usize] {
+            v if v != NO_DIGIT && padding == 0 => v as u32,
+            NO_DIGIT if b == b'=' && n >= 2 => {
                 padding += 1;
                 0
             }

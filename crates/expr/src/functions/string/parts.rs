@@ -4,7 +4,7 @@ use crate::functions::TrimSide;
 use crate::functions::eval::Call;
 use memchr::memmem;
 use types::collation::utf8;
-use types::{Collation, Result};
+use types::{Ask, Collation, Result};
 use vector::{Chunk, Selection, StrValues, StrView, Values, Vector};
 
 /// Length in characters.
@@ -130,16 +130,16 @@ pub(super) fn trim_range(s: &[u8], what: &[u8], side: TrimSide) -> (usize, usize
 }
 
 /// 1-based position of `needle` in `hay` from character `from` (1-based) on, by the collation; 0 if there is none.
-pub(crate) fn locate(c: Collation, needle: &[u8], hay: &[u8], from: i64) -> i64 {
+pub(crate) fn locate(c: Collation, needle: &[u8], hay: &[u8], from: i64, ask: Ask<'_>) -> Result<i64> {
     if from < 1 {
-        return 0;
+        return Ok(0);
     }
     let start = offset(c, hay, from - 1);
     if from - 1 > length(c, hay) {
-        return 0;
+        return Ok(0);
     }
     if needle.is_empty() {
-        return from;
+        return Ok(from);
     }
     let rest = &hay[start..];
     let found = if c.is_bin() || c == Collation::Binary {
@@ -147,29 +147,49 @@ pub(crate) fn locate(c: Collation, needle: &[u8], hay: &[u8], from: i64) -> i64 
     } else if rest.is_ascii() && needle.is_ascii() {
         memmem::find(&rest.to_ascii_lowercase(), &needle.to_ascii_lowercase())
     } else {
-        let n = utf8::char_count(needle);
-        let by_char = c.charset() != Collation::Utf8mb4GeneralCi.charset();
-        let is_boundary = |s: &[u8], i: usize| s.get(i).is_none_or(|b| b & 0xC0 != 0x80);
-        let mut at = 0;
-        loop {
-            if at >= rest.len() {
-                break None;
-            }
-            // What is compared is as many bytes long as the needle; in latin1, whose bytes are characters, as many characters.
-            let end = if by_char { at + utf8::offset_of_char(&rest[at..], n) } else { at + needle.len() };
-            if end > rest.len() || by_char && utf8::char_count(&rest[at..end]) < n {
-                break None;
-            }
-            if is_boundary(rest, end) && c.eq(&rest[at..end], needle) {
-                break Some(at);
-            }
-            at += utf8::decode(rest, at).1;
-        }
+        locate_by_weights(c, needle, rest, ask)?
     };
-    match found {
-        Some(at) => from + length(c, &rest[..at]),
-        None => 0,
+    Ok(found.map_or(0, |at| from + length(c, &rest[..at])))
+}
+
+/// Bytes that are compared between two looks at whether to stop.
+const COMPARED_BYTES: usize = 1 << 18;
+
+/// Byte offset of the first part of `rest` that is equal to the needle, place by place.
+fn locate_by_weights(c: Collation, needle: &[u8], rest: &[u8], ask: Ask<'_>) -> Result<Option<usize>> {
+    // What is compared is as many bytes long as the needle; in latin1, whose bytes are characters, as many characters.
+    let by_char = c.charset() != Collation::Utf8mb4GeneralCi.charset();
+    let (mut at, mut end) = (0, needle.len());
+    if by_char {
+        let n = utf8::char_count(needle);
+        if utf8::char_count(rest) < n {
+            return Ok(None);
+        }
+        end = utf8::offset_of_char(rest, n);
     }
+    let is_boundary = |i: usize| rest.get(i).is_none_or(|b| b & 0xC0 != 0x80);
+    let mut compared = 0;
+    while end <= rest.len() {
+        // At worst all of the part has been looked at.
+        compared += needle.len().max(1);
+        if compared >= COMPARED_BYTES {
+            compared = 0;
+            ask()?;
+        }
+        if is_boundary(end) && c.eq(&rest[at..end], needle) {
+            return Ok(Some(at));
+        }
+        let step = utf8::decode(rest, at).1;
+        if !by_char {
+            end += step;
+        } else if end < rest.len() {
+            end += utf8::decode(rest, end).1;
+        } else {
+            break;
+        }
+        at += step;
+    }
+    Ok(None)
 }
 
 /// SUBSTRING_INDEX: what lies before the `count`-th delimiter (from the end, if negative: what lies behind it). Delimiters
