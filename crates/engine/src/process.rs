@@ -63,7 +63,7 @@ pub struct Process {
     kill: AtomicU8,
     running: AtomicBool,
     /// What [`Process::killed`] says, as a flag that executing code can look at.
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
     counters: StatementCounters,
     /// Version and cipher of an encrypted connection.
     tls: OnceLock<(String, String)>,
@@ -124,7 +124,7 @@ impl Process {
             id,
             kill: AtomicU8::new(0),
             running: AtomicBool::new(false),
-            stop: AtomicBool::new(false),
+            stop: Arc::default(),
             counters: StatementCounters::default(),
             tls: OnceLock::new(),
             bytes_received: AtomicU64::new(0),
@@ -162,7 +162,7 @@ impl Process {
     }
 
     /// Set while [`Process::killed`] has something to say.
-    pub fn stop_flag(&self) -> &AtomicBool {
+    pub fn stop_flag(&self) -> &Arc<AtomicBool> {
         &self.stop
     }
 

@@ -51,6 +51,7 @@ impl Session {
             locale: hot.locale,
             collation_connection: hot.collation_connection,
             locks: Some(self.locks.named.clone()),
+            stop: self.process.stop_flag().clone(),
         }
     }
 
@@ -82,7 +83,7 @@ impl Session {
         let mut out: Vec<Relation> = self.db.catalog().read(|s| {
             s.values()
                 .filter(|d| schema.is_none_or(|n| *d.name == *n))
-                .flat_map(|d| d.relations.values().cloned())
+                .flat_map(|d| d.relations.iter().cloned())
                 .collect()
         });
         for server in ["information_schema", "mysql", "performance_schema", "sys"] {

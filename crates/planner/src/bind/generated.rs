@@ -13,7 +13,6 @@
 
 use expr::{ColumnId, EvalContext, Expr, ExprKind, Params, SessionInfo, UserVars, Warnings, fold};
 use plan::logical::{Logical, LogicalJoinKind, LogicalQuery};
-use std::sync::atomic::AtomicBool;
 use types::SqlType;
 
 /// A column that may stand for an expression over columns of the same table.
@@ -92,7 +91,6 @@ fn size(e: &Expr) -> usize {
 /// Constants within are computed, as they are in the query.
 fn folded(e: Expr, session: &SessionInfo) -> Expr {
     let (params, user_vars, warnings) = (Params::default(), UserVars::default(), Warnings::new(0));
-    let killed = AtomicBool::new(false);
     fold(
         e,
         &EvalContext {
@@ -100,7 +98,7 @@ fn folded(e: Expr, session: &SessionInfo) -> Expr {
             params: &params,
             user_vars: &user_vars,
             warnings: &warnings,
-            killed: &killed,
+            killed: &session.stop,
             bound: None,
         },
     )

@@ -5,7 +5,6 @@ use expr::{ColumnId, EvalContext, Expr, ExprKind, Params, SessionInfo, UserVars,
 use plan::logical::{Columns, Logical, LogicalQuery, SubqueryKind};
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::AtomicBool;
 use types::{Pace, SqlType};
 
 /// The column of `plan` gets all digits of the quotient or average that it is, beyond those of its type.
@@ -22,13 +21,12 @@ pub(super) fn keep_digits(plan: &mut Logical, id: ColumnId, columns: &mut Column
 /// Computes what is constant in this execution of the statement. Conditions that became TRUE go.
 pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo, pace: &Pace) {
     let (params, user_vars, warnings) = (Params::default(), UserVars::default(), Warnings::new(0));
-    let killed = AtomicBool::new(false);
     let ctx = EvalContext {
         session,
         params: &params,
         user_vars: &user_vars,
         warnings: &warnings,
-        killed: &killed,
+        killed: &session.stop,
         bound: None,
     };
     let of_session = Cell::new(false);

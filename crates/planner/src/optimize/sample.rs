@@ -2,7 +2,7 @@
 
 use catalog::TableStats;
 use expr::eval::Compiled;
-use expr::{ColumnId, EvalContext, Expr, ExprKind, Params, SessionInfo, UserVars, Warnings};
+use expr::{ColumnId, EvalContext, Expr, ExprKind, Function, Params, SessionInfo, UserVars, Warnings};
 use std::sync::atomic::AtomicBool;
 use types::SqlType;
 
@@ -45,6 +45,10 @@ pub fn try_predicates<'e>(
                 fits = false
             }
             ExprKind::Call { function, .. } if function.is_volatile() => fits = false,
+            // A megabyte for each row of the sample takes longer than a plan is worth.
+            ExprKind::Call {
+                function: Function::Repeat | Function::Lpad | Function::Rpad | Function::Space, ..
+            } => fits = false,
             _ => e.nullable = true,
         });
         if fits {

@@ -15,7 +15,6 @@ use catalog::{
 use expr::{SessionInfo, SqlMode};
 use parser::ast::VarScope;
 use planner::bind::SystemVariables;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use types::{Collation, Error, IntSize, Result, SqlType, Value};
@@ -39,6 +38,7 @@ pub fn session() -> SessionInfo {
         locale: types::locale::english(),
         collation_connection: Default::default(),
         locks: None,
+        stop: Default::default(),
     }
 }
 
@@ -237,11 +237,11 @@ pub fn fixture() -> Catalog {
     let catalog = Catalog::default();
     let written = catalog.write(|schemas| {
         for name in ["test", "other", "tpch", "shop"] {
-            let mut relations = BTreeMap::new();
+            let mut relations = catalog::Directory::default();
             for (i, (schema, table_name, text)) in TABLES.iter().enumerate() {
                 if *schema == name {
                     let t = Arc::new(table(i as u64 + 1, schema, table_name, text));
-                    relations.insert((*table_name).into(), Relation::Table(t));
+                    relations.insert(Relation::Table(t));
                 }
             }
             if name == "test" {
@@ -257,7 +257,7 @@ pub fn fixture() -> Catalog {
                         security: "DEFINER".into(),
                         check_option: "NONE".into(),
                     };
-                    relations.insert((*view).into(), Relation::View(Arc::new(def)));
+                    relations.insert(Relation::View(Arc::new(def)));
                 }
             }
             let schema = SchemaDef { name: name.into(), collation: Collation::Utf8mb4_0900AiCi, relations };
