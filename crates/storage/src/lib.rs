@@ -93,6 +93,7 @@ pub use current::Found;
 pub use definitions::{DefinitionChange, Definitions, Object, ObjectKey, ObjectKind};
 pub use durable::{Durable, DurableOptions, LOG_BYTES_MAX};
 pub use fetch::Fetched;
+pub use index::btree::sort_while;
 pub use index::cursor::{Candidates, IndexCursor, KeyRange};
 pub use index::encode::{KeyEncoder, PartBounds, PartPlace};
 pub use index::ordered::GoOn;

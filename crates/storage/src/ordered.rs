@@ -5,7 +5,7 @@
 //! ```
 //! See [`crate::index::ordered`] for when an ordered index exists and how it keeps up.
 
-use crate::index::btree::{Entries, Tree};
+use crate::index::btree::{Entries, Tree, sort_while};
 use crate::index::cursor::{Candidates, IndexCursor, KeyRange, merge};
 use crate::index::encode::KeyEncoder;
 use crate::index::ordered::{GoOn, KeyedRow, OrderedIndex, State};
@@ -201,12 +201,13 @@ impl Table {
                 let _keys = slot.lock_keys();
                 self.leaf_entries(set, index, ordered, leaf_no, &mut |k, r| entries.push(k, r), true);
             }
-            entries.sort();
+            entries.sort_while(go_on)?;
             Ok(entries)
         };
         let entries: Result<Vec<_>> = self.with_build_threads(&work).into_iter().collect();
         let entries = entries.inspect_err(|_| ordered.abandon_build())?;
-        ordered.set_tree(Tree::build(ordered.encoder.width(), entries));
+        let tree = Tree::build(ordered.encoder.width(), entries, go_on);
+        ordered.set_tree(tree.inspect_err(|_| ordered.abandon_build())?);
         loop {
             let log = ordered.take_log();
             if log.is_empty() {
@@ -347,7 +348,7 @@ impl Table {
                 let mut push = |key: &[u8], row_id| wanted.push((key.to_vec(), row_id));
                 self.leaf_entries(&set, i, ordered, leaf_no, &mut push, false);
             }
-            wanted.sort_unstable();
+            sort_while(&mut wanted, &KeyedRow::cmp, go_on)?;
             wanted.dedup();
             let mut found = vec![false; wanted.len()];
             let mut there = Candidates::default();
@@ -372,13 +373,16 @@ impl Table {
                     }
                 }
             }
-            let missing = wanted.iter().zip(&found).filter(|(_, found)| !**found).filter(|((key, row_id), _)| {
+            let mut missing = 0;
+            for (i, (key, row_id)) in wanted.iter().enumerate().filter(|(i, _)| !found[*i]) {
+                if i % 1024 == 0 {
+                    go_on()?;
+                }
                 let _keys = self.slot(self.split(*row_id).0).lock_keys();
-                self.has_version_with(ordered, key, *row_id) && !tree.contains(key, *row_id)
-            });
-            match missing.count() {
-                0 => {}
-                n => faults.push(format!("{name}: {n} entries of versions are missing")),
+                missing += usize::from(self.has_version_with(ordered, key, *row_id) && !tree.contains(key, *row_id));
+            }
+            if missing > 0 {
+                faults.push(format!("{name}: {missing} entries of versions are missing"));
             }
         }
         Ok(())

@@ -198,7 +198,12 @@ impl Session {
                 }
             });
         }
-        let mut h = Histogram::of(values, nulls, buckets, ty.collation().unwrap_or_default());
+        // The histogram sorts what is in order already.
+        let collation = ty.collation().unwrap_or_default();
+        let process = self.process().clone();
+        let order = |a: &Value, b: &Value| catalog::histogram::order(a, b, collation);
+        storage::sort_while(&mut values, &order, &|| process.check_killed())?;
+        let mut h = Histogram::of(values, nulls, buckets, collation);
         h.sampling_rate = rate;
         if rate < 1.0 {
             h.scale_distinct(table.statistics().columns[column].distinct);
@@ -212,8 +217,8 @@ impl Session {
             return Ok(());
         }
         let new = self.db().catalog().write(|schemas| {
-            let relation = schemas.get_mut(&def.schema)?.relations.get_mut(&def.name)?;
-            let Relation::Table(now) = &*relation else { return None };
+            let relations = &mut schemas.get_mut(&def.schema)?.relations;
+            let Relation::Table(now) = relations.get(&def.name)? else { return None };
             if now.id != def.id {
                 return None;
             }
@@ -222,7 +227,7 @@ impl Session {
                 new.columns[i].histogram = h;
             }
             let new = Arc::new(new);
-            *relation = Relation::Table(new.clone());
+            relations.insert(Relation::Table(new.clone()));
             Some(new)
         })?;
         let new = new.ok_or_else(|| Error::no_such_table(&def.schema, &def.name))?;

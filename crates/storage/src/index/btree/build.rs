@@ -9,9 +9,12 @@
 
 use super::keys::{Reserve, head_of, short_rest};
 use super::node::Item;
+use super::sort::sort_while;
 use super::{ROOT, Tree};
+use crate::index::ordered::GoOn;
 use std::cmp::Ordering;
 use std::ops::Range;
+use types::Result;
 
 /// Entries that one thread has gathered.
 #[derive(Debug)]
@@ -65,10 +68,11 @@ impl Entries {
         }
     }
 
-    pub fn sort(&mut self) {
+    /// An error: `go_on`'s.
+    pub fn sort_while(&mut self, go_on: GoOn<'_>) -> Result<()> {
         match &mut self.0 {
-            Kind::Fixed(v) => v.sort_unstable(),
-            Kind::Var(VarEntries { items, bytes }) => items.sort_unstable_by(|a, b| compare(a, bytes, b, bytes)),
+            Kind::Fixed(v) => sort_while(v, &u128::cmp, go_on),
+            Kind::Var(VarEntries { items, bytes }) => sort_while(items, &|a, b| compare(a, bytes, b, bytes), go_on),
         }
     }
 }
@@ -143,18 +147,21 @@ impl Run for VarEntries {
 
 /// Fewer entries are merged by one thread.
 const PARALLEL_ENTRIES_MIN: usize = 100_000;
+/// Leaves that are filled between two questions whether to go on.
+const LEAVES_ASKED: usize = 1024;
 const SAMPLES_PER_RUN: usize = 64;
 
 impl Tree {
     /// A tree of all entries of `runs`, each of which is sorted; with as many threads as there are runs.
-    pub fn build(width: Option<usize>, runs: Vec<Entries>) -> Tree {
+    /// An error: `go_on`'s.
+    pub fn build(width: Option<usize>, runs: Vec<Entries>, go_on: GoOn<'_>) -> Result<Tree> {
         let tree = Tree::new(width);
-        tree.fill(runs);
-        tree
+        tree.fill(runs, go_on)?;
+        Ok(tree)
     }
 
     /// Fills an empty tree that nobody else sees yet.
-    pub(super) fn fill(&self, runs: Vec<Entries>) {
+    pub(super) fn fill(&self, runs: Vec<Entries>, go_on: GoOn<'_>) -> Result<()> {
         let (mut fixed, mut var) = (Vec::new(), Vec::new());
         for run in runs {
             match run.0 {
@@ -162,32 +169,35 @@ impl Tree {
                 Kind::Var(v) => var.push(v),
             }
         }
-        let leaves = if self.width.is_some() { self.merge_all(&fixed) } else { self.merge_all(&var) };
+        let leaves = if self.width.is_some() { self.merge_all(&fixed, go_on) } else { self.merge_all(&var, go_on) };
         drop((fixed, var));
-        self.stack(leaves);
+        self.stack(leaves?);
+        Ok(())
     }
 
     /// Merges runs into leaves; returns these in order.
-    fn merge_all<R: Run>(&self, runs: &[R]) -> Vec<u64> {
+    fn merge_all<R: Run>(&self, runs: &[R], go_on: GoOn<'_>) -> Result<Vec<u64>> {
         let total: usize = runs.iter().map(Run::len).sum();
         if runs.len() <= 1 || total < PARALLEL_ENTRIES_MIN {
-            return self.merge_runs(runs, runs.iter().map(|r| 0..r.len()).collect());
+            return self.merge_runs(runs, runs.iter().map(|r| 0..r.len()).collect(), go_on);
         }
         let shares = shares(runs);
         std::thread::scope(|scope| {
             let mut rest = shares.into_iter();
             let first = rest.next().expect("there are several runs");
-            let helpers: Vec<_> = rest.map(|share| scope.spawn(|| self.merge_runs(runs, share))).collect();
-            let mut leaves = self.merge_runs(runs, first);
-            for helper in helpers {
-                leaves.extend(helper.join().expect("merging does not panic"));
+            let helpers: Vec<_> = rest.map(|share| scope.spawn(|| self.merge_runs(runs, share, go_on))).collect();
+            let first = self.merge_runs(runs, first, go_on);
+            let others: Vec<_> = helpers.into_iter().map(|h| h.join().expect("merging does not panic")).collect();
+            let mut leaves = first?;
+            for more in others {
+                leaves.extend(more?);
             }
-            leaves
+            Ok(leaves)
         })
     }
 
     /// Merges a range of each run into leaves.
-    fn merge_runs<R: Run>(&self, runs: &[R], mut ranges: Vec<Range<usize>>) -> Vec<u64> {
+    fn merge_runs<R: Run>(&self, runs: &[R], mut ranges: Vec<Range<usize>>, go_on: GoOn<'_>) -> Result<Vec<u64>> {
         let fill = (self.leaf.cap * 15 / 16).max(1);
         let (mut leaves, mut reserve) = (Vec::new(), Reserve::default());
         let (mut leaf, mut count, mut total) = (None, 0, 0);
@@ -209,6 +219,9 @@ impl Tree {
             }
             last = Some((r, i));
             if leaf.is_none() || count == fill {
+                if leaves.len() % LEAVES_ASKED == 0 {
+                    go_on()?;
+                }
                 let node = self.new_node();
                 leaves.push(node.id);
                 (leaf, count) = (Some(node), 0);
@@ -220,7 +233,7 @@ impl Tree {
             node.set_meta(count, 0);
         }
         self.len.fetch_add(total, crate::sync::Ordering::Relaxed);
-        leaves
+        Ok(leaves)
     }
 
     /// Builds the levels above the leaves. The top one goes into the root.

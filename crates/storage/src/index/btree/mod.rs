@@ -32,12 +32,14 @@ mod build;
 mod keys;
 mod node;
 mod scan;
+mod sort;
 
 use crate::sync::{AtomicU64, Mutex, Ordering, Rank};
 use arena::Arena;
 pub use build::Entries;
 use keys::{KeyHeap, Target, separator};
 use node::{Item, NODE_BITS, NODE_WORDS, Node, Shape};
+pub use sort::sort_while;
 
 #[derive(Debug)]
 pub struct Tree {
