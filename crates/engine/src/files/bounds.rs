@@ -14,10 +14,10 @@
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, OFlags};
 use types::{Error, ErrorCode, Result};
 
 use super::found::Found;
@@ -147,7 +147,7 @@ impl Bounds {
         if anywhere || folder.is_some_and(|folder| self.allows(&folder)) { told(e) } else { Bounds::refused() }
     }
 
-    /// A file of the server's machine, and its length. Relative paths start at the data folder. Error 1290 outside of the
+    /// A file of the server's machine, and its length; a named pipe is opened without waiting for its other end. Relative paths start at the data folder. Error 1290 outside of the
     /// bounds, 13 or 29 if it cannot be read.
     pub fn open(&self, path: &str) -> Result<(File, u64)> {
         if matches!(self.allowed, Allowed::Nothing) {
@@ -169,13 +169,18 @@ impl Bounds {
         if !self.allows(&found.real_path().map_err(failed)?) {
             return Err(Bounds::refused());
         }
-        if found.file_type().map_err(failed)? != FileType::RegularFile {
-            return Err(Error::textfile_not_readable(path.display()));
+        let mut options = OpenOptions::new();
+        options.read(true);
+        match found.file_type().map_err(failed)? {
+            FileType::RegularFile => {}
+            // Whoever reads it polls it.
+            FileType::Fifo => _ = options.custom_flags(OFlags::NONBLOCK.bits() as i32),
+            _ => return Err(Error::textfile_not_readable(path.display())),
         }
         if self.is_another_name_of_own(&found).map_err(failed)? {
             return Err(Bounds::refused());
         }
-        let file = found.reopen(OpenOptions::new().read(true)).map_err(failed)?;
+        let file = found.reopen(&options).map_err(failed)?;
         let len = file.metadata().map_err(failed)?.len();
         Ok((file, len))
     }

@@ -115,11 +115,20 @@ impl<'a> BlockReader<'a> {
                     self.bytes_read += n as u64;
                 }
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(Error::error_on_read("LOAD DATA", e.raw_os_error().unwrap_or(0), e)),
+                Err(e) => return Err(read_error(e)),
             }
         }
         bytes.truncate(have);
         Ok(())
+    }
+}
+
+/// What a reader of our own failed with, or the system's error.
+fn read_error(e: std::io::Error) -> Error {
+    let errno = e.raw_os_error().unwrap_or(0);
+    match e.downcast::<Error>() {
+        Ok(own) => own,
+        Err(e) => Error::error_on_read("LOAD DATA", errno, e),
     }
 }
 

@@ -22,6 +22,7 @@ mod fields;
 mod format;
 mod rows;
 mod run;
+mod source;
 mod statement;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use super::columns::{ColumnTarget, FileCharset};
 use super::format::Format;
 use super::rows::RowLoad;
 use super::run::{FieldTarget, Fill, Load, Loaded};
+use super::source::{self, Source};
 use crate::dml::now;
 use crate::session::Session;
 use crate::sink::ResultSink;
@@ -58,15 +59,17 @@ impl Session {
         let targets = self.load_targets(l, &def)?;
         let (txn, savepoint) = self.begin_change_of(def.temporary)?;
         let before = self.db().store().expect_table(&def)?.auto_increment();
-        let result = if l.local {
-            let mut input = sink.local_infile(&l.path)?;
-            self.load_from(l, &def, &format, charset, ignore, &targets, &txn, &mut *input, 0)
-        } else {
-            self.db().bounds().open(&l.path).and_then(|(mut file, bytes)| {
-                self.load_from(l, &def, &format, charset, ignore, &targets, &txn, &mut file, bytes)
-            })
-        };
-        let loaded = self.end_change(savepoint, result)?;
+        let process = self.process().clone();
+        let check_killed = || process.check_killed();
+        // A client sends all of its file; what is left of it is read when the rows of a failed load are gone.
+        let mut source = None;
+        let result = self.source_of(l, sink, &check_killed).and_then(|opened| {
+            let Source { length, input } = source.insert(opened);
+            self.load_from(l, &def, &format, charset, ignore, &targets, &txn, &mut **input, *length)
+        });
+        let loaded = self.end_change(savepoint, result);
+        drop(source);
+        let loaded = loaded?;
         for (name, value) in targets.user_vars.iter().zip(loaded.user_vars) {
             let value = value.map_or(Value::Null, |b| Value::Bytes(b.into()));
             self.user_vars().set(name, value, FIELD_TYPE)?;
@@ -133,13 +136,15 @@ impl Session {
             };
             load.run(l, txn.clone(), input)
         };
-        let result = if l.local {
-            let mut input = sink.local_infile(&l.path)?;
-            run(self, &mut *input, 0)
-        } else {
-            self.db().bounds().open(&l.path).and_then(|(mut file, bytes)| run(self, &mut file, bytes))
-        };
-        let written = self.end_change(savepoint, result)?;
+        let check_killed = || process.check_killed();
+        let mut source = None;
+        let result = self.source_of(l, sink, &check_killed).and_then(|opened| {
+            let Source { length, input } = source.insert(opened);
+            run(self, &mut **input, *length)
+        });
+        let written = self.end_change(savepoint, result);
+        drop(source);
+        let written = written?;
         if let Some(id) = written.first_generated {
             self.set_last_insert_id(id);
         }
@@ -275,6 +280,20 @@ impl Session {
             t.fills.push((c, fill));
         }
         Ok(t)
+    }
+
+    /// What is to be loaded.
+    fn source_of<'a>(
+        &self,
+        l: &LoadData,
+        sink: &'a mut dyn ResultSink,
+        check_killed: &'a dyn Fn() -> Result<()>,
+    ) -> Result<Source<'a>> {
+        if l.local {
+            return Ok(Source { length: 0, input: sink.local_infile(&l.path)? });
+        }
+        let (file, length) = self.db().bounds().open(&l.path)?;
+        source::of_file(file, length, check_killed)
     }
 }
 

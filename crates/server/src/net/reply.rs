@@ -10,6 +10,7 @@
 //! that reads slowly makes [`Reply::row`] wait, until it reads on, the query is killed or net_write_timeout is over.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use executor::Reservation;
 use protocol::{Capabilities, Column, OkPacket, PacketReader, PacketWriter, StatusFlags, TextRow};
@@ -239,6 +240,9 @@ impl<'a> Reply<'a> {
     }
 }
 
+/// While a client is waited for, whether to stop is looked at so often.
+const READ_SLICE: Duration = Duration::from_millis(50);
+
 /// The client's file, packet after packet. It is read to its end in any case, since the answer cannot come before.
 pub struct LocalInfile<'a> {
     wire: &'a mut Wire,
@@ -252,16 +256,31 @@ impl LocalInfile<'_> {
     /// The next piece, as long as the client likes; None at the end.
     pub fn next_piece(&mut self) -> Result<Option<&[u8]>> {
         self.wire.process().check_killed()?;
-        self.receive()?;
+        self.receive(true)?;
         Ok(if self.ended { None } else { Some(self.reader.packet()) })
     }
 
-    fn receive(&mut self) -> Result<()> {
+    /// `stoppable`: a kill ends the wait for the client.
+    fn receive(&mut self, stoppable: bool) -> Result<()> {
         if self.ended {
             return Ok(());
         }
         let limit = self.wire.limits.read;
-        if let Err(error) = self.wire.receive(self.reader, limit, limit) {
+        let slice = limit.min(READ_SLICE);
+        let (mut since, mut received) = (Instant::now(), self.wire.process().bytes().0);
+        while let Err(error) = self.wire.receive(self.reader, slice, slice) {
+            if matches!(error, ReadError::Idle | ReadError::Stalled) {
+                if stoppable {
+                    self.wire.process().check_killed()?;
+                }
+                let now_received = self.wire.process().bytes().0;
+                if now_received > received {
+                    (since, received) = (Instant::now(), now_received);
+                }
+                if since.elapsed() < limit {
+                    continue;
+                }
+            }
             self.ended = true;
             self.wire.lost();
             return Err(match error {
@@ -291,7 +310,7 @@ impl io::Read for LocalInfile<'_> {
 impl Drop for LocalInfile<'_> {
     fn drop(&mut self) {
         while !self.ended && !self.wire.process().killed().is_some_and(super::Kill::is_final) {
-            if self.receive().is_err() {
+            if self.receive(false).is_err() {
                 break;
             }
         }
