@@ -5,12 +5,14 @@
 
 pub mod catalog;
 pub mod constraint;
+pub mod directory;
 pub mod histogram;
 pub mod statistics;
 pub mod table;
 
-pub use catalog::{Catalog, CatalogReader, Journal, Relation, SchemaDef};
+pub use catalog::{Catalog, CatalogReader, Journal, Relation, SchemaDef, Schemas};
 pub use constraint::{CheckConstraint, FkAction, ForeignKey, Generated};
+pub use directory::{Difference, Directory};
 pub use histogram::{Histogram, HistogramKind};
 pub use statistics::{ColumnStats, IndexForm, KeyBounds, KeyEnd, Statistics, TableStats};
 pub use table::{

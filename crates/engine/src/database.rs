@@ -22,7 +22,6 @@ use catalog::{Catalog, SchemaDef};
 use executor::{MemoryAccountant, WorkerPool};
 use parking_lot::{Mutex, RwLock};
 use planner::optimize::cost::CostParams;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -162,7 +161,7 @@ impl Database {
             for name in BUILT_IN_SCHEMAS {
                 schemas.insert(
                     name.into(),
-                    SchemaDef { name: name.into(), collation: Collation::default(), relations: BTreeMap::new() },
+                    SchemaDef { name: name.into(), collation: Collation::default(), relations: Default::default() },
                 );
             }
         })?;

@@ -167,7 +167,7 @@ fn bind_check(session: &Session, def: &TableDef, column: Option<usize>, name: &s
 /// Of all tables but the one being defined, which is there already when it is altered.
 fn names_in_schema(session: &Session, def: &TableDef, names: impl Fn(&TableDef) -> Vec<Box<str>>) -> Vec<Box<str>> {
     session.db().catalog().read(|s| {
-        let relations = s.get(&def.schema).into_iter().flat_map(|s| s.relations.values());
+        let relations = s.get(&def.schema).into_iter().flat_map(|s| s.relations.iter());
         let others = relations.filter_map(|r| match r {
             Relation::Table(t) if t.name != def.name => Some(t),
             _ => None,

@@ -108,8 +108,8 @@ impl Session {
     fn drop_database(&mut self, name: &ast::Ident, if_exists: bool) -> Result<u64> {
         self.check_user_schema(name)?;
         let going: Vec<(Box<str>, Box<str>)> = self.db().catalog().read(|schemas| {
-            let relations = schemas.get(name.as_str()).into_iter().flat_map(|s| s.relations.keys());
-            relations.map(|n| (name.as_str().into(), n.clone())).collect()
+            let relations = schemas.get(name.as_str()).into_iter().flat_map(|s| s.relations.names());
+            relations.map(|n| (name.as_str().into(), n.into())).collect()
         });
         self.check_no_reference_left(&going)?;
         let Some(schema) = self.db().catalog().write(|schemas| schemas.remove(name.as_str()))? else {
@@ -119,7 +119,7 @@ impl Session {
             self.note(Error::db_drop_exists(name.as_str()));
             return Ok(0);
         };
-        for relation in schema.relations.values() {
+        for relation in schema.relations.iter() {
             self.forget_storage(relation);
         }
         if self.current_database() == Some(name.as_str()) {
@@ -135,7 +135,7 @@ impl Session {
     }
 }
 
-pub(super) type Schemas = std::collections::BTreeMap<Box<str>, SchemaDef>;
+pub(super) use catalog::Schemas;
 /// Schema and name.
 pub(super) type QualifiedName = (Box<str>, Box<str>);
 
@@ -145,7 +145,7 @@ pub(super) fn rename_relation(schemas: &mut Schemas, from: &QualifiedName, to: &
     let relation =
         schemas.get_mut(fs).and_then(|s| s.relations.remove(ft)).ok_or_else(|| Error::no_such_table(fs, ft))?;
     let target = schemas.get_mut(ts).ok_or_else(|| Error::bad_db(ts))?;
-    if target.relations.contains_key(tt) {
+    if target.relations.contains(tt) {
         return Err(Error::table_exists(tt));
     }
     let renamed = match relation {
@@ -153,15 +153,23 @@ pub(super) fn rename_relation(schemas: &mut Schemas, from: &QualifiedName, to: &
         Relation::View(_) if fs != ts => return Err(Error::forbid_schema_change(fs, ts)),
         Relation::View(v) => Relation::View(Arc::new(ViewDef { name: tt.clone(), ..(*v).clone() })),
     };
-    target.relations.insert(tt.clone(), renamed);
-    for relation in schemas.values_mut().flat_map(|s| s.relations.values_mut()) {
-        if let Relation::Table(t) = relation
-            && let Some(new) = constraints::with_parent_renamed(t, (fs, ft), (ts, tt))
-        {
-            *t = Arc::new(new);
+    target.relations.insert(renamed);
+    change_tables(schemas, |t| constraints::with_parent_renamed(t, (fs, ft), (ts, tt)));
+    Ok(())
+}
+
+/// Gives the tables for which `change` answers a definition that one.
+pub(super) fn change_tables(schemas: &mut Schemas, change: impl Fn(&Arc<TableDef>) -> Option<TableDef>) {
+    for schema in schemas.values_mut() {
+        let changed = |relation: &Relation| match relation {
+            Relation::Table(t) => change(t),
+            Relation::View(_) => None,
+        };
+        let new: Vec<TableDef> = schema.relations.iter().filter_map(changed).collect();
+        for def in new {
+            schema.relations.insert(Relation::Table(Arc::new(def)));
         }
     }
-    Ok(())
 }
 
 pub(super) fn check_name(name: &str, wrong: impl FnOnce() -> Error) -> Result<()> {

@@ -191,10 +191,10 @@ impl Session {
     fn insert_relation(&mut self, def: &Arc<TableDef>, if_not_exists: bool) -> Result<()> {
         let outcome = self.db().catalog().write(|schemas| {
             let Some(s) = schemas.get_mut(&def.schema) else { return Err(Error::bad_db(&def.schema)) };
-            if s.relations.contains_key(&def.name) {
+            if s.relations.contains(&def.name) {
                 return if if_not_exists { Ok(false) } else { Err(Error::table_exists(&def.name)) };
             }
-            s.relations.insert(def.name.clone(), Relation::Table(def.clone()));
+            s.relations.insert(Relation::Table(def.clone()));
             Ok(true)
         })??;
         if !outcome {
@@ -285,14 +285,12 @@ impl Session {
             return Ok(0);
         }
         let replaced = self.db().catalog().write(|schemas| {
-            let relation = schemas.get_mut(&def.schema).and_then(|s| s.relations.get_mut(&def.name));
-            match relation {
-                Some(Relation::Table(t)) if t.id == def.id => {
-                    *t = new.clone();
-                    true
-                }
-                _ => false,
+            let Some(schema) = schemas.get_mut(&def.schema) else { return false };
+            let is_it = matches!(schema.relations.get(&def.name), Some(Relation::Table(t)) if t.id == def.id);
+            if is_it {
+                schema.relations.insert(Relation::Table(new.clone()));
             }
+            is_it
         })?;
         table.note_published();
         self.db().store().drop_table(if replaced { def.id } else { new.id });

@@ -35,7 +35,7 @@ impl Session {
         }
         self.db().catalog().write(|schemas| {
             let s = schemas.get_mut(&schema).ok_or_else(|| Error::bad_db(&schema))?;
-            s.relations.insert(name.clone(), Relation::View(Arc::new(def)));
+            s.relations.insert(Relation::View(Arc::new(def)));
             Ok(())
         })??;
         Ok(0)

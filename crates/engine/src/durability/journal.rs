@@ -2,16 +2,12 @@
 
 use super::texts;
 use crate::accounts::Account;
-use catalog::{Relation, SchemaDef, TableDef, TableEngine};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use catalog::{Difference, Directory, Relation, SchemaDef, Schemas, TableDef, TableEngine};
 use storage::{DefinitionChange, Object, ObjectKey, ObjectKind, Store};
 use types::Result;
 
 /// Schemas that the server makes itself at each start.
 pub const BUILT_IN_SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
-
-type Schemas = BTreeMap<Box<str>, SchemaDef>;
 
 /// See the module head.
 #[derive(Debug)]
@@ -35,14 +31,6 @@ fn relation_key(schema: &str, name: &str, relation: &Relation) -> ObjectKey {
         Relation::View(_) => ObjectKind::View,
     };
     key(kind, schema, name)
-}
-
-fn same(a: &Relation, b: &Relation) -> bool {
-    match (a, b) {
-        (Relation::Table(a), Relation::Table(b)) => Arc::ptr_eq(a, b),
-        (Relation::View(a), Relation::View(b)) => Arc::ptr_eq(a, b),
-        _ => false,
-    }
 }
 
 impl Journal {
@@ -71,17 +59,23 @@ impl Journal {
         }
     }
 
-    fn schema_changes(&self, before: Option<&SchemaDef>, after: &SchemaDef, out: &mut Vec<DefinitionChange>) {
+    fn schema_changes(
+        &self,
+        before: Option<&SchemaDef>,
+        after: &SchemaDef,
+        differences: &[Difference<'_>],
+        out: &mut Vec<DefinitionChange>,
+    ) {
         // Those that the server makes itself may have tables, but are no definitions.
         let is_own = BUILT_IN_SCHEMAS.contains(&&*after.name);
         if !is_own && before.is_none_or(|b| b.collation != after.collation) {
             let object = Object::new(0, texts::of_schema(after));
             out.push(DefinitionChange::Put(key(ObjectKind::Schema, &after.name, ""), object));
         }
-        for (name, relation) in &after.relations {
-            let old = before.and_then(|b| b.relations.get(name));
+        for Difference { name, after: relation, .. } in differences {
+            let Some(relation) = relation else { continue };
             let virtual_table = matches!(relation, Relation::Table(t) if t.engine == TableEngine::Virtual);
-            if !virtual_table && old.is_none_or(|old| !same(old, relation)) {
+            if !virtual_table {
                 out.push(DefinitionChange::Put(relation_key(&after.name, name, relation), self.object(relation)));
             }
         }
@@ -114,22 +108,25 @@ impl Journal {
 impl catalog::Journal for Journal {
     fn record(&self, before: &Schemas, after: &Schemas) -> Result<()> {
         let mut changes = Vec::new();
+        let none = Directory::default();
+        let differences = |name: &str| -> Vec<Difference<'_>> {
+            let [old, new] = [before, after].map(|all| all.get(name).map_or(&none, |s| &s.relations));
+            new.differences(old)
+        };
         // What goes comes first: a renamed table may take the name of one that goes.
-        for (name, schema) in before {
-            let next = after.get(name);
-            for (relation_name, relation) in &schema.relations {
-                let gone = relation_key(name, relation_name, relation);
-                let now = next.and_then(|n| n.relations.get(relation_name));
-                if now.is_none_or(|now| relation_key(name, relation_name, now) != gone) {
+        for name in before.keys() {
+            for d in differences(name) {
+                let [gone, now] = [d.before, d.after].map(|r| r.map(|r| relation_key(name, d.name, r)));
+                if let Some(gone) = gone.filter(|gone| now.as_ref() != Some(gone)) {
                     changes.push(DefinitionChange::Remove(gone));
                 }
             }
-            if next.is_none() {
+            if !after.contains_key(name) {
                 changes.push(DefinitionChange::Remove(key(ObjectKind::Schema, name, "")));
             }
         }
         for (name, schema) in after {
-            self.schema_changes(before.get(name), schema, &mut changes);
+            self.schema_changes(before.get(name), schema, &differences(name), &mut changes);
         }
         self.log(changes)
     }

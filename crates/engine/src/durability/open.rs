@@ -98,10 +98,10 @@ fn schemas(definitions: &Definitions, mut tables: Tables) -> Result<BTreeMap<Box
         };
         if journal::BUILT_IN_SCHEMAS.contains(&&*key.schema) && !schemas.contains_key(&key.schema) {
             let (name, collation) = (key.schema.clone(), types::Collation::default());
-            schemas.insert(name.clone(), SchemaDef { name, collation, relations: BTreeMap::new() });
+            schemas.insert(name.clone(), SchemaDef { name, collation, relations: Default::default() });
         }
         if let (Some(schema), Some(relation)) = (schemas.get_mut(&key.schema), relation) {
-            schema.relations.insert(key.name.clone(), relation);
+            schema.relations.insert(relation);
         }
     }
     Ok(schemas)

@@ -93,8 +93,8 @@ impl Words {
         self.db.catalog().read(|schemas| {
             for s in schemas.values() {
                 out.push(s.name.to_string());
-                for (name, relation) in &s.relations {
-                    out.push(name.to_string());
+                for relation in s.relations.iter() {
+                    out.push(relation.name().to_owned());
                     match relation {
                         Relation::Table(t) => out.extend(t.columns.iter().map(|c| c.name.to_string())),
                         Relation::View(v) => out.extend(v.columns.iter().map(|c| c.to_string())),

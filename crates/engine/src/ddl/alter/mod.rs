@@ -19,7 +19,7 @@ mod keys;
 mod references;
 
 use super::constraints::RenamedColumns;
-use super::statements::{QualifiedName, Schemas, check_name, rename_relation};
+use super::statements::{QualifiedName, Schemas, change_tables, check_name, rename_relation};
 use super::{constraints, defaults, define, functional, show_create};
 use crate::mdl::Mode;
 use crate::session::Session;
@@ -244,7 +244,7 @@ impl Session {
         self.db().catalog().write(|schemas| {
             let mut next = schemas.clone();
             let schema = next.get_mut(&old.schema).ok_or_else(|| Error::bad_db(&old.schema))?;
-            schema.relations.insert(new.name.clone(), Relation::Table(new));
+            schema.relations.insert(Relation::Table(new));
             rename_in_references(&mut next, old, names);
             if let Some(to) = names.table {
                 rename_relation(&mut next, &(old.schema.clone(), old.name.clone()), to)?;
@@ -282,14 +282,10 @@ struct NewNames<'a> {
 
 /// Other tables' foreign keys name the altered table's columns as they are called now.
 fn rename_in_references(schemas: &mut Schemas, altered: &TableDef, names: &NewNames) {
-    for relation in schemas.values_mut().flat_map(|s| s.relations.values_mut()) {
-        if let Relation::Table(t) = relation
-            && (&t.schema, &t.name) != (&altered.schema, &altered.name)
-            && let Some(new) = names.columns.in_definition(t, (&altered.schema, &altered.name))
-        {
-            *t = Arc::new(new);
-        }
-    }
+    change_tables(schemas, |t| {
+        let is_other = (&t.schema, &t.name) != (&altered.schema, &altered.name);
+        is_other.then(|| names.columns.in_definition(t, (&altered.schema, &altered.name))).flatten()
+    });
 }
 
 /// The syntax tree of the definition, as SHOW CREATE TABLE prints it.

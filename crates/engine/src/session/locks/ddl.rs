@@ -46,8 +46,10 @@ impl Session {
         if !contents {
             return Ok(());
         }
-        let names: Vec<Box<str>> =
-            self.db.catalog().read(|s| s.get(schema).map_or(Vec::new(), |d| d.relations.keys().cloned().collect()));
+        let names: Vec<Box<str>> = self
+            .db
+            .catalog()
+            .read(|s| s.get(schema).map_or(Vec::new(), |d| d.relations.names().map(Into::into).collect()));
         for name in names {
             self.acquire(&self.db.mdl().table(schema, &name), Mode::Exclusive, Until::Transaction)?;
         }
