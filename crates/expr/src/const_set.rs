@@ -100,9 +100,9 @@ impl ConstSetBuilder {
                 if *first != left {
                     return false;
                 }
-                crate::build::wider(ty, right.ty)
+                crate::build::compare::wider(ty, right.ty)
             }
-            _ => crate::build::wider(right.ty, right.ty),
+            _ => crate::build::compare::wider(right.ty, right.ty),
         };
         let Some(ty) = ty.filter(|_| is_storable(value)) else { return false };
         if self.left.is_none() {

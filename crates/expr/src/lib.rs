@@ -6,6 +6,7 @@
 
 pub mod aggregate;
 pub mod build;
+pub mod const_set;
 pub mod context;
 pub mod eval;
 pub mod fold;
@@ -14,6 +15,7 @@ pub mod kernels;
 pub mod tree;
 
 pub use aggregate::{AggCall, AggFunc, FrameBound, FrameUnits, WindowCall, WindowFrame, WindowFunc};
+pub use const_set::{ConstSet, ConstSetBuilder};
 pub use context::{EvalContext, HeldBytes, Params, SavedVars, SessionInfo, SqlMode, UserLocks, UserVars, Warnings};
 pub use eval::Compiled;
 pub use fold::{fold, fold_overseen};

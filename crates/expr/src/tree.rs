@@ -1,6 +1,6 @@
 //! The expression tree.
 
-use crate::Function;
+use crate::{ConstSet, Function};
 use std::sync::Arc;
 use types::{SqlType, Value};
 
@@ -137,6 +137,12 @@ pub enum ExprKind {
         list: Arc<[Expr]>,
         negated: bool,
     },
+    /// The same of many constants.
+    InSet {
+        expr: Box<Expr>,
+        set: Arc<ConstSet>,
+        negated: bool,
+    },
     /// `expr [NOT] LIKE pattern [ESCAPE c]`.
     Like {
         expr: Box<Expr>,
@@ -226,6 +232,7 @@ impl Expr {
                 | ExprKind::IsNull { .. }
                 | ExprKind::IsTruth { .. }
                 | ExprKind::InList { .. }
+                | ExprKind::InSet { .. }
                 | ExprKind::Like { .. }
                 | ExprKind::Case { .. } => true,
                 ExprKind::Cast { expr, explicit } => !explicit && converts_all(&expr.ty, &e.ty),
@@ -277,6 +284,7 @@ impl Expr {
             Not(e) | Neg(e) | BitNot(e) | IsNull { expr: e, .. } | IsTruth { expr: e, .. } | Cast { expr: e, .. } => {
                 vec![e]
             }
+            InSet { expr, .. } => vec![expr],
             SetUserVar { expr, .. } => vec![expr],
             InList { expr, list, .. } => std::iter::once(&**expr).chain(list.iter()).collect(),
             Like { expr, pattern, .. } => vec![expr, pattern],
@@ -296,6 +304,7 @@ impl Expr {
             Not(e) | Neg(e) | BitNot(e) | IsNull { expr: e, .. } | IsTruth { expr: e, .. } | Cast { expr: e, .. } => {
                 vec![e]
             }
+            InSet { expr, .. } => vec![expr],
             SetUserVar { expr, .. } => vec![expr],
             // Constants stay what they are, and shared.
             InList { expr, list, .. } => match list.iter().all(|e| e.as_const().is_some()) {

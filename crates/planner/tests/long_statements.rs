@@ -4,7 +4,7 @@
 #[allow(dead_code)]
 mod common;
 
-use common::long::{bounded_shapes, shapes};
+use common::long::shapes;
 use common::scale::scale_one;
 use common::{Variables, fixture, session};
 use parser::ast::Statement;
@@ -90,13 +90,34 @@ fn cost(name: &str, sql: &str) -> Cost {
     Cost { bytes_a_byte: parsed.1.max(bound.1).max(planned.1), ms: all.as_secs_f64() * 1e3 }
 }
 
+/// Bytes of tree and plan at most for each byte of text.
+fn bytes_a_byte_max(name: &str) -> f64 {
+    match name {
+        "IN digits" => 36.0,
+        "IN rows" => 90.0,
+        name if name.starts_with("IN ") || name == "OR of two" || name == "AND of <>" => 20.0,
+        _ => 45.0,
+    }
+}
+
 #[test]
-fn measure() {
-    let only = std::env::var("SHAPE").unwrap_or_default();
-    for n in [10_000, 100_000] {
-        for (name, sql) in shapes(n).iter().chain(&bounded_shapes()).filter(|s| s.0.contains(&only)) {
-            let c = cost(name, sql);
-            let _ = (c.bytes_a_byte, c.ms);
-        }
+fn trees_and_plans_of_long_statements_are_small() {
+    for (name, sql) in shapes(100_000) {
+        let c = cost(name, &sql);
+        assert!(c.bytes_a_byte <= bytes_a_byte_max(name), "{name}: {:.1} bytes for each of its text", c.bytes_a_byte);
+    }
+}
+
+/// Ten times as many items take some ten times as long; a second try for what else the machine does.
+#[test]
+fn time_grows_with_the_length() {
+    for ((name, short), (_, long)) in shapes(5_000).into_iter().zip(shapes(50_000)) {
+        let grows = || {
+            let short = (0..3).map(|_| cost(name, &short).ms).fold(f64::INFINITY, f64::min);
+            cost(name, &long).ms / short
+        };
+        let most = 40.0;
+        let ratio = Some(grows()).filter(|r| *r < most).unwrap_or_else(|| grows());
+        assert!(ratio < most, "{name}: {ratio:.0} times as long for ten times as many");
     }
 }

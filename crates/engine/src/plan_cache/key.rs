@@ -193,7 +193,10 @@ pub(crate) fn gives_keys(table: &TableDef, predicates: &[Expr], position: Positi
         let ExprKind::Column(id) = e.kind else { return false };
         position(id).is_some_and(|c| (0..table.indexes.len()).any(|i| key_columns(table, i).as_deref() == Some(&[c])))
     };
-    let listed = |p: &Expr| matches!(&p.kind, ExprKind::InList { expr, negated: false, .. } if is_key(expr));
+    let listed = |p: &Expr| match &p.kind {
+        ExprKind::InList { expr, negated: false, .. } | ExprKind::InSet { expr, negated: false, .. } => is_key(expr),
+        _ => false,
+    };
     UniqueKey::among(table, predicates, position).is_some() || predicates.iter().any(listed)
 }
 

@@ -248,6 +248,13 @@ fn zone_tests(e: &Expr, columns: &[usize], run: &Run<'_>) -> Vec<ZoneTest> {
                 _ => vec![],
             }
         }
+        ExprKind::InSet { expr, set, negated: false } => {
+            let fits = zone_kind(&expr.ty).is_some() && zone_kind(&expr.ty) == zone_kind(&set.ty());
+            match (column(expr), set.int_bounds()) {
+                (Some(column), Some((min, max))) if fits => vec![ZoneTest { column, min, max }],
+                _ => vec![],
+            }
+        }
         _ => vec![],
     }
 }

@@ -454,7 +454,7 @@ fn is_beyond_bigint(e: &Expr) -> bool {
 }
 
 /// One type that holds values of both, which compare alike.
-fn wider(a: SqlType, b: SqlType) -> Option<SqlType> {
+pub(crate) fn wider(a: SqlType, b: SqlType) -> Option<SqlType> {
     use SqlType::*;
     if a == b {
         return Some(a);

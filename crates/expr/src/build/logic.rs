@@ -37,13 +37,21 @@ pub fn or(terms: Vec<Expr>) -> Result<Expr> {
 }
 
 fn chain(terms: Vec<Expr>, conjunction: bool) -> Result<Expr> {
-    let mut flat = Vec::with_capacity(terms.len());
-    for t in terms {
-        let t = truth(t)?;
-        match t.kind {
-            ExprKind::And(inner) if conjunction => flat.extend(inner),
-            ExprKind::Or(inner) if !conjunction => flat.extend(inner),
-            kind => flat.push(Expr { kind, ..t }),
+    // In its place: it may be long.
+    let mut flat = terms.into_iter().map(truth).collect::<Result<Vec<_>>>()?;
+    let is_nested = |t: &Expr| match t.kind {
+        ExprKind::And(_) => conjunction,
+        ExprKind::Or(_) => !conjunction,
+        _ => false,
+    };
+    if flat.iter().any(is_nested) {
+        let terms = std::mem::take(&mut flat);
+        for t in terms {
+            match t.kind {
+                ExprKind::And(inner) if conjunction => flat.extend(inner),
+                ExprKind::Or(inner) if !conjunction => flat.extend(inner),
+                kind => flat.push(Expr { kind, ..t }),
+            }
         }
     }
     match flat.len() {
@@ -73,6 +81,7 @@ pub fn not(e: Expr) -> Result<Expr> {
         ExprKind::IsNull { expr, negated } => ExprKind::IsNull { expr, negated: !negated },
         ExprKind::IsTruth { expr, truth, negated } => ExprKind::IsTruth { expr, truth, negated: !negated },
         ExprKind::InList { expr, list, negated } => ExprKind::InList { expr, list, negated: !negated },
+        ExprKind::InSet { expr, set, negated } => ExprKind::InSet { expr, set, negated: !negated },
         ExprKind::Like { expr, pattern, escape, negated } => {
             ExprKind::Like { expr, pattern, escape, negated: !negated }
         }

@@ -17,7 +17,7 @@ mod call;
 mod cast;
 mod coercibility;
 mod common;
-mod compare;
+pub(crate) mod compare;
 mod digits;
 mod literal;
 mod logic;

@@ -3,7 +3,7 @@
 use super::node::{Cx, Node};
 use super::{Exact, Pred, Tri};
 use crate::kernels::{LikeMatcher, Stopper, fixed, strings};
-use crate::{CmpOp, Truth};
+use crate::{CmpOp, ConstSet, Truth};
 use std::sync::OnceLock;
 use types::{Collation, Result, SqlType};
 use vector::{Bitmap, Selection, Values, Vector};
@@ -270,7 +270,7 @@ impl InSet {
                         _ => return None,
                     }
                 }
-                InSet::Doubles { values, has_null }
+                InSet::Doubles { values: sorted(values), has_null }
             }
             _ => {
                 let scale = if let SqlType::Decimal { scale, .. } = ty { *scale } else { 0 };
@@ -292,6 +292,34 @@ impl InSet {
         })
     }
 
+    /// Of values in one chunk.
+    fn of(set: &ConstSet, ty: &SqlType) -> InSet {
+        let chunk = set.chunk();
+        let has_null = set.has_null();
+        let valid = || (0..chunk.len()).filter(|&i| chunk.is_valid(i));
+        match (ty, &chunk.values) {
+            (SqlType::String { collation, .. }, Values::Str(texts)) => {
+                let mut set = strings::StringSet::new(*collation);
+                valid().for_each(|i| set.insert(texts.bytes(i)));
+                InSet::Strings { set, has_null }
+            }
+            (SqlType::Double | SqlType::Float, Values::F64(v)) => {
+                InSet::Doubles { values: sorted(valid().map(|i| v[i]).collect()), has_null }
+            }
+            (SqlType::Double | SqlType::Float, Values::F32(v)) => {
+                InSet::Doubles { values: sorted(valid().map(|i| v[i] as f64).collect()), has_null }
+            }
+            _ => {
+                let scale = if let SqlType::Decimal { scale, .. } = ty { *scale } else { 0 };
+                let flat = Vector::Flat(chunk.clone().into());
+                let e = Exact::new(&flat, &set.ty());
+                let values: Vec<i128> =
+                    valid().map(|i| e.get(i).to_i128().expect("the set has nothing wider")).collect();
+                InSet::Integers { set: IntSet::new(&values), few: Vec::new(), scale, has_null }
+            }
+        }
+    }
+
     fn has_null(&self) -> bool {
         match self {
             InSet::Integers { has_null, .. } | InSet::Strings { has_null, .. } | InSet::Doubles { has_null, .. } => {
@@ -299,6 +327,32 @@ impl InSet {
             }
         }
     }
+}
+
+/// Zeros of both signs are one.
+fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    values.iter_mut().for_each(|v| *v += 0.0);
+    values.sort_unstable_by(f64::total_cmp);
+    values
+}
+
+fn holds(sorted: &[f64], v: f64) -> bool {
+    sorted.binary_search_by(|x| x.total_cmp(&(v + 0.0))).is_ok()
+}
+
+/// `expr IN (constants)`, not negated.
+pub(crate) fn in_const_set(
+    node: &Node,
+    set: &ConstSet,
+    prepared: &OnceLock<InSet>,
+    cx: &Cx,
+    sel: &Selection,
+) -> Result<Pred> {
+    let v = node.args[0].eval(cx, sel)?;
+    let ty = &node.args[0].ty;
+    let prepared = prepared.get_or_init(|| InSet::of(set, ty));
+    in_set(prepared, &v, ty, cx.rows, sel)?
+        .ok_or_else(|| types::Error::internal("a set of another kind than its values"))
 }
 
 /// `expr IN (list)`, not negated.
@@ -373,8 +427,8 @@ fn in_set(set: &InSet, v: &Vector, ty: &SqlType, rows: usize, sel: &Selection) -
         }
         InSet::Strings { set, .. } => strings::in_set(set, v, rows, sel, &mut truth),
         InSet::Doubles { values, .. } => match &chunk.values {
-            Values::F64(x) => sel.for_each(rows, |i| truth.set(i, values.contains(&x[i]))),
-            Values::F32(x) => sel.for_each(rows, |i| truth.set(i, values.contains(&(x[i] as f64)))),
+            Values::F64(x) => sel.for_each(rows, |i| truth.set(i, holds(values, x[i]))),
+            Values::F32(x) => sel.for_each(rows, |i| truth.set(i, holds(values, x[i] as f64))),
             _ => return Ok(None),
         },
     }

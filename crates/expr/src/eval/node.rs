@@ -3,8 +3,8 @@
 use super::{Tri, arith, assemble, cast, compare, logic};
 use crate::functions::{self, CallState, Function, SEES_NULL, VOLATILE};
 use crate::kernels;
-use crate::{ArithOp, CmpOp, EvalContext, Expr, ExprKind, Truth};
-use std::sync::OnceLock;
+use crate::{ArithOp, CmpOp, ConstSet, EvalContext, Expr, ExprKind, Truth};
+use std::sync::{Arc, OnceLock};
 use types::{Error, Result, SqlType, Value};
 use vector::{Bitmap, ChunkBuilder, Selection, Vector};
 
@@ -75,6 +75,11 @@ pub(crate) enum Op {
         negated: bool,
         set: OnceLock<Option<logic::InSet>>,
     },
+    InSet {
+        negated: bool,
+        set: Arc<ConstSet>,
+        prepared: OnceLock<logic::InSet>,
+    },
     Like {
         escape: Option<char>,
         negated: bool,
@@ -144,6 +149,7 @@ impl Node {
             BitNot(_) => Op::BitNot,
             Cast { explicit, .. } => Op::Cast { explicit: *explicit },
             InList { negated, .. } => Op::In { negated: *negated, set: OnceLock::new() },
+            InSet { set, negated, .. } => Op::InSet { negated: *negated, set: set.clone(), prepared: OnceLock::new() },
             Like { escape, negated, .. } => Op::Like { escape: *escape, negated: *negated, matcher: OnceLock::new() },
             Case { otherwise, .. } => Op::Case { otherwise: otherwise.is_some() },
             Call { function, .. } => Op::Call { function: *function, state: CallState::default() },
@@ -196,6 +202,7 @@ impl Node {
                 | Op::IsNull { .. }
                 | Op::IsTruth { .. }
                 | Op::In { .. }
+                | Op::InSet { .. }
                 | Op::Like { .. }
         )
     }
@@ -361,6 +368,9 @@ impl Node {
                 Ok(logic::is_truth(p, *truth).negate_if(*negated))
             }
             Op::In { negated, set } => Ok(logic::in_list(self, set, cx, sel)?.negate_if(*negated)),
+            Op::InSet { negated, set, prepared } => {
+                Ok(logic::in_const_set(self, set, prepared, cx, sel)?.negate_if(*negated))
+            }
             Op::Like { escape, negated, matcher } => {
                 Ok(logic::like(self, *escape, matcher, cx, sel)?.negate_if(*negated))
             }

@@ -6,7 +6,6 @@
 use super::fixed::test;
 use super::like::{LikeMatcher, Stopper};
 use crate::CmpOp;
-use hashbrown::HashMap;
 use std::cmp::Ordering;
 use types::Collation;
 use vector::{Bitmap, DictValues, Selection, StrValues, StrView, Values, Vector};
@@ -166,32 +165,64 @@ const fn vector_inline_max() -> usize {
     12
 }
 
-/// A set of strings that are different under a collation.
+/// A set of strings that are different under a collation: an open-addressed table of their numbers, at most half full.
 #[derive(Debug)]
 pub struct StringSet {
     collation: Collation,
-    items: Vec<Box<[u8]>>,
-    by_hash: HashMap<u64, Vec<u32>>,
+    items: StrValues,
+    slots: Vec<u32>,
 }
+
+const EMPTY: u32 = u32::MAX;
 
 impl StringSet {
     pub fn new(collation: Collation) -> StringSet {
-        StringSet { collation, items: Vec::new(), by_hash: HashMap::new() }
+        StringSet { collation, items: StrValues::default(), slots: vec![EMPTY; 8] }
     }
 
     pub fn insert(&mut self, s: &[u8]) {
-        if !self.contains(s) {
-            self.by_hash.entry(self.collation.hash(s)).or_default().push(self.items.len() as u32);
-            self.items.push(s.into());
+        if (self.items.views.len() + 1) * 2 > self.slots.len() {
+            self.grow();
+        }
+        if let Err(at) = self.find(s) {
+            self.slots[at] = self.items.views.len() as u32;
+            self.items.push(s);
         }
     }
 
     pub fn contains(&self, s: &[u8]) -> bool {
-        match self.by_hash.get(&self.collation.hash(s)) {
-            Some(v) => v.iter().any(|&k| eq(self.collation, &self.items[k as usize], s)),
-            None => false,
+        self.find(s).is_ok()
+    }
+
+    /// The slot of a string; Err: where it would be.
+    fn find(&self, s: &[u8]) -> std::result::Result<usize, usize> {
+        let mask = self.slots.len() - 1;
+        let mut at = spread(self.collation.hash(s)) as usize & mask;
+        loop {
+            match self.slots[at] {
+                EMPTY => return Err(at),
+                n if eq(self.collation, self.items.bytes(n as usize), s) => return Ok(at),
+                _ => at = (at + 1) & mask,
+            }
         }
     }
+
+    fn grow(&mut self) {
+        let mask = self.slots.len() * 2 - 1;
+        self.slots = vec![EMPTY; mask + 1];
+        for n in 0..self.items.views.len() {
+            let mut at = spread(self.collation.hash(self.items.bytes(n))) as usize & mask;
+            while self.slots[at] != EMPTY {
+                at = (at + 1) & mask;
+            }
+            self.slots[at] = n as u32;
+        }
+    }
+}
+
+/// The low bits of a collation's hash need not be good.
+fn spread(hash: u64) -> u64 {
+    hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
 }
 
 /// Bits of `v IN set`.

@@ -47,6 +47,9 @@ pub fn expression(e: &Expr, names: &Names) -> String {
     out
 }
 
+/// Values of an IN list that are shown.
+const LISTED_MAX: usize = 100;
+
 fn list(es: &[Expr], separator: &str, names: &Names, out: &mut String, depth: usize) {
     for (i, e) in es.iter().enumerate() {
         if i > 0 {
@@ -133,11 +136,19 @@ fn write(e: &Expr, names: &Names, out: &mut String, depth: usize) {
             out.push('(');
             write(expr, names, out, d);
             out.push_str(if *negated { " not in (" } else { " in (" });
-            list(&values[..values.len().min(100)], ",", names, out, d);
-            if values.len() > 100 {
+            list(&values[..values.len().min(LISTED_MAX)], ",", names, out, d);
+            if values.len() > LISTED_MAX {
                 out.push_str(",...");
             }
             out.push_str("))");
+        }
+        ExprKind::InSet { expr, set, negated } => {
+            out.push('(');
+            write(expr, names, out, d);
+            out.push_str(if *negated { " not in (" } else { " in (" });
+            let shown: Vec<Expr> = (0..set.len().min(LISTED_MAX)).map(|i| set.expr(i)).collect();
+            list(&shown, ",", names, out, d);
+            out.push_str(",...))");
         }
         ExprKind::Like { expr, pattern, escape, negated } => {
             out.push('(');

@@ -288,6 +288,10 @@ impl Printer<'_> {
             ExprKind::InList { expr, list, negated } => {
                 format!("{} {}in ({})", self.expr(expr), not(*negated), self.list(list))
             }
+            ExprKind::InSet { expr, set, negated } => {
+                let list: Vec<Expr> = (0..set.len()).map(|i| set.expr(i)).collect();
+                format!("{} {}in ({})", self.expr(expr), not(*negated), self.list(&list))
+            }
             ExprKind::Like { expr, pattern, negated, .. } => {
                 format!("{} {}like {}", self.expr(expr), not(*negated), self.expr(pattern))
             }

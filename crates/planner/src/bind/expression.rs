@@ -16,7 +16,7 @@ impl<'a> Bind<'a, '_, '_> {
         }
     }
 
-    fn exprs(&mut self, v: &'a [ast::Expr]) -> Result<Vec<Expr>> {
+    pub(super) fn exprs(&mut self, v: &'a [ast::Expr]) -> Result<Vec<Expr>> {
         v.iter().map(|e| self.expr(e)).collect()
     }
 
@@ -37,11 +37,11 @@ impl<'a> Bind<'a, '_, '_> {
             K::Unary(op, x) => self.unary(*op, x),
             K::Binary(b) => self.chain(b),
             K::And(terms) => {
-                let terms = self.exprs(terms)?;
+                let terms = self.terms(terms, CmpOp::Ne)?;
                 build::and(terms)
             }
             K::Or(terms) => {
-                let terms = self.exprs(terms)?;
+                let terms = self.terms(terms, CmpOp::Eq)?;
                 self.any_of(terms)
             }
             K::Is(is) => {
@@ -55,6 +55,9 @@ impl<'a> Bind<'a, '_, '_> {
             }
             K::InList(i) => {
                 let x = self.operand(&i.expr)?;
+                if let Some(found) = self.in_const_set(&x, &i.list, i.negated)? {
+                    return Ok(found);
+                }
                 let list = i.list.iter().map(|v| self.operand(v)).collect::<Result<Vec<_>>>()?;
                 let list = list.into_iter().map(|v| self.dated(v, &x)).collect();
                 self.in_list(x, list, i.negated)
@@ -152,7 +155,7 @@ impl<'a> Bind<'a, '_, '_> {
     }
 
     /// An operand that is compared with `other`, where sql_mode takes days that no month has.
-    fn dated(&self, e: Expr, other: &Expr) -> Expr {
+    pub(super) fn dated(&self, e: Expr, other: &Expr) -> Expr {
         if self.shared.session.sql_mode.allow_invalid_dates { build::invalid_date(e, &other.ty) } else { e }
     }
 

@@ -26,6 +26,7 @@
 mod aggregates;
 mod api;
 mod calls;
+mod const_sets;
 mod cte;
 mod dependencies;
 mod dml;

@@ -7,7 +7,7 @@ use super::OptimizerSettings;
 use super::cardinality::{Estimate, Estimator};
 use super::cost::{CostParams, LookupManner};
 use super::properties::fixed_columns;
-use super::tree::{expr_columns, filter, output_set};
+use super::tree::{expr_columns, output_set};
 use catalog::IndexKind;
 use expr::{ColumnId, Expr, ExprKind};
 use plan::logical::{IndexHintKind, Logical};
@@ -52,6 +52,7 @@ pub fn tests<'e>(predicates: impl IntoIterator<Item = &'e Expr>) -> f64 {
     let of = |p: &Expr| match &p.kind {
         // Strings with a dictionary are looked up once for each of its entries.
         ExprKind::InList { expr, list, .. } if list.len() > 1 && !expr.ty.is_string() => IN_LIST_TESTS,
+        ExprKind::InSet { expr, .. } if !expr.ty.is_string() => IN_LIST_TESTS,
         ExprKind::Or(branches) if branches.len() > BRANCHES_OF_ONE_TEST => branches.len() as f64,
         _ => 1.0,
     };
@@ -73,7 +74,7 @@ pub fn crowding(est: &Estimator<'_>, get: &Logical, predicates: &[Expr], whole: 
     if own.is_empty() {
         return 1.0;
     }
-    let kept = est.node(&filter(get.clone(), own), std::slice::from_ref(whole));
+    let kept = est.passing(get, &own, whole);
     let each = |e: &Estimate| e.rows.max(1e-3) / e.column(c).distinct.max(1.0);
     each(&kept) / each(whole)
 }

@@ -52,6 +52,7 @@ fn push_not(e: Expr, negate: bool, pace: &Pace) -> Expr {
                 | ExprKind::Compare { .. }
                 | ExprKind::IsNull { .. }
                 | ExprKind::InList { .. }
+                | ExprKind::InSet { .. }
                 | ExprKind::Like { .. }
                 | ExprKind::IsTruth { .. }
         ) || e.ty == SqlType::Bool
@@ -77,6 +78,9 @@ fn push_not(e: Expr, negate: bool, pace: &Pace) -> Expr {
         }
         ExprKind::InList { expr, list, negated } => {
             Expr::new(ExprKind::InList { expr, list, negated: !negated }, ty, nullable)
+        }
+        ExprKind::InSet { expr, set, negated } => {
+            Expr::new(ExprKind::InSet { expr, set, negated: !negated }, ty, nullable)
         }
         ExprKind::Like { expr, pattern, escape, negated } => {
             Expr::new(ExprKind::Like { expr, pattern, escape, negated: !negated }, ty, nullable)

@@ -17,7 +17,7 @@ fn strict_in(e: &Expr) -> ColumnSet {
         }
         ExprKind::Xor(a, b) => strict_in(a).union(&strict_in(b)),
         ExprKind::Not(e) | ExprKind::Neg(e) | ExprKind::BitNot(e) | ExprKind::Cast { expr: e, .. } => strict_in(e),
-        ExprKind::InList { expr, .. } => strict_in(expr),
+        ExprKind::InList { expr, .. } | ExprKind::InSet { expr, .. } => strict_in(expr),
         ExprKind::Like { expr, pattern, .. } => strict_in(expr).union(&strict_in(pattern)),
         ExprKind::And(parts) | ExprKind::Or(parts) => {
             parts.iter().map(strict_in).reduce(|a, b| a.intersection(&b)).unwrap_or_default()
@@ -53,6 +53,7 @@ pub fn can_be_null(e: &Expr, not_null: &ColumnSet) -> bool {
         | ExprKind::Neg(_)
         | ExprKind::InList { .. }
         | ExprKind::Like { .. } => e.children().into_iter().any(|c| can_be_null(c, not_null)),
+        ExprKind::InSet { expr, set, .. } => set.has_null() || can_be_null(expr, not_null),
         ExprKind::Arith { op, left, right }
             if !matches!(op, ArithOp::Div | ArithOp::IntDiv | ArithOp::Mod)
                 && left.ty.is_numeric()

@@ -184,10 +184,6 @@ impl<'a> Estimator<'a> {
                 None => self.fresh(&columns.iter().map(|c| c.0).collect::<Vec<_>>(), UNKNOWN_ROWS),
             },
             Logical::Filter { input, predicates } => {
-                let sample = match &**input {
-                    Logical::Get { table, columns, .. } => self.stats.table(table.id).map(|s| (s, columns)),
-                    _ => None,
-                };
                 if let Logical::Aggregate { aggregates, .. } = &**input {
                     let made: ColumnSet = aggregates.iter().map(|a| a.0).collect();
                     let (having, rest): (Vec<Expr>, Vec<Expr>) =
@@ -195,11 +191,7 @@ impl<'a> Estimator<'a> {
                     let s = conjunction(&rest, &inputs[0]) * HAVING_SELECTIVITY.powi(having.len().min(3) as i32);
                     return filtered(inputs[0].clone(), &rest, s);
                 }
-                let s = match sample {
-                    Some((stats, columns)) => self.table_selectivity(&stats, columns, predicates, &inputs[0]),
-                    None => conjunction(predicates, &inputs[0]),
-                };
-                filtered(inputs[0].clone(), predicates, s)
+                self.passing(input, predicates, &inputs[0])
             }
             Logical::Project { exprs, .. } => {
                 let input = &inputs[0];
@@ -281,6 +273,19 @@ impl<'a> Estimator<'a> {
         }
     }
 
+    /// The estimate of a filter over `input`, which is no aggregation.
+    pub fn passing(&self, input: &Logical, predicates: &[Expr], of_input: &Estimate) -> Estimate {
+        let sample = match input {
+            Logical::Get { table, columns, .. } => self.stats.table(table.id).map(|s| (s, columns)),
+            _ => None,
+        };
+        let s = match sample {
+            Some((stats, columns)) => self.table_selectivity(&stats, columns, predicates, of_input),
+            None => conjunction(predicates, of_input),
+        };
+        filtered(of_input.clone(), predicates, s)
+    }
+
     fn fresh(&self, columns: &[ColumnId], rows: f64) -> Estimate {
         let columns = columns.iter().map(|c| (*c, ColumnEstimate::unknown(rows, &self.columns.get(*c).ty))).collect();
         Estimate { rows, columns, bases: vec![] }
@@ -332,14 +337,16 @@ impl<'a> Estimator<'a> {
                 &counted
             }
         };
-        let (told, others): (Vec<Expr>, Vec<Expr>) = predicates.iter().cloned().partition(|p| {
+        let is_told = |p: &Expr| {
             let mut columns = expr_columns(p).iter().collect::<Vec<_>>();
             columns.dedup();
             matches!(&columns[..], [c] if input.base(*c).is_some_and(|b| b.histogram(*c).is_some()) && by_histogram(p))
-        });
-        if told.is_empty() {
+        };
+        // They may be long: most are not copied.
+        if !predicates.iter().any(is_told) {
             return self.sampled_selectivity(stats, columns, predicates, input);
         }
+        let (told, others): (Vec<Expr>, Vec<Expr>) = predicates.iter().cloned().partition(is_told);
         let share = conjunction(&told, input);
         if others.is_empty() {
             return share;

@@ -5,8 +5,9 @@ use super::super::tree::{as_column, expr_columns};
 use super::{Estimate, computed};
 use catalog::histogram::as_number;
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use types::{SqlType, Value};
+use types::Value;
 
 /// Applies a filter's selectivity; columns compared with constants lose values of their domain too.
 pub fn filtered(mut e: Estimate, predicates: &[Expr], selectivity: f64) -> Estimate {
@@ -40,6 +41,9 @@ fn values_kept(p: &Expr, c: ColumnId, input: &Estimate) -> Option<f64> {
         ExprKind::InList { expr, list, negated: false } if as_column(expr) == Some(c) => {
             Some((list.len() as f64 / distinct).min(1.0))
         }
+        ExprKind::InSet { expr, set, negated: false } if as_column(expr) == Some(c) => {
+            Some((set.len() as f64 / distinct).min(1.0))
+        }
         ExprKind::Compare { op, left, right } => {
             let (bound, is_left) = if as_column(left) == Some(c) { (right, true) } else { (left, false) };
             let below = input.shape(c)?.histogram.distinct_below(constant(bound)?);
@@ -72,7 +76,7 @@ pub(super) fn by_histogram(p: &Expr) -> bool {
             column(left) && constant(right).is_some() || column(right) && constant(left).is_some()
         }
         ExprKind::InList { expr, list, .. } => column(expr) && list.iter().all(|v| constant(v).is_some()),
-        ExprKind::IsNull { expr, .. } => column(expr),
+        ExprKind::InSet { expr, .. } | ExprKind::IsNull { expr, .. } => column(expr),
         ExprKind::Or(parts) | ExprKind::And(parts) => parts.iter().all(by_histogram),
         ExprKind::Not(e) => by_histogram(e),
         _ => false,
@@ -105,8 +109,12 @@ pub fn conjunction(predicates: &[Expr], input: &Estimate) -> f64 {
 /// `column < constant` and the like with known bounds: (column, share cut off below, share cut off above).
 pub(super) fn range_share(p: &Expr, input: &Estimate) -> Option<(ColumnId, f64, f64)> {
     let ExprKind::Compare { op, left, right } = &p.kind else { return None };
+    range_share_of(*op, left, right, input)
+}
+
+fn range_share_of(op: CmpOp, left: &Expr, right: &Expr, input: &Estimate) -> Option<(ColumnId, f64, f64)> {
     let (c, v, op) = match as_column(left) {
-        Some(c) => (c, constant_number(right), *op),
+        Some(c) => (c, constant_number(right), op),
         _ => {
             let (c, v) = (as_column(right)?, constant_number(left));
             let op = match op {
@@ -114,7 +122,7 @@ pub(super) fn range_share(p: &Expr, input: &Estimate) -> Option<(ColumnId, f64, 
                 CmpOp::Le => CmpOp::Ge,
                 CmpOp::Gt => CmpOp::Lt,
                 CmpOp::Ge => CmpOp::Le,
-                o => *o,
+                o => o,
             };
             (c, v, op)
         }
@@ -176,7 +184,12 @@ pub fn one(p: &Expr, input: &Estimate) -> f64 {
         ExprKind::Compare { op, left, right } => compare(*op, left, right, input),
         ExprKind::InList { expr, list, negated } => {
             let known = known(expr, input);
-            let s = in_list(expr, list, input).min(known);
+            let s = in_list(expr, list.len(), |i| Cow::Borrowed(&list[i]), input).min(known);
+            if *negated { known - s } else { s }
+        }
+        ExprKind::InSet { expr, set, negated } => {
+            let known = known(expr, input);
+            let s = in_list(expr, set.len(), |i| Cow::Owned(set.expr(i)), input).min(known);
             if *negated { known - s } else { s }
         }
         ExprKind::Like { expr, pattern, escape, negated } => {
@@ -218,17 +231,10 @@ pub(super) fn compare(op: CmpOp, left: &Expr, right: &Expr, input: &Estimate) ->
             equal
         }
         CmpOp::Ne => known - equal,
-        _ if lc.is_empty() || rc.is_empty() => {
-            let p = Expr::new(
-                ExprKind::Compare { op, left: left.clone().into(), right: right.clone().into() },
-                SqlType::Bool,
-                true,
-            );
-            match range_share(&p, input) {
-                Some((_, below, above)) => (1.0 - below - above).max(1e-6),
-                None => RANGE_SELECTIVITY,
-            }
-        }
+        _ if lc.is_empty() || rc.is_empty() => match range_share_of(op, left, right, input) {
+            Some((_, below, above)) => (1.0 - below - above).max(1e-6),
+            None => RANGE_SELECTIVITY,
+        },
         _ => RANGE_SELECTIVITY,
     }
 }
@@ -251,16 +257,16 @@ fn known(e: &Expr, input: &Estimate) -> f64 {
 /// Values of a long list that are looked at one by one; the rest counts as much as these on average.
 const LIST_MAX: usize = 256;
 
-fn in_list(expr: &Expr, list: &[Expr], input: &Estimate) -> f64 {
+fn in_list<'e>(expr: &Expr, len: usize, item: impl Fn(usize) -> Cow<'e, Expr>, input: &Estimate) -> f64 {
     let rare = known(expr, input) / computed(expr, input).distinct.max(1.0);
     let column = as_column(expr);
-    let step = list.len().div_ceil(LIST_MAX).max(1);
+    let step = len.div_ceil(LIST_MAX).max(1);
     let (mut sum, mut n) = (0.0, 0.0);
-    for v in list.iter().step_by(step) {
-        sum += column.and_then(|c| equal_share(c, v, input)).unwrap_or(rare);
+    for i in (0..len).step_by(step) {
+        sum += column.and_then(|c| equal_share(c, &item(i), input)).unwrap_or(rare);
         n += 1.0f64;
     }
-    sum * list.len() as f64 / n.max(1.0)
+    sum * len as f64 / n.max(1.0)
 }
 
 /// Share of rows that pass a predicate nothing is known about.

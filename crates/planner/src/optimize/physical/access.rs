@@ -5,7 +5,7 @@ use super::{Built, Physical};
 use crate::optimize::column_set::ColumnSet;
 use crate::optimize::lookup_cost::tests;
 use crate::optimize::properties::{not_null, null_rejected};
-use crate::optimize::tree::{as_column, filter};
+use crate::optimize::tree::as_column;
 use catalog::{IndexDef, TableDef};
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use plan::PlanOp;
@@ -143,12 +143,7 @@ impl Physical<'_, '_> {
             return self.index_scan(get, &site, r, path, (cost, sorted), None);
         }
         self.note_ways(get, &site, ways, scan_cost, None);
-        let filtered = if predicates.is_empty() {
-            whole.clone()
-        } else {
-            let node = filter(get.clone(), predicates.to_vec());
-            self.est.node(&node, std::slice::from_ref(&whole))
-        };
+        let filtered = if predicates.is_empty() { whole.clone() } else { self.est.passing(get, predicates, &whole) };
         // Cheap and selective conjuncts first; the scan reorders them by what it measures. What may warn or fail comes
         // last and as written: it may be guarded by what stands before it.
         let mut ranked: Vec<(bool, f64, &Expr)> = predicates

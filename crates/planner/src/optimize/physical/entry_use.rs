@@ -65,7 +65,8 @@ fn is_harmless(e: &Expr) -> bool {
             | ExprKind::Not(_)
             | ExprKind::Compare { .. }
             | ExprKind::IsNull { .. }
-            | ExprKind::IsTruth { .. } => true,
+            | ExprKind::IsTruth { .. }
+            | ExprKind::InSet { .. } => true,
             ExprKind::InList { list, .. } => list.iter().all(|e| e.as_const().is_some()),
             ExprKind::Cast { expr, explicit: false } => expr.ty.is_integer() && is_wide(&x.ty),
             _ => false,

@@ -32,11 +32,11 @@ fn search(p: &Expr, columns: &Columns, found: &mut ColumnSet) {
                 }
             }
         }
-        ExprKind::InList { expr, negated: false, .. } | ExprKind::IsNull { expr, .. } => {
-            bare(expr).into_iter().for_each(|c| {
-                found.insert(c);
-            })
-        }
+        ExprKind::InList { expr, negated: false, .. }
+        | ExprKind::InSet { expr, negated: false, .. }
+        | ExprKind::IsNull { expr, .. } => bare(expr).into_iter().for_each(|c| {
+            found.insert(c);
+        }),
         ExprKind::Like { expr, pattern, negated: false, .. } if !open_ended(pattern) => {
             bare(expr).into_iter().for_each(|c| {
                 found.insert(c);
