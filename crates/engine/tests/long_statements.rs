@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 #[global_allocator]
 static ALLOCATOR: memory::Metered<System> = memory::Metered(System);
 
+/// Tests that measure the process's memory run alone.
+static ALONE: std::sync::RwLock<()> = std::sync::RwLock::new(());
+
 fn list(n: usize) -> String {
     (0..n).map(|i| i.to_string()).collect::<Vec<_>>().join(",")
 }
@@ -29,6 +32,7 @@ fn with_table(options: Options) -> Arc<Database> {
 /// What is asked to stop at once does not find the fault at the end of its text.
 #[test]
 fn parsing_ends_when_killed() {
+    let _others = ALONE.read();
     let db = with_table(Options::default());
     for (kill, code) in [(Kill::Connection, 1317), (Kill::Shutdown, 1053), (Kill::Gone, 1317)] {
         let mut c = Client::new(&db);
@@ -44,6 +48,7 @@ fn parsing_ends_when_killed() {
 /// Kills a statement at many moments of its life: it always ends soon, with that error or with its answer.
 #[test]
 fn killed_statements_end_soon() {
+    let _others = ALONE.read();
     let db = with_table(Options::default());
     let most = Duration::from_millis(if cfg!(debug_assertions) { 3000 } else { 100 });
     let n = 30_000;
@@ -82,6 +87,7 @@ fn killed_statements_end_soon() {
 
 #[test]
 fn planning_ends_when_its_time_is_up() {
+    let _others = ALONE.read();
     let db = with_table(Options::default());
     let mut c = Client::new(&db);
     let ranges = (0..60_000).map(|i| format!("a>{i}")).collect::<Vec<_>>().join(" OR ");
@@ -106,6 +112,7 @@ fn long_statements(n: usize) -> Vec<String> {
 
 #[test]
 fn trees_beyond_the_statements_bound_are_refused() {
+    let _others = ALONE.read();
     let db = with_table(Options::default());
     let mut root = Client::of(&db);
     root.ok("CREATE USER app");
@@ -130,6 +137,7 @@ fn trees_beyond_the_statements_bound_are_refused() {
 /// Many sessions with long statements at once hold no more together than all may.
 #[test]
 fn many_long_statements_keep_to_the_servers_bound() {
+    let _alone = ALONE.write();
     let (bound, sessions) = (48 << 20, 64);
     let db = with_table(Options { query_memory_bytes: Some(bound), ..Options::default() });
     let sql = format!("SELECT COUNT(*) FROM t WHERE {}", vec!["a = b + 123456"; 15_000].join(" OR "));
@@ -156,4 +164,101 @@ fn many_long_statements_keep_to_the_servers_bound() {
     eprintln!("{} of {sessions} refused, {} MiB at most", refused.load(Relaxed), (peak - before) >> 20);
     assert!(refused.load(Relaxed) > 0 && peak - before < bound + beside, "{} MiB", (peak - before) >> 20);
     assert_eq!(Client::new(&db).ok("SELECT COUNT(*) FROM t WHERE a = 1 OR a = 3"), ["2"]);
+}
+
+/// `n` numbers in steps of three, each as `each` writes it.
+fn threes(n: usize, by: &str, each: impl Fn(usize) -> String) -> String {
+    (0..n).map(|i| each(i * 3)).collect::<Vec<_>>().join(by)
+}
+
+#[test]
+fn long_lists_answer_what_short_conditions_do() {
+    let _others = ALONE.read();
+    let db = with_table(Options::default());
+    let mut c = Client::new(&db);
+    c.ok("CREATE TABLE n (a INT, b DECIMAL(10,2), c VARCHAR(20), d DOUBLE, e DATETIME)");
+    let row = |i: usize| format!("({i}, {i}.5, 'S{i}', {i}, '2024-01-01' + INTERVAL {i} SECOND)");
+    c.ok(&format!(
+        "INSERT INTO n VALUES (NULL, NULL, NULL, NULL, NULL), {}",
+        (0..1000).map(row).collect::<Vec<_>>().join(",")
+    ));
+    let n = 5000;
+    let date = |i: usize| {
+        let (h, m, s) = (i / 3600, i / 60 % 60, i % 60);
+        format!("'2024-01-01 {h:02}:{m:02}:{s:02}'")
+    };
+    let lists = [
+        ("a", threes(n, ",", |i| i.to_string())),
+        ("a", threes(n, ",", |i| format!("'{i}'"))),
+        ("b", threes(n, ",", |i| format!("{i}.50"))),
+        ("c", threes(n, ",", |i| format!("'s{i}'"))),
+        ("d", threes(n, ",", |i| i.to_string())),
+        ("e", threes(n, ",", date)),
+    ];
+    let count = |c: &mut Client, condition: &str| c.ok(&format!("SELECT COUNT(*) FROM n WHERE {condition}")).remove(0);
+    for (column, list) in &lists {
+        assert_eq!(count(&mut c, &format!("{column} IN ({list})")), "334", "{column}");
+        assert_eq!(count(&mut c, &format!("{column} NOT IN ({list})")), "666", "{column}");
+        assert_eq!(count(&mut c, &format!("NOT {column} IN ({list}, NULL)")), "0", "{column}");
+        assert_eq!(count(&mut c, &format!("({column} IN ({list}, NULL)) IS NULL")), "667", "{column}");
+        let chain =
+            |op: &str, by: &str| list.split(',').map(|v| format!("{column} {op} {v}")).collect::<Vec<_>>().join(by);
+        assert_eq!(count(&mut c, &chain("=", " OR ")), "334", "{column}");
+        assert_eq!(count(&mut c, &chain("<>", " AND ")), "666", "{column}");
+        let rows = list.split(',').map(|v| format!("({v}, {v})")).collect::<Vec<_>>().join(",");
+        assert_eq!(count(&mut c, &format!("({column}, {column}) IN ({rows})")), "334", "{column}");
+        assert_eq!(count(&mut c, &format!("({column}, {column}) NOT IN ({rows})")), "666", "{column}");
+    }
+    // One list of two columns, and terms that belong to none.
+    let mixed = threes(n, " OR ", |i| format!("{} = {i}", if i % 2 == 0 { "a" } else { "d" }));
+    assert_eq!(count(&mut c, &format!("{mixed} OR a = 1 OR a > 998 OR b IS NULL")), "336");
+    let text = c.ok(&format!("EXPLAIN FORMAT=TREE SELECT * FROM n WHERE a IN ({})", lists[0].1)).remove(0);
+    assert!(text.contains(" in (0,3,6,") && text.contains(",...)") && text.len() < 2000, "{text}");
+    // What compares in several types is as it was.
+    assert_eq!(count(&mut c, &format!("a IN ({}, 1.5, 18446744073709551615)", lists[0].1)), "334");
+    assert_eq!(c.err(&format!("SELECT * FROM n WHERE (a, b) IN ({}, (1, 2, 3))", vec!["(1,2)"; n].join(","))), 1241);
+}
+
+/// A statement's peak, all that it does included, in bytes for each byte of its text.
+fn peak_of(c: &mut Client, sql: &str) -> f64 {
+    let before = memory::process_bytes().expect("it is metered");
+    let over = AtomicBool::new(false);
+    let peak = std::thread::scope(|s| {
+        let watch = s.spawn(|| {
+            let mut peak = 0;
+            while !over.load(Relaxed) {
+                peak = peak.max(memory::process_bytes().unwrap_or(0));
+                std::thread::yield_now();
+            }
+            peak
+        });
+        c.ok(sql);
+        over.store(true, Relaxed);
+        watch.join().unwrap()
+    });
+    peak.saturating_sub(before) as f64 / sql.len() as f64
+}
+
+#[test]
+fn megabytes_of_text_are_not_gigabytes_of_memory() {
+    let _alone = ALONE.write();
+    let db = with_table(Options::default());
+    let mut c = Client::new(&db);
+    let n = 200_000;
+    for sql in [
+        format!("SELECT * FROM t WHERE a IN ({})", list(n)),
+        format!("SELECT * FROM t WHERE c IN ('{}')", list(n).replace(",", "','")),
+        format!(
+            "SELECT * FROM t WHERE {}",
+            (0..n).map(|i| format!("{}={i}", ["a", "b"][i % 2])).collect::<Vec<_>>().join(" OR ")
+        ),
+        format!(
+            "INSERT INTO t VALUES {}",
+            (0..n / 4).map(|i| format!("({i},{i},'some text {i}')")).collect::<Vec<_>>().join(",")
+        ),
+    ] {
+        let peak = peak_of(&mut c, &sql);
+        eprintln!("{peak:5.1} times {} bytes: {}..", sql.len(), &sql[..40]);
+        assert!(peak < 20.0, "{peak:.1} times {} bytes: {}..", sql.len(), &sql[..40]);
+    }
 }

@@ -474,7 +474,7 @@ fn recursion_counts_and_stops() {
     let world = World::new(&mut Rng::new(1), 1);
     let big = SqlType::BIGINT;
     let count_to = |n: i64| {
-        let anchor = node(PlanOp::Values { rows: vec![vec![int(1)]] }, vec![(big, false)]);
+        let anchor = node(PlanOp::Values { rows: vec![vec![int(1)]].into() }, vec![(big, false)]);
         let read = node(PlanOp::CteScan { cte_id: 1, name: "r".into() }, vec![(big, true)]);
         let next = Expr::new(
             expr::ExprKind::Arith {

@@ -21,6 +21,9 @@ use expr::{AggCall, CmpOp, ColumnId, Expr, SubqueryId, WindowCall};
 use std::sync::Arc;
 use types::{SqlType, Warning};
 
+/// Literal rows. There may be very many, so copies of a node share them.
+pub type Rows = Arc<Vec<Vec<Expr>>>;
+
 /// A bound SELECT (or the SELECT part of another statement).
 #[derive(Clone, Debug)]
 pub struct LogicalQuery {
@@ -185,7 +188,7 @@ pub enum Logical {
     },
     Values {
         columns: Vec<ColumnId>,
-        rows: Vec<Vec<Expr>>,
+        rows: Rows,
     },
     /// A base table (or server-made table): `columns` gives an id to each table column that may be used.
     Get {

@@ -1,7 +1,7 @@
 //! Physical plan nodes.
 
 use crate::access::{EntryUse, IndexRange, KeyValue};
-use crate::logical::QueryBlock;
+use crate::logical::{QueryBlock, Rows};
 use catalog::TableDef;
 use expr::{AggCall, Expr, ParamId, WindowCall};
 use std::sync::Arc;
@@ -206,7 +206,7 @@ pub enum PlanOp {
     Empty,
     /// Literal rows; expressions over no input.
     Values {
-        rows: Vec<Vec<Expr>>,
+        rows: Rows,
     },
     /// Reads a table where it lies.
     Scan {

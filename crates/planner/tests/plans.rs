@@ -57,10 +57,7 @@ fn huge_statements_are_planned_in_time() {
     for (sql, shape) in [
         (
             format!("select count(*) from nation where {}", ands.join(" and ")),
-            &[
-                "Aggregate: count(0)",
-                "Covering index range scan on nation using PRIMARY over (n_nationkey < 0) OR (0 < n_nationkey)",
-            ][..],
+            &["Aggregate: count(0)", "Filter: (nation.n_nationkey not in (0,1,2,3,", "Table scan on nation"][..],
         ),
         (
             format!("select count(*) from nation where {}", ors.join(" or ")),

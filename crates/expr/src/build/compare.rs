@@ -224,37 +224,39 @@ pub fn between(e: Expr, low: Expr, high: Expr, negated: bool) -> Result<Expr> {
 
 /// `e [NOT] IN (list)`; rows are expanded. Items that compare in different types with `e` become a chain of ORs.
 pub fn in_list(e: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr> {
-    let mut terms = Vec::with_capacity(list.len());
+    // What all items so far are compared with, and the items; or the comparisons, once they are of several kinds.
+    let mut left_side: Option<Expr> = None;
+    let mut items = Vec::with_capacity(list.len());
+    let mut terms = vec![];
     for item in list {
-        terms.push(compare(CmpOp::Eq, e.clone(), item)?);
-    }
-    if terms.len() == 1 {
-        let one = terms.pop().expect("one term");
-        return if negated { not(one) } else { Ok(one) };
-    }
-    let mut shared: Option<&Expr> = None;
-    let uniform = terms.iter().all(|t| match &t.kind {
-        ExprKind::Compare { left, right, .. } => {
-            let same_left = *shared.get_or_insert(left) == &**left;
-            same_left && same_class(&left.ty, &right.ty)
+        let term = compare(CmpOp::Eq, e.clone(), item)?;
+        let (ty, nullable) = (term.ty, term.nullable);
+        match term.kind {
+            ExprKind::Compare { left, right, .. }
+                if terms.is_empty()
+                    && left_side.as_ref().is_none_or(|l| *l == *left)
+                    && same_class(&left.ty, &right.ty) =>
+            {
+                left_side.get_or_insert(*left);
+                items.push(*right);
+            }
+            kind => {
+                terms.extend(items.drain(..).zip(left_side.iter().cycle()).map(|(i, l)| node(CmpOp::Eq, l.clone(), i)));
+                terms.push(Expr { kind, ty, nullable });
+            }
         }
-        _ => false,
-    });
-    if !uniform {
+    }
+    if !terms.is_empty() {
         let any = or(terms)?;
         return if negated { not(any) } else { Ok(any) };
     }
-    let mut left_side = None;
-    let mut items = Vec::with_capacity(terms.len());
-    for t in terms {
-        if let ExprKind::Compare { left, right, .. } = t.kind {
-            left_side = Some(left);
-            items.push(*right);
-        }
-    }
     let expr = left_side.ok_or_else(|| Error::internal("IN without a list"))?;
+    if items.len() == 1 {
+        let one = node(CmpOp::Eq, expr, items.pop().expect("one item"));
+        return if negated { not(one) } else { Ok(one) };
+    }
     let nullable = expr.nullable || items.iter().any(|i| i.nullable);
-    Ok(Expr::new(ExprKind::InList { expr, list: items.into(), negated }, SqlType::Bool, nullable))
+    Ok(Expr::new(ExprKind::InList { expr: expr.into(), list: items.into(), negated }, SqlType::Bool, nullable))
 }
 
 /// What `row IN (rows)` compares where the list is a table of constants.
@@ -269,30 +271,57 @@ pub struct RowList {
 /// The list of `row IN (list)` as a table of constants and parameters, of one type a column. `None`: some part compares in
 /// different types with the list's items, or items are no constants.
 pub fn row_list(row: &[Expr], list: &[Expr]) -> Result<Option<RowList>> {
-    let mut out = RowList { row: vec![], rows: vec![vec![]; list.len()], types: vec![] };
-    for (i, part) in row.iter().enumerate() {
-        let mut column = ListColumn::default();
-        for item in list {
-            let ExprKind::Row(items) = &item.kind else { return Err(Error::operand_columns(row.len())) };
-            if items.len() != row.len() {
-                return Err(Error::operand_columns(row.len()));
-            }
-            let fits = match is_null_const(&items[i]) {
+    let items = |item| match item {
+        &Expr { kind: ExprKind::Row(ref items), .. } if items.len() == row.len() => Ok(items),
+        _ => Err(Error::operand_columns(row.len())),
+    };
+    list.iter().try_for_each(|item| items(item).map(|_| ()))?;
+    let mut builder = RowListBuilder::new(row);
+    for item in list {
+        if !builder.push(items(item)?.clone())? {
+            return Ok(None);
+        }
+    }
+    Ok(builder.finish())
+}
+
+/// Collects a [`RowList`], row by row.
+pub struct RowListBuilder<'r> {
+    row: &'r [Expr],
+    columns: Vec<ListColumn>,
+    rows: usize,
+}
+
+impl<'r> RowListBuilder<'r> {
+    pub fn new(row: &'r [Expr]) -> RowListBuilder<'r> {
+        RowListBuilder { row, columns: row.iter().map(|_| ListColumn::default()).collect(), rows: 0 }
+    }
+
+    /// Adds a row of as many items. False: it is no such list.
+    pub fn push(&mut self, items: Vec<Expr>) -> Result<bool> {
+        self.rows += 1;
+        for ((part, item), column) in self.row.iter().zip(items).zip(&mut self.columns) {
+            let fits = match is_null_const(&item) {
                 true => column.push_null(),
                 false => {
-                    let (left, right) = unify(part.clone(), items[i].clone(), CmpOp::Eq.symbol())?;
+                    let (left, right) = unify(part.clone(), item, CmpOp::Eq.symbol())?;
                     column.push(left, right)
                 }
             };
             if !fits {
-                return Ok(None);
+                return Ok(false);
             }
         }
-        if !column.finish(&mut out) {
-            return Ok(None);
-        }
+        Ok(true)
     }
-    Ok(Some(out))
+
+    /// `None`: it is no such list.
+    pub fn finish(self) -> Option<RowList> {
+        let width = self.row.len();
+        let rows = (0..self.rows).map(|_| Vec::with_capacity(width)).collect();
+        let mut out = RowList { row: vec![], rows, types: vec![] };
+        self.columns.into_iter().all(|c| c.finish(&mut out)).then_some(out)
+    }
 }
 
 /// One column of a list of rows while it is collected.
@@ -419,7 +448,8 @@ fn list_of_branches(branches: &[Expr], columns: &[ColumnId], of: &[usize]) -> Op
             }
         }
     }
-    let mut out = RowList { row: vec![], rows: vec![vec![]; of.len()], types: vec![] };
+    let rows = of.iter().map(|_| Vec::with_capacity(columns.len())).collect();
+    let mut out = RowList { row: vec![], rows, types: vec![] };
     lists.into_iter().all(|l| l.finish(&mut out)).then_some(out)
 }
 

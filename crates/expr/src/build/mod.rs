@@ -29,7 +29,7 @@ pub use call::{coalesce, convert_using, function, ifnull, trim};
 pub use cast::{cast, cast_char, collate, column_value, implicit_cast};
 pub use coercibility::{aggregate_collations, coercibility};
 pub use common::{char_length_of, common_type, string_type, union_type};
-pub use compare::{RowList, between, compare, in_list, lists_of_or, row_list};
+pub use compare::{RowList, RowListBuilder, between, compare, in_list, lists_of_or, row_list};
 pub use digits::{all_digits, rounded};
 pub use literal::{assigned, bit, boolean, decimal, double, hex, integer, null, plain, string, temporal};
 pub use logic::{and, case, if_, is_null, is_truth, like, not, nullif, or, regexp, truth, xor};

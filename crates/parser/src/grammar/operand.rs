@@ -26,6 +26,9 @@ pub(super) enum Interval {
     Call(Expr),
 }
 
+/// Items from which on a list does not grow by doubling.
+const LONG_LIST: usize = 4096;
+
 impl<'a> Parser<'a> {
     /// An operand with its prefix operators, and the highest level of operator that may follow it.
     pub(super) fn operand(&mut self, min: Level) -> Result<(Expr, Level)> {
@@ -137,6 +140,10 @@ impl<'a> Parser<'a> {
         }
         let mut list = vec![first];
         while self.eat(Tok::Comma) {
+            // Of a list of millions half should not be room for more.
+            if list.len() == list.capacity() && list.len() >= LONG_LIST {
+                list.reserve_exact(list.len() / 4);
+            }
             self.push_expr(&mut list)?;
         }
         self.expect(Tok::RParen)?;

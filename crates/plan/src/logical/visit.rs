@@ -8,6 +8,7 @@
 use super::{Logical, LogicalJoinKind, SubqueryDef, SubqueryKind};
 use expr::{AggCall, ColumnId, Expr, ExprKind, FrameBound, SubqueryId, WindowCall};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 impl Logical {
     /// Direct inputs, left to right. Definitions of a With come before what reads them.
@@ -90,7 +91,11 @@ impl Logical {
             | SetOp { .. }
             | With { .. }
             | RecursiveUnion { .. } => vec![],
-            Values { rows, .. } => rows.iter_mut().flatten().collect(),
+            // Constants stay what they are, and shared.
+            Values { rows, .. } => match rows.iter().flatten().all(|e| e.as_const().is_some()) {
+                true => vec![],
+                false => Arc::make_mut(rows).iter_mut().flatten().collect(),
+            },
             Filter { predicates, .. } => predicates.iter_mut().collect(),
             Project { exprs, .. } => exprs.iter_mut().map(|(_, e)| e).collect(),
             Join { on, .. } => on.iter_mut().collect(),

@@ -35,6 +35,29 @@ impl<'a> Bind<'a, '_, '_> {
         Ok(set.finish().map(|(left, set)| in_set(left, set, negated)))
     }
 
+    /// `row [NOT] IN (list)`, if the list is long and nothing but rows of constants.
+    pub(super) fn in_const_rows(&mut self, x: &Expr, list: &'a [ast::Expr], negated: bool) -> Result<Option<Expr>> {
+        let ExprKind::Row(row) = &x.kind else { return Ok(None) };
+        let is_row = |e: &ast::Expr| match &e.kind {
+            ast::ExprKind::Row(items) => items.len() == row.len() && items.iter().all(is_literal),
+            _ => false,
+        };
+        if list.len() <= LISTED_MAX || self.shared.expands_row_lists || !list.iter().all(is_row) {
+            return Ok(None);
+        }
+        let mut rows = build::RowListBuilder::new(row);
+        for item in list {
+            let ast::ExprKind::Row(items) = &item.kind else { return Ok(None) };
+            let items = items.iter().map(|i| self.operand(i)).collect::<Result<Vec<_>>>()?;
+            if !rows.push(items)? {
+                return Ok(None);
+            }
+        }
+        let Some(rows) = rows.finish() else { return Ok(None) };
+        let found = self.in_rows(rows)?;
+        if negated { build::not(found).map(Some) } else { Ok(Some(found)) }
+    }
+
     /// The terms of a chain of ORs (`op` is `=`) or ANDs (`<>`). Where there are very many, those that compare one column
     /// with constants are one term together.
     pub(super) fn terms(&mut self, terms: &'a [ast::Expr], op: CmpOp) -> Result<Vec<Expr>> {
@@ -105,7 +128,8 @@ fn in_set(left: Expr, set: ConstSet, negated: bool) -> Expr {
 
 fn is_literal(e: &ast::Expr) -> bool {
     match &e.kind {
-        ast::ExprKind::Literal(_) => true,
+        // Parameters with values are constants, too.
+        ast::ExprKind::Literal(_) | ast::ExprKind::Param(_) => true,
         ast::ExprKind::Unary(ast::UnaryOp::Neg, e) => matches!(e.kind, ast::ExprKind::Literal(_)),
         _ => false,
     }

@@ -58,6 +58,9 @@ impl<'a> Bind<'a, '_, '_> {
                 if let Some(found) = self.in_const_set(&x, &i.list, i.negated)? {
                     return Ok(found);
                 }
+                if let Some(found) = self.in_const_rows(&x, &i.list, i.negated)? {
+                    return Ok(found);
+                }
                 let list = i.list.iter().map(|v| self.operand(v)).collect::<Result<Vec<_>>>()?;
                 let list = list.into_iter().map(|v| self.dated(v, &x)).collect();
                 self.in_list(x, list, i.negated)

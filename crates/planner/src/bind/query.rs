@@ -6,6 +6,7 @@ use super::{MAX_QUERIES, MAX_QUERY_DEPTH};
 use expr::{ColumnId, Expr};
 use parser::ast;
 use plan::logical::{BlockRole, BlockShape, Logical, Place, SetOpKind};
+use std::sync::Arc;
 use types::{Error, Result};
 
 pub fn set_op_kind(op: Option<ast::SetOp>) -> SetOpKind {
@@ -168,6 +169,6 @@ impl<'a> Bind<'a, '_, '_> {
             output.push((self.shared.columns.computed(&name, ty, nullable), name.into()));
         }
         let columns = output.iter().map(|(id, _)| *id).collect();
-        Ok(Bound { plan: Logical::Values { columns, rows: bound }, output })
+        Ok(Bound { plan: Logical::Values { columns, rows: Arc::new(bound) }, output })
     }
 }

@@ -9,6 +9,7 @@ use super::tidy::keep_digits;
 use expr::{CmpOp, Expr, ExprKind, build};
 use parser::ast;
 use plan::logical::{BlockShape, Logical, LogicalJoinKind, SubqueryDef, SubqueryHints, SubqueryKind};
+use std::sync::Arc;
 use types::{Error, Result, SqlType};
 
 /// So many rows of an IN list are compared with one by one; the ranges of an index can be made of them.
@@ -108,7 +109,7 @@ impl<'a> Bind<'a, '_, '_> {
         build::or(terms)
     }
 
-    fn in_rows(&mut self, list: build::RowList) -> Result<Expr> {
+    pub(super) fn in_rows(&mut self, list: build::RowList) -> Result<Expr> {
         let outer = self.enter_block(QueryUse::Subquery, BlockShape { limited: true, ..BlockShape::default() });
         let mut output = vec![];
         for (i, ty) in list.types.iter().enumerate() {
@@ -118,7 +119,7 @@ impl<'a> Bind<'a, '_, '_> {
         }
         self.leave_block(outer);
         let columns = output.iter().map(|(id, _)| *id).collect();
-        let plan = Logical::Values { columns, rows: list.rows };
+        let plan = Logical::Values { columns, rows: Arc::new(list.rows) };
         self.quantified_over(list.row, CmpOp::Eq, false, Bound { plan, output })
     }
 

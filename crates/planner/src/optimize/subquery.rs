@@ -26,6 +26,7 @@ use super::tree::{
 use expr::{AggCall, AggFunc, CmpOp, Expr, ExprKind, SubqueryId};
 use plan::InitKind;
 use plan::logical::{Logical, LogicalJoinKind, SetOpKind, SubqueryKind};
+use std::sync::Arc;
 use types::{Error, Result, SqlType, Value};
 
 /// Replaces every subquery of the tree by joins and parameters.
@@ -49,13 +50,17 @@ pub fn subqueries_to_joins(mut node: Logical, cx: &mut Context) -> Result<Logica
             Ok(Logical::Join { kind, left, right: Box::new(right), on: without, dependent, straight })
         }
         Logical::Join { .. } => Err(Error::not_supported("a subquery in this join condition")),
-        Logical::Values { columns, mut rows } => {
+        Logical::Values { columns, rows } if !rows.iter().flatten().any(Expr::has_subquery) => {
+            Ok(Logical::Values { columns, rows })
+        }
+        Logical::Values { columns, rows } => {
+            let mut rows = Arc::unwrap_or_clone(rows);
             let mut input = Logical::OneRow;
             for e in rows.iter_mut().flatten() {
                 replace(e, &mut input, cx)?;
             }
             if matches!(input, Logical::OneRow) {
-                return Ok(Logical::Values { columns, rows });
+                return Ok(Logical::Values { columns, rows: Arc::new(rows) });
             }
             // Correlated: one projection a row, over a copy of what its subqueries need.
             let mut inputs = vec![];

@@ -29,6 +29,7 @@ use super::tree::{collect_columns, outputs};
 use expr::{ColumnId, Expr, ExprKind, WindowCall};
 use plan::logical::{IndexHintScope, Logical, LogicalQuery, SetOpKind as LogicalSetOp};
 use plan::{AccessNotes, CteDef, InitKind, InitPlan, OutputColumn, Plan, PlanNode, PlanOp, SetOpKind, SortKey};
+use std::sync::Arc;
 use types::{Error, Result, Warning, WarningLevel};
 
 /// A position that no column id names.
@@ -220,10 +221,14 @@ impl Physical<'_, '_> {
             }
             Logical::Values { columns, rows } => {
                 let facts = not_null(node);
-                let rows = rows
-                    .iter()
-                    .map(|r| r.iter().map(|e| self.resolve(e, &[], &ColumnSet::new())).collect())
-                    .collect::<Result<Vec<_>>>()?;
+                let rows = match rows.iter().flatten().all(|e| e.as_const().is_some()) {
+                    true => rows.clone(),
+                    false => {
+                        let resolve = |e| self.resolve(e, &[], &ColumnSet::new());
+                        let rows = rows.iter().map(|r| r.iter().map(resolve).collect());
+                        Arc::new(rows.collect::<Result<Vec<_>>>()?)
+                    }
+                };
                 let e = self.est.node(node, &[]);
                 Ok(self.node(PlanOp::Values { rows }, columns.clone(), facts, e, 0.0))
             }

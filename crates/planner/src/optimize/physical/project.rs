@@ -11,6 +11,7 @@ use super::{Built, Physical, UNNAMED};
 use expr::{AggCall, ColumnId, Expr};
 use plan::logical::Logical;
 use plan::{OutputColumn, PlanOp};
+use std::sync::Arc;
 use types::{Error, Result};
 
 impl Physical<'_, '_> {
@@ -37,8 +38,10 @@ impl Physical<'_, '_> {
                 *exprs = positions.iter().map(|i| exprs[*i].clone()).collect();
             }
             PlanOp::Values { rows } => {
-                for r in rows {
-                    *r = positions.iter().map(|i| r[*i].clone()).collect();
+                let is_same = |r: &Vec<Expr>| r.len() == positions.len() && positions.iter().copied().eq(0..r.len());
+                if !rows.iter().all(is_same) {
+                    let row = |r: &Vec<Expr>| positions.iter().map(|i| r[*i].clone()).collect();
+                    *rows = Arc::new(rows.iter().map(row).collect());
                 }
             }
             PlanOp::Empty => {}

@@ -9,7 +9,8 @@ use super::one_row::grouped;
 use super::push_join::{push_filter, push_join};
 use super::same;
 use expr::{AggCall, CmpOp, ColumnId, Expr, FrameBound, FrameUnits, WindowCall, WindowFrame, WindowFunc};
-use plan::logical::{Logical, LogicalJoinKind, SetOpKind};
+use plan::logical::{Logical, LogicalJoinKind, Rows, SetOpKind};
+use std::sync::Arc;
 use types::{Error, Result, SqlType, Value};
 
 /// `D(f) ⨝dep node`: the node's rows for every value of `f`, and the columns that hold those values.
@@ -217,7 +218,7 @@ fn push_set_op(
 /// Rows that read outer columns are projections of the domain.
 fn push_values(
     columns: Vec<ColumnId>,
-    rows: Vec<Vec<Expr>>,
+    rows: Rows,
     f: &ColumnSet,
     domain: &mut Domain,
     cx: &mut Context,
@@ -225,7 +226,7 @@ fn push_values(
     let mut done = vec![];
     let single = rows.len() == 1;
     let mut out = Renames::new();
-    for row in rows {
+    for row in Arc::unwrap_or_clone(rows) {
         let (d, map) = domain.scan(f, cx)?;
         let mut exprs = vec![];
         for (c, mut e) in columns.iter().zip(row) {
