@@ -54,7 +54,12 @@ pub(super) fn add_consequences(all: &mut Vec<Expr>) {
 /// Cheap to copy: no list of thousands.
 fn small(p: &Expr) -> bool {
     let mut n = 0;
-    p.walk(&mut |_| n += 1);
+    p.walk(&mut |e| {
+        n += match &e.kind {
+            ExprKind::InSet { set, .. } => set.len(),
+            _ => 1,
+        }
+    });
     n <= 1000
 }
 
