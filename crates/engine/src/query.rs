@@ -161,12 +161,14 @@ impl Session {
 
     /// What a statement may hold: its share of what all may.
     pub(crate) fn statement_memory(&self) -> Arc<MemoryAccountant> {
-        let all = self.db().memory();
-        let limit = match self.vars().hot().max_query_memory {
-            0 => all.limit_bytes(),
+        MemoryAccountant::child(self.db().memory(), self.statement_limit_bytes())
+    }
+
+    fn statement_limit_bytes(&self) -> usize {
+        match self.vars().hot().max_query_memory {
+            0 => self.db().memory().limit_bytes(),
             n => n as usize,
-        };
-        MemoryAccountant::child(all, limit)
+        }
     }
 
     fn run_at(
@@ -282,6 +284,7 @@ impl Session {
             warnings: self.warnings(),
             killed: self.process().stop_flag(),
             bound: None,
+            strings: expr::eval::StringLimit::of(self.statement_limit_bytes()),
         }
     }
 }

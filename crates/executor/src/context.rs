@@ -271,10 +271,11 @@ pub struct ExecContext<'a> {
 }
 
 impl ExecContext<'_> {
-    /// Called at least once a batch by everything that may take long.
+    /// Called at least once a batch by everything that may take long: 1317 for who was killed, 1041 where the system has
+    /// refused memory and does so still.
     #[inline]
     pub fn check_killed(&self) -> Result<()> {
-        if self.killed.load(Relaxed) { Err(self.interrupted()) } else { Ok(()) }
+        if self.killed.load(Relaxed) || memory::is_exhausted() { Err(self.interrupted()) } else { Ok(()) }
     }
 
     /// Bytes of strings that operators copy or make at a time.
@@ -290,6 +291,9 @@ impl ExecContext<'_> {
     #[cold]
     fn interrupted(&self) -> Error {
         self.memory.abandon();
+        if !self.killed.load(Relaxed) {
+            return Error::out_of_resources();
+        }
         Error::new(ErrorCode::QUERY_INTERRUPTED, "Query execution was interrupted")
     }
 
@@ -301,6 +305,7 @@ impl ExecContext<'_> {
             warnings: self.warnings,
             killed: self.killed,
             bound: None,
+            strings: expr::eval::StringLimit::of(self.memory.limit_bytes()),
         }
     }
 }

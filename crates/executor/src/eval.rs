@@ -1,6 +1,7 @@
 //! Where operators evaluate expressions: compiled once an execution, shared by its threads.
 
 use crate::columns::string_bytes;
+use crate::memory::{Reservation, check_room};
 use crate::run::Run;
 use expr::eval::Compiled;
 use expr::{EvalContext, Expr, ExprKind};
@@ -44,7 +45,14 @@ pub fn eval_all(programs: &[Program], batch: &Batch, ctx: &EvalContext<'_>) -> R
 /// [`parts_of`] the batch; one row is never too much.
 pub fn eval_all_within(programs: &[Program], batch: &Batch, run: &Run<'_>) -> Result<Option<Vec<Vector>>> {
     let columns = eval_made_within(programs, batch, &run.eval())?;
-    Ok(columns.filter(|c| !are_heavy(c, batch, run.ctx.part_bytes())))
+    let Some(columns) = columns.filter(|c| !are_heavy(c, batch, run.ctx.part_bytes())) else { return Ok(None) };
+    check_row(&columns, batch)?;
+    Ok(Some(columns))
+}
+
+/// One row may be as long as packets may: whoever is about to copy it asks.
+pub fn check_row(columns: &[Vector], batch: &Batch) -> Result<()> {
+    if batch.count() != 1 { Ok(()) } else { check_room(string_bytes(columns, batch), "A row of long strings") }
 }
 
 /// The same where only what is evaluated takes memory, and columns are read where they lie.
@@ -61,6 +69,23 @@ pub fn eval_made_within(programs: &[Program], batch: &Batch, ctx: &EvalContext<'
 /// Whether the batch's rows are several, and have more than `max` bytes of strings in these columns.
 pub fn are_heavy(columns: &[Vector], batch: &Batch, max: usize) -> bool {
     batch.count() > 1 && string_bytes(columns, batch) > max
+}
+
+/// A row with no longer strings is handed on without being charged.
+const ROW_NEVER_REFUSED_BYTES: usize = 16 << 20;
+
+/// Charges the strings of a row that is too long to be handed on for nothing.
+pub fn hold_row(columns: &[Vector], batch: &Batch, run: &Run<'_>) -> Result<Option<Reservation>> {
+    if batch.count() != 1 {
+        return Ok(None);
+    }
+    let bytes = string_bytes(columns, batch);
+    if bytes <= ROW_NEVER_REFUSED_BYTES {
+        return Ok(None);
+    }
+    let mut memory = Reservation::new(&run.ctx.memory);
+    memory.hold(bytes, "A row of long strings")?;
+    Ok(Some(memory))
 }
 
 /// The batch in some batches of fewer rows.

@@ -5,6 +5,10 @@
 //!                                    ▲── gauge: one operator ◀── Reservation                   (EXPLAIN ANALYZE)
 //!                                          ▲── bound: one sort or table ◀── Reservation    (sort_buffer_size, ...)
 //! ```
+//! What is charged is what operators account for. Above it stands the process's own bound (`max_server_memory`), which counts
+//! all there is: tables, packets, strings ([`memory::has_room`]). A refusal by it is like one by the statement's limit: what
+//! can spill does, the rest is error 3170.
+//!
 //! A bound is a limit beneath the statement's that makes what can spill do so earlier. It never makes a statement fail:
 //! what cannot spill does not see it.
 //!
@@ -130,7 +134,20 @@ impl MemoryAccountant {
     /// Bounds are asked apart ([`MemoryAccountant::is_in_bound`]).
     fn fits(&self, bytes: usize) -> bool {
         (self.role == Role::Bound || self.used_bytes().saturating_add(bytes) <= self.limit_bytes())
-            && self.parent.as_ref().is_none_or(|p| p.fits(bytes))
+            && self.parent.as_ref().map_or_else(|| memory::has_room(bytes), |p| p.fits(bytes))
+    }
+
+    /// Whether a state of `bytes` that has grown by `growth` is small enough to be granted whatever others hold.
+    fn is_granted(&self, bytes: usize, growth: usize) -> bool {
+        bytes <= self.limit_bytes() / GUARANTEED_SHARE && (bytes <= NEVER_REFUSED_BYTES || memory::has_room(growth))
+    }
+
+    /// Why `growth` was refused.
+    fn refusal(&self, growth: usize, what: &str) -> Error {
+        if memory::has_room(growth) {
+            return Error::capacity_exceeded(self.limit_bytes(), "max_query_memory", what);
+        }
+        process_refusal(what)
     }
 
     /// Charges `bytes` if every limit allows. Two threads may both pass a limit that only one of them fits: the
@@ -152,9 +169,19 @@ impl MemoryAccountant {
     }
 }
 
+fn process_refusal(what: &str) -> Error {
+    Error::capacity_exceeded(memory::limit_bytes(), "max_server_memory", what)
+}
+
+/// For what an operator copies at once, of one row or one group: error 3170 where the process has no room for it. Little is
+/// never refused.
+pub fn check_room(bytes: usize, what: &str) -> Result<()> {
+    if bytes <= NEVER_REFUSED_BYTES || memory::has_room(bytes) { Ok(()) } else { Err(process_refusal(what)) }
+}
+
 /// The part of a statement's limit that each operator's state may hold whatever others do.
 const GUARANTEED_SHARE: usize = 16;
-/// What [`Reservation::hold_long`] always grants.
+/// What is granted whatever the process holds.
 const NEVER_REFUSED_BYTES: usize = 1 << 20;
 /// Less than this is freed at once.
 const FREED_IN_PLACE_MAX: usize = 4 << 20;
@@ -246,7 +273,7 @@ impl Reservation {
         }
         let statement = self.accountant.statement();
         let limit = statement.limit_bytes();
-        if bytes <= limit / GUARANTEED_SHARE {
+        if statement.is_granted(bytes, growth) {
             self.force(bytes);
             return true;
         }
@@ -273,16 +300,12 @@ impl Reservation {
 
     /// For what can neither be made smaller nor spilled: a refusal is error 3170. A small share is always granted.
     pub fn hold(&mut self, bytes: usize, what: &str) -> Result<()> {
-        let limit = self.accountant.statement().limit_bytes();
-        if bytes <= limit / GUARANTEED_SHARE {
+        let growth = bytes.saturating_sub(self.bytes);
+        if self.accountant.statement().is_granted(bytes, growth) {
             self.force(bytes);
             return Ok(());
         }
-        if self.try_resize_unbound(bytes) {
-            Ok(())
-        } else {
-            Err(Error::capacity_exceeded(limit, "max_query_memory", what))
-        }
+        if self.try_resize_unbound(bytes) { Ok(()) } else { Err(self.accountant.statement().refusal(growth, what)) }
     }
 
     /// The same of what is seldom much: a statement does not fail for little, however little it may hold.

@@ -10,6 +10,7 @@
 
 use crate::columns::{ColumnAppender, for_each_part, string_bytes};
 use crate::context::ExecContext;
+use crate::memory::check_room;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -67,6 +68,7 @@ impl SpillFile {
 
     fn write_part(&self, batch: &Batch, ctx: &ExecContext<'_>) -> Result<Extent> {
         let strings = string_bytes(&batch.columns, batch);
+        check_room(strings, "A row that is written to a temporary file")?;
         let mut bytes = Vec::with_capacity(strings.max(1 << 16) + (batch.count() + 64) * batch.columns.len() * 4);
         encode(batch, &mut bytes);
         let offset = self.tail.fetch_add(bytes.len() as u64, Ordering::Relaxed);
@@ -76,6 +78,8 @@ impl SpillFile {
     }
 
     pub fn read(&self, extent: Extent) -> Result<Batch> {
+        // What is read is there twice for a moment.
+        check_room(2 * extent.bytes as usize, "A row that is read from a temporary file")?;
         let mut bytes = vec![0; extent.bytes as usize];
         self.file.read_exact_at(&mut bytes, extent.offset).map_err(|e| io_error("cannot read", &e))?;
         decode(&bytes).ok_or_else(|| Error::internal("a temporary file came back damaged"))

@@ -36,6 +36,7 @@ fn main() {
         warnings: &warnings,
         killed: &killed,
         bound: None,
+        strings: Default::default(),
     };
     let mut rng = fastrand::Rng::with_seed(7);
     let dec = SqlType::Decimal { precision: 15, scale: 2 };

@@ -110,8 +110,8 @@ pub trait HeldBytes: std::fmt::Debug + Send + Sync {
 /// `@variables` of a session.
 #[derive(Debug, Default)]
 pub struct UserVars {
-    values: Mutex<HashMap<String, (Value, SqlType)>>,
-    /// Of strings among the values.
+    values: Mutex<HashMap<String, Arc<(Value, SqlType)>>>,
+    /// Of all of them.
     bytes: AtomicUsize,
     held: Option<Box<dyn HeldBytes>>,
     /// [`LAST_INSERT_ID`] may be among them: every statement asks.
@@ -120,7 +120,7 @@ pub struct UserVars {
 
 /// What [`UserVars`] were at one time.
 #[derive(Debug)]
-pub struct SavedVars(HashMap<String, (Value, SqlType)>);
+pub struct SavedVars(HashMap<String, Arc<(Value, SqlType)>>);
 
 /// The hidden variable that LAST_INSERT_ID(expr) sets.
 pub(crate) const LAST_INSERT_ID: &str = "\0last_insert_id";
@@ -140,7 +140,7 @@ impl UserVars {
     }
 
     /// Names are case-insensitive.
-    pub fn get(&self, name: &str) -> Option<(Value, SqlType)> {
+    pub fn get(&self, name: &str) -> Option<Arc<(Value, SqlType)>> {
         self.values.lock().expect("no panic while held").get(&name.to_lowercase()).cloned()
     }
 
@@ -150,16 +150,16 @@ impl UserVars {
         }
         let name = name.to_lowercase();
         let mut values = self.values.lock().expect("no panic while held");
-        let old = values.get(&name).map_or(0, |(v, _)| value_bytes(v));
-        let new = value_bytes(&value);
+        let old = values.get(&name).map_or(0, |held| held_bytes(&name, &held.0));
+        let new = held_bytes(&name, &value);
         if new != old {
             self.hold(self.bytes.load(Ordering::Relaxed) + new - old)?;
         }
-        values.insert(name, (value, ty));
+        values.insert(name, Arc::new((value, ty)));
         Ok(())
     }
 
-    /// Variables whose strings are charged to `held`.
+    /// Variables that are charged to `held`.
     pub fn held_by(held: Box<dyn HeldBytes>) -> UserVars {
         UserVars { held: Some(held), ..UserVars::default() }
     }
@@ -181,7 +181,7 @@ impl UserVars {
     pub fn restore(&self, saved: &SavedVars) {
         self.last_insert_id.store(saved.0.contains_key(LAST_INSERT_ID), Ordering::Relaxed);
         self.values.lock().expect("no panic while held").clone_from(&saved.0);
-        let bytes = saved.0.values().map(|(v, _)| value_bytes(v)).sum();
+        let bytes = saved.0.iter().map(|(name, held)| held_bytes(name, &held.0)).sum();
         // They were held before; should that be refused now, the count stays too high.
         let _ = self.hold(bytes);
     }
@@ -193,11 +193,15 @@ impl UserVars {
     }
 }
 
-fn value_bytes(v: &Value) -> usize {
-    match v {
+/// Of a variable that costs little: its place in the table and the two that lie apart.
+const VARIABLE_BYTES: usize = 256;
+
+fn held_bytes(name: &str, v: &Value) -> usize {
+    let string = match v {
         Value::Bytes(b) => b.len(),
         _ => 0,
-    }
+    };
+    VARIABLE_BYTES + name.len() + string
 }
 
 /// Collects a statement's warnings: the first `max_error_count` are kept, all are counted.
@@ -299,6 +303,8 @@ pub struct EvalContext<'a> {
     pub killed: &'a AtomicBool,
     /// What nodes may make of several rows at a time; see [`crate::eval::Bound`].
     pub bound: Option<&'a crate::eval::Bound>,
+    /// What the strings that are made may take.
+    pub strings: crate::eval::StringLimit,
 }
 
 impl EvalContext<'_> {

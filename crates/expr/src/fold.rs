@@ -1,11 +1,11 @@
 //! Constant folding.
 
-use crate::eval::Compiled;
+use crate::eval::{Compiled, StringLimit};
 use crate::{EvalContext, Expr, ExprKind, Warnings, build};
 use types::{Pace, Value};
 
 /// The expression with its constant parts computed. A part that would warn or fail stays as it is, so that it does so
-/// (or does not, if no row reaches it) at execution. What differs from row to row is never folded; NOW() and the like
+/// (or does not, if no row reaches it) at execution. So does what is long, which the statement is charged with then. What differs from row to row is never folded; NOW() and the like
 /// are constants of the statement and are.
 pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
     fold_overseen(expr, ctx, &Pace::default())
@@ -15,7 +15,7 @@ pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
 pub fn fold_overseen(expr: Expr, ctx: &EvalContext, pace: &Pace) -> Expr {
     let quiet = Warnings::new(0);
     quiet.set_raise(true);
-    let inner = EvalContext { warnings: &quiet, ..*ctx };
+    let inner = EvalContext { warnings: &quiet, strings: StringLimit::of_constants(), ..*ctx };
     let mut expr = expr;
     fold_in_place(&mut expr, &inner, pace, 0);
     expr

@@ -40,6 +40,7 @@ fn answers(e: &Expr, batch: &Batch) -> Vec<Value> {
         warnings: &warnings,
         killed: &killed,
         bound: None,
+        strings: Default::default(),
     };
     let v = Compiled::new(e, &ctx).and_then(|c| c.eval(batch, &ctx)).expect("it evaluates");
     (0..batch.rows).map(|i| v.value(i, &SqlType::Bool)).collect()

@@ -18,6 +18,7 @@ fn chain(n: usize) {
         warnings: &warnings,
         killed: &killed,
         bound: None,
+        strings: Default::default(),
     };
     let e = expr::fold(e, &ctx);
     match expr::eval::eval_row(&e, &[types::Value::Double(0.0)], &[types::SqlType::Double], &ctx) {

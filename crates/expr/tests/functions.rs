@@ -39,6 +39,7 @@ fn show(e: &Expr) -> (String, Vec<u16>) {
         warnings: &warnings,
         killed: &killed,
         bound: None,
+        strings: Default::default(),
     };
     let text = match expr::eval::eval_const(e, &ctx) {
         Err(e) => format!("error {}", e.code().0),

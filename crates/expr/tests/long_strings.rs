@@ -18,6 +18,7 @@ fn with<R>(killed: bool, f: impl FnOnce(&EvalContext) -> R) -> R {
         warnings: &warnings,
         killed: &killed,
         bound: None,
+        strings: Default::default(),
     })
 }
 

@@ -529,6 +529,7 @@ fn with_context(f: impl FnOnce(&EvalContext)) {
         warnings: &warnings,
         killed: &killed,
         bound: None,
+        strings: Default::default(),
     });
 }
 

@@ -14,6 +14,7 @@ fn with<R>(f: impl FnOnce(&EvalContext) -> R) -> R {
         warnings: &warnings,
         killed: &killed,
         bound: None,
+        strings: Default::default(),
     })
 }
 

@@ -6,7 +6,7 @@
 //! Whoever is about to take much asks first: [`has_room`] where it asks again soon and takes little by little, [`promise`]
 //! where it takes much at once, so that many who ask at the same moment are not all told of the same room.
 //!
-//! The heap's count does not know of pages that the allocator keeps, of stacks and of what is mapped. So residence is looked
+//! The heap's count does not know of pages that the allocator keeps and of stacks. So residence is looked
 //! at whenever the heap has moved by [`LOOK_BYTES`], and for all that is large. Where it is more than an eighth above the heap
 //! it counts in its place; before anything is refused for that, the allocator is asked to give back what it keeps
 //! ([`set_collector`]). Without a metered allocator residence is all that is known.
@@ -25,7 +25,7 @@ const LARGE_BYTES: usize = 1 << 20;
 /// This share of residence is not held against who asks.
 const SLACK_SHARE: usize = 8;
 
-/// Milliseconds between two collections.
+/// Milliseconds between two collections where there is no more excess than after the first.
 const COLLECT_MS: u64 = 50;
 
 /// 0: no bound.
@@ -34,7 +34,9 @@ static PROMISED_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// The heap's bytes when residence was looked at last, and how far that was above them.
 static LOOKED_AT: AtomicUsize = AtomicUsize::new(0);
 static EXCESS_BYTES: AtomicUsize = AtomicUsize::new(0);
+/// When the allocator was last asked for what it keeps, and the excess after that.
 static COLLECTED_MS: AtomicU64 = AtomicU64::new(0);
+static KEPT_BYTES: AtomicUsize = AtomicUsize::new(0);
 static COLLECTOR: OnceLock<fn()> = OnceLock::new();
 
 /// The process may hold `bytes`; 0: whatever it takes.
@@ -78,10 +80,12 @@ fn fits(more: usize, large: bool) -> bool {
     if heap.saturating_add(excess).saturating_add(wanted) <= limit {
         return true;
     }
-    excess > 0 && collected() && {
+    excess > 0 && collected(excess) && {
         let heap = process_bytes().unwrap_or(heap);
         look(heap);
-        heap.saturating_add(EXCESS_BYTES.load(Ordering::Relaxed)).saturating_add(wanted) <= limit
+        let excess = EXCESS_BYTES.load(Ordering::Relaxed);
+        KEPT_BYTES.store(excess, Ordering::Relaxed);
+        heap.saturating_add(excess).saturating_add(wanted) <= limit
     }
 }
 
@@ -115,14 +119,15 @@ fn look(heap: usize) {
     LOOKED_AT.store(heap, Ordering::Relaxed);
 }
 
-/// Whether the allocator has given back what it keeps, now or a moment ago.
+/// Whether the allocator has given back what it keeps: now, or a moment ago if it keeps no more since.
 #[cold]
-fn collected() -> bool {
+fn collected(excess: usize) -> bool {
     static BEGAN: OnceLock<Instant> = OnceLock::new();
     let Some(collect) = COLLECTOR.get() else { return false };
     let now = BEGAN.get_or_init(Instant::now).elapsed().as_millis() as u64 + COLLECT_MS;
     let last = COLLECTED_MS.load(Ordering::Relaxed);
-    if now - last.min(now) >= COLLECT_MS
+    let keeps_more = excess > KEPT_BYTES.load(Ordering::Relaxed).saturating_add(LARGE_BYTES);
+    if (keeps_more || now - last.min(now) >= COLLECT_MS)
         && COLLECTED_MS.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     {
         collect();
@@ -130,7 +135,7 @@ fn collected() -> bool {
     true
 }
 
-/// What of the process is in memory, where the system tells.
+/// What of the process is in memory besides what files hold, where the system tells.
 #[cfg(target_os = "linux")]
 pub fn resident_bytes() -> Option<usize> {
     use std::os::unix::fs::FileExt;
@@ -138,8 +143,10 @@ pub fn resident_bytes() -> Option<usize> {
     let file = STATM.get_or_init(|| std::fs::File::open("/proc/self/statm").ok()).as_ref()?;
     let mut text = [0; 128];
     let len = file.read_at(&mut text, 0).ok()?;
-    let pages = str::from_utf8(&text[..len]).ok()?.split(' ').nth(1)?.parse::<usize>().ok()?;
-    pages.checked_mul(rustix::param::page_size())
+    // size resident shared ...
+    let mut pages = str::from_utf8(&text[..len]).ok()?.split(' ').skip(1).map(str::parse::<usize>);
+    let (resident, shared) = (pages.next()?.ok()?, pages.next()?.ok()?);
+    resident.saturating_sub(shared).checked_mul(rustix::param::page_size())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -7,7 +7,13 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: memory::Metered<mimalloc::MiMalloc> = memory::Metered(mimalloc::MiMalloc);
 
+unsafe extern "C" {
+    /// Gives the system what is free in the calling thread's heap and in what all threads share.
+    safe fn mi_collect(force: bool);
+}
+
 fn main() -> ExitCode {
+    memory::set_collector(|| mi_collect(true));
     // A page of 2 MiB is cleared whole when a leaf first touches it, under its latch; and small heaps of many threads
     // would each fill such pages. Scans are as fast without.
     #[cfg(target_os = "linux")]

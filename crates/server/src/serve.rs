@@ -7,7 +7,7 @@ use std::thread;
 
 use engine::files::{self, Kind};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::config::ServerConfig;
@@ -20,6 +20,7 @@ const EXIT_IMPATIENT: i32 = 130;
 /// Serves until SIGINT or SIGTERM; the backend is the caller's to close afterwards.
 pub fn serve(config: &ServerConfig, backend: Arc<dyn Backend>, processes: Arc<ProcessList>) -> Result<(), StartError> {
     raise_descriptor_limit();
+    reserve_memory();
     let options = config.net_options().map_err(|e| StartError::new(e.to_string()))?;
     let socket = options.socket.clone();
     let server = Server::bind(options, backend.clone(), processes)?;
@@ -64,9 +65,23 @@ fn raise_descriptor_limit() {
     }
 }
 
+/// What small takings live on when the system refuses memory, until those that hold much have ended.
+fn reserve_memory() {
+    let bytes = (memory::limit_bytes() / RESERVE_SHARE).clamp(RESERVE_BYTES.0, RESERVE_BYTES.1);
+    if !memory::set_reserve(bytes) {
+        log::warning("the system has no memory for a reserve");
+    }
+}
+
+/// The part of max_server_memory that is reserved, and the least and the most of it.
+const RESERVE_SHARE: usize = 32;
+const RESERVE_BYTES: (usize, usize) = (16 << 20, 256 << 20);
+
 /// SIGINT and SIGTERM stop the server; SIGHUP and SIGUSR1 open its logs anew, as MySQL's do.
 fn handle_signals(stopper: Stopper, backend: Arc<dyn Backend>) -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1])?;
+    // A file that may grow no more (ulimit -f) is an error of who writes it, not the server's end.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let stopping = AtomicBool::new(false);
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {

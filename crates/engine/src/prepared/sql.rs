@@ -19,7 +19,10 @@ impl Session {
         let text = match source {
             PrepareSource::Text(text) => text.clone(),
             PrepareSource::UserVar(var) => match self.user_vars().get(var.as_str()) {
-                Some((value, _)) if !value.is_null() => value.to_text().unwrap_or_default(),
+                Some(held) if !held.0.is_null() => {
+                    check_copy(&held.0)?;
+                    held.0.to_text().unwrap_or_default()
+                }
                 _ => b"NULL".as_slice().into(),
             },
         };
@@ -41,8 +44,11 @@ impl Session {
         if using.len() != statement.param_count as usize {
             return Err(Error::wrong_arguments("EXECUTE"));
         }
-        let value = |var: &Ident| self.user_vars().get(var.as_str()).unwrap_or((Value::Null, SqlType::Null));
-        let params = using.iter().map(value).collect();
+        let value = |var: &Ident| match self.user_vars().get(var.as_str()) {
+            Some(held) => check_copy(&held.0).map(|()| (*held).clone()),
+            None => Ok((Value::Null, SqlType::Null)),
+        };
+        let params = using.iter().map(value).collect::<Result<_>>()?;
         self.with_statement(&statement, params, |s| {
             let run = |s: &mut Session| s.dispatch(&statement.statement, &statement.text, more, sink);
             s.with_variable_hints(&statement.hints.variables, run)
@@ -55,5 +61,13 @@ impl Session {
             return Err(Error::unknown_stmt_handler(name.as_str(), "DEALLOCATE PREPARE"));
         }
         self.send_ok(0, String::new(), more, sink)
+    }
+}
+
+/// A variable's string may be as long as a packet.
+fn check_copy(v: &Value) -> Result<()> {
+    match v {
+        Value::Bytes(b) => executor::memory::check_room(b.len(), "The value of a user variable"),
+        _ => Ok(()),
     }
 }

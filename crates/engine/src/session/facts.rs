@@ -300,11 +300,11 @@ impl SystemVariables for Session {
     }
 
     fn user_variable(&self, name: &str) -> Option<(Value, SqlType)> {
-        self.user_vars.get(name)
+        self.user_vars.get(name).map(|held| (*held).clone())
     }
 
     fn user_variable_type(&self, name: &str) -> Option<SqlType> {
-        self.user_vars.get(name).map(|(_, ty)| ty)
+        self.user_vars.get(name).map(|held| held.1)
     }
 
     fn switches(&self) -> Switches {

@@ -177,8 +177,8 @@ fn zone_value(e: &Expr, run: &Run<'_>) -> Option<i64> {
         ExprKind::Const(v) => zone_integer(v),
         ExprKind::Param(p) => zone_integer(&run.params.values.get(*p as usize)?.as_ref()?.0),
         ExprKind::UserVar { name, is_fixed: true } => {
-            let (v, ty) = run.ctx.user_vars.get(name)?;
-            if ty == e.ty { zone_integer(&v) } else { None }
+            let held = run.ctx.user_vars.get(name)?;
+            if held.1 == e.ty { zone_integer(&held.0) } else { None }
         }
         _ => None,
     }

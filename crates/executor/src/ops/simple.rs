@@ -1,7 +1,7 @@
 //! The small operators: sources of a few rows, Filter, Project, Limit, SingleRow.
 
 use crate::columns::{null_vector, row_of};
-use crate::eval::{Filter, Program, eval_all_within, parts_of};
+use crate::eval::{Filter, Program, eval_all_within, hold_row, parts_of};
 use crate::ops::collect::BatchSource;
 use crate::pipeline::{Down, Flow, Push, Stage, run_pipeline};
 use crate::run::{Run, run_node};
@@ -156,6 +156,7 @@ impl Push for ProjectLocal<'_> {
             }
             return Ok(Flow::More);
         };
+        let _held = hold_row(&columns, &batch, &self.stage.run)?;
         self.next.push(Batch { rows: batch.rows, columns, selection: batch.selection })
     }
 

@@ -14,7 +14,7 @@ mod arena;
 mod merge;
 
 use crate::columns::{ColumnAppender, batch_bytes, gather32, string_bytes};
-use crate::eval::{Program, are_heavy, eval_all_within, parts_of};
+use crate::eval::{Program, are_heavy, check_row, eval_all_within, parts_of};
 use crate::memory::{MemoryAccountant, Reservation};
 use crate::pipeline::{Down, Flow, Pull, Push, Sink, Source, run_pipeline};
 use crate::run::{Run, run_node};
@@ -281,6 +281,7 @@ impl Push for SortLocal<'_> {
             }
         };
         // A string's key may have twice its bytes.
+        check_row(&batch.columns, &batch)?;
         let growth = batch_bytes(&batch) + batch.count() * 48 + 2 * string_bytes(&keys, &batch);
         if !self.is_granted(growth) {
             self.spill()?;

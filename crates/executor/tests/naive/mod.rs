@@ -61,6 +61,7 @@ impl<'a> Naive<'a> {
             warnings: &warnings,
             killed: &self.world.killed,
             bound: None,
+            strings: Default::default(),
         };
         expr::eval::eval_row(e, row, types, &ctx)
     }

@@ -43,16 +43,17 @@ impl Bound {
 
 /// Whether the tree is to be evaluated under a bound.
 pub(super) fn is_bounded(root: &Node) -> bool {
-    makes_long_strings(root) && !shows(root)
+    makes_long_strings(root, false) && !shows(root)
 }
 
-fn makes_long_strings(node: &Node) -> bool {
+/// Whether the tree may make long strings: of rows, or also once for all rows.
+pub(super) fn makes_long_strings(node: &Node, also_once: bool) -> bool {
     let long = match node.ty {
         SqlType::String { len, .. } => len > SHORT_CHARS_MAX,
         _ => false,
     };
-    let makes = matches!(node.op, Op::Call { .. } | Op::Cast { .. }) && !node.is_fixed();
-    long && makes || node.args.iter().any(makes_long_strings)
+    let makes = matches!(node.op, Op::Call { .. } | Op::Cast { .. }) && (also_once || !node.is_fixed());
+    long && makes || node.args.iter().any(|a| makes_long_strings(a, also_once))
 }
 
 fn shows(node: &Node) -> bool {

@@ -10,6 +10,8 @@ mod temporal;
 
 use super::node::Cx;
 use super::rows::Rows;
+use super::strbuf::StrBuf;
+use crate::kernels::text::shown;
 use crate::kernels::{self, text};
 use crate::{EvalContext, SessionInfo};
 use types::temporal::{LocalConverter, TemporalMode};
@@ -168,6 +170,9 @@ impl Job<'_> {
     }
 
     fn text(&self, i: usize) -> String {
+        if self.from.is_string() {
+            return shown(self.v.bytes(i)).into_owned();
+        }
         let mut out = Vec::new();
         text::write_value(self.v, i, self.from, Some(&mut local(self.ctx.session)), &mut out);
         String::from_utf8_lossy(&out).into_owned()
@@ -204,7 +209,7 @@ impl Job<'_> {
                 if narrower {
                     for c in types::collation::utf8::chars(s) {
                         if types::collation::simple::to_latin1(c).is_some() {
-                            types::collation::utf8::encode(c, out);
+                            types::collation::utf8::encode(c, out.short()?);
                         } else {
                             out.push(b'?');
                         }
@@ -223,7 +228,7 @@ impl Job<'_> {
         let mut conv = local(self.ctx.session);
         let c = self.each().strings(|i, out| {
             let start = out.len();
-            text::write_value(self.v, i, self.from, Some(&mut conv), out);
+            text::write_value(self.v, i, self.from, Some(&mut conv), out.short()?);
             self.limit(i, start, limited, len, collation, out)?;
             if pad {
                 out.resize(start + len as usize, 0);
@@ -234,7 +239,7 @@ impl Job<'_> {
     }
 
     /// Cuts what was written from `start` on to `len` characters.
-    fn limit(&self, i: usize, start: usize, on: bool, len: u32, c: Collation, out: &mut Vec<u8>) -> Result<()> {
+    fn limit(&self, i: usize, start: usize, on: bool, len: u32, c: Collation, out: &mut StrBuf<'_>) -> Result<()> {
         if !on || c.char_length(&out[start..]) <= len as usize {
             return Ok(());
         }

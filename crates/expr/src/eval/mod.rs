@@ -22,11 +22,13 @@ mod exact;
 mod logic;
 mod node;
 pub(crate) mod rows;
+pub(crate) mod strbuf;
 mod tri;
 
 pub use bounded::{Bound, parts};
 pub(crate) use exact::{Exact, Lane, type_bounds};
 pub(crate) use node::{Cx, Node, Pred};
+pub use strbuf::StringLimit;
 pub(crate) use tri::Tri;
 
 use crate::{EvalContext, Expr};
@@ -39,6 +41,8 @@ pub struct Compiled {
     root: Node,
     /// See [`bounded`].
     bounded: bool,
+    /// It may make long strings, which are then counted from the beginning of each evaluation.
+    long: bool,
 }
 
 impl Compiled {
@@ -53,37 +57,50 @@ impl Compiled {
     }
 
     fn of(root: Node) -> Compiled {
-        let bounded = bounded::is_bounded(&root);
-        Compiled { root, bounded }
+        let long = bounded::makes_long_strings(&root, true);
+        let bounded = long && bounded::is_bounded(&root);
+        Compiled { root, bounded, long }
+    }
+
+    #[inline]
+    fn counted<R>(&self, ctx: &EvalContext, f: impl FnOnce(&EvalContext) -> R) -> R {
+        if !self.long { f(ctx) } else { f(&EvalContext { strings: ctx.strings.watched(), ..*ctx }) }
     }
 
     /// The values at every selected position.
     pub fn eval(&self, batch: &Batch, ctx: &EvalContext) -> Result<Vector> {
-        let cx = Cx { columns: &batch.columns, rows: batch.rows, ctx };
         match self.eval_within(batch, ctx)? {
             Some(v) => Ok(v),
-            None => bounded::eval_parts(&self.root, &cx, &batch.selection),
+            None => self.counted(ctx, |ctx| {
+                let cx = Cx { columns: &batch.columns, rows: batch.rows, ctx };
+                bounded::eval_parts(&self.root, &cx, &batch.selection)
+            }),
         }
     }
 
     /// [`Self::eval`], if the strings that it makes of the rows are not too long together; whoever can do with some rows
     /// at a time then tries [`parts`] of them. One row is never too much.
     pub fn eval_within(&self, batch: &Batch, ctx: &EvalContext) -> Result<Option<Vector>> {
-        let cx = Cx { columns: &batch.columns, rows: batch.rows, ctx };
-        if !self.bounded {
-            return self.root.eval(&cx, &batch.selection).map(Some);
-        }
-        bounded::attempt(ctx, |ctx| self.root.eval(&Cx { ctx, ..cx }, &batch.selection))
+        self.counted(ctx, |ctx| {
+            let cx = Cx { columns: &batch.columns, rows: batch.rows, ctx };
+            if !self.bounded {
+                return self.root.eval(&cx, &batch.selection).map(Some);
+            }
+            bounded::attempt(ctx, |ctx| self.root.eval(&Cx { ctx, ..cx }, &batch.selection))
+        })
     }
 
     fn filter_rows(&self, cx: &Cx, selection: Selection) -> Result<Selection> {
-        if !self.bounded {
-            return self.root.filter(cx, selection);
-        }
-        match bounded::attempt(cx.ctx, |ctx| self.root.filter(&Cx { ctx, ..*cx }, selection.clone()))? {
-            Some(kept) => Ok(kept),
-            None => bounded::filter_parts(&self.root, cx, &selection),
-        }
+        self.counted(cx.ctx, |ctx| {
+            let cx = &Cx { ctx, ..*cx };
+            if !self.bounded {
+                return self.root.filter(cx, selection);
+            }
+            match bounded::attempt(ctx, |ctx| self.root.filter(&Cx { ctx, ..*cx }, selection.clone()))? {
+                Some(kept) => Ok(kept),
+                None => bounded::filter_parts(&self.root, cx, &selection),
+            }
+        })
     }
 
     /// Keeps the selected positions at which the predicate is TRUE.
@@ -113,9 +130,19 @@ impl Compiled {
 
     /// The value of an expression without columns.
     pub fn eval_const(&self, ctx: &EvalContext) -> Result<Value> {
-        let v = self.root.eval(&Cx { columns: &[], rows: 1, ctx }, &Selection::All)?;
-        Ok(v.value(0, &self.root.ty))
+        self.counted(ctx, |ctx| {
+            let v = self.root.eval(&Cx { columns: &[], rows: 1, ctx }, &Selection::All)?;
+            value_of(&v, &self.root.ty, ctx)
+        })
     }
+}
+
+/// The first value of a vector, copied.
+fn value_of(v: &Vector, ty: &types::SqlType, ctx: &EvalContext) -> Result<Value> {
+    if ty.is_string() && v.is_valid(0) {
+        strbuf::check_copy(v.bytes(0).len(), ctx)?;
+    }
+    Ok(v.value(0, ty))
 }
 
 /// [`Compiled::eval`] of an expression that is used once.
@@ -141,5 +168,5 @@ pub fn eval_row(expr: &Expr, values: &[Value], types: &[types::SqlType], ctx: &E
     let columns: Vec<Vector> =
         values.iter().zip(types).map(|(v, t)| crate::kernels::constant(v, t)).collect::<Result<_>>()?;
     let v = Compiled::new(expr, ctx)?.eval(&Batch::new(1, columns), ctx)?;
-    Ok(v.value(0, &expr.ty))
+    value_of(&v, &expr.ty, ctx)
 }

@@ -1,12 +1,13 @@
 //! The compiled tree.
 
+use super::strbuf::check_copy;
 use super::{Tri, arith, assemble, cast, compare, logic};
 use crate::functions::{self, CallState, Function, SEES_NULL, VOLATILE};
 use crate::kernels;
 use crate::{ArithOp, CmpOp, ConstSet, EvalContext, Expr, ExprKind, Truth};
 use std::sync::{Arc, OnceLock};
 use types::{Error, Result, SqlType, Value};
-use vector::{Bitmap, ChunkBuilder, Selection, Vector};
+use vector::{Bitmap, ChunkBuilder, Selection, Values, Vector};
 
 /// Deeper trees are refused instead of exhausting the stack (MySQL: 1436).
 const DEPTH_MAX: usize = 2000;
@@ -267,7 +268,7 @@ impl Node {
             Op::Call { function: Function::Coalesce, .. } => assemble::coalesce(self, cx, sel),
             Op::Call { function, state } => self.call(*function, state, cx, sel),
             Op::UserVar(name) => match cx.ctx.user_vars.get(name) {
-                Some((v, ty)) => param(&v, &ty, &self.ty, cx.ctx),
+                Some(held) => param(&held.0, &held.1, &self.ty, cx.ctx),
                 None => Ok(kernels::null_vector(&self.ty)),
             },
             Op::SetUserVar { name, by_row: true } => {
@@ -276,7 +277,10 @@ impl Node {
                     while out.len() < row as usize {
                         out.push_null();
                     }
-                    let v = self.args[0].eval(cx, &Selection::Some(vec![row]))?.value(row as usize, &self.ty);
+                    let v = self.args[0].eval(cx, &Selection::Some(vec![row]))?;
+                    // Once for the variable, and once for the result.
+                    check_copies(&v, row as usize, 2, cx.ctx)?;
+                    let v = v.value(row as usize, &self.ty);
                     out.push(&v);
                     cx.ctx.user_vars.set(name, v, self.ty)?;
                 }
@@ -290,7 +294,8 @@ impl Node {
                 let mut set = Ok(());
                 sel.for_each(cx.rows, |i| {
                     if set.is_ok() {
-                        set = cx.ctx.user_vars.set(name, v.value(i, &self.ty), self.ty);
+                        set = check_copies(&v, i, 1, cx.ctx)
+                            .and_then(|()| cx.ctx.user_vars.set(name, v.value(i, &self.ty), self.ty));
                     }
                 });
                 set.map(|()| v)
@@ -454,8 +459,19 @@ impl Node {
     }
 }
 
+/// Room for `count` copies of a string at a position.
+fn check_copies(v: &Vector, i: usize, count: usize, ctx: &EvalContext) -> Result<()> {
+    match v.chunk().0.values {
+        Values::Str(_) | Values::Dict(_) if v.is_valid(i) => check_copy(count * v.bytes(i).len(), ctx),
+        _ => Ok(()),
+    }
+}
+
 /// A parameter or variable as a constant of the type that the plan gave it.
 fn param(v: &Value, ty: &SqlType, wanted: &SqlType, ctx: &EvalContext) -> Result<Vector> {
+    if let Value::Bytes(b) = v {
+        check_copy(b.len(), ctx)?;
+    }
     let vector = kernels::constant(v, ty)?;
     if ty == wanted || v.is_null() || *wanted == SqlType::Null {
         return if v.is_null() { Ok(kernels::null_vector(wanted)) } else { Ok(vector) };

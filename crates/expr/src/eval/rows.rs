@@ -1,5 +1,6 @@
 //! Row-at-a-time results: a closure a row, an array of the right kind out.
 
+use super::strbuf::StrBuf;
 use crate::EvalContext;
 use types::Result;
 use vector::{Bitmap, Chunk, Native, Selection, StrHeap, StrValues, StrView, Values, Vector};
@@ -84,11 +85,11 @@ impl Rows<'_> {
     }
 
     /// String results: `f` appends to the buffer and says whether the result is not NULL.
-    pub fn strings(self, mut f: impl FnMut(usize, &mut Vec<u8>) -> Result<bool>) -> Result<Chunk> {
+    pub fn strings(self, mut f: impl FnMut(usize, &mut StrBuf<'_>) -> Result<bool>) -> Result<Chunk> {
         let mut views = vec![StrView::EMPTY; self.rows];
         let mut nulls: Vec<usize> = Vec::new();
         let mut heap = StrHeap::default();
-        let mut block: Vec<u8> = Vec::new();
+        let mut block = StrBuf::new(self.ctx);
         let (mut made, mut checked, mut row_count) = (0, 0, 0);
         self.try_each(|i| {
             let start = block.len();
@@ -98,7 +99,9 @@ impl Rows<'_> {
                 self.ctx.check_killed()?;
                 self.ctx.bound.map_or(Ok(()), |b| b.check(made, row_count))?;
             }
-            if !f(i, &mut block)? {
+            let is_value = f(i, &mut block)?;
+            block.check()?;
+            if !is_value {
                 block.truncate(start);
                 nulls.push(i);
                 return Ok(());
@@ -113,12 +116,12 @@ impl Rows<'_> {
             }
             // Offsets have 32 bits.
             if block.len() > 1 << 30 {
-                heap.push_block(std::mem::take(&mut block).into());
+                heap.push_block(block.take().into());
             }
             Ok(())
         })?;
         if !block.is_empty() {
-            heap.push_block(block.into());
+            heap.push_block(block.take().into());
         }
         let values = Values::Str(StrValues { views, heap: heap.into() });
         Ok(Chunk::new(values, self.validity_without(&nulls)))

@@ -5,6 +5,8 @@
 
 use super::Function;
 use super::eval::Call;
+use crate::eval::strbuf::StrBuf;
+use crate::kernels::text::shown;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use types::{Error, Result};
 use vector::{Chunk, Selection};
@@ -43,7 +45,7 @@ fn parse_v6(s: &[u8]) -> Option<Ipv6Addr> {
 
 /// The 16 bytes of an address as MySQL prints it: `::` stands for the first of the longest runs of zeros, however short,
 /// and what is an IPv4 address within ends like one.
-fn write_v6(bytes: [u8; 16], out: &mut Vec<u8>) {
+fn write_v6(bytes: [u8; 16], out: &mut StrBuf<'_>) {
     let words = Ipv6Addr::from(bytes).segments();
     let zeros = |from: usize| words[from..].iter().take_while(|w| **w == 0).count();
     let gap = (0..8).rev().max_by_key(|&i| zeros(i)).unwrap_or(0);
@@ -73,7 +75,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
     use Function::*;
     let r = call.rows(rows, sel);
     let wrong = |s: &[u8], function: &str| {
-        let shown = String::from_utf8_lossy(s);
+        let shown = shown(s);
         call.fault(Error::wrong_value_for_type("string", format_args!("'{shown}'"), function))
     };
     // Bytes as INET6_ATON makes them that begin with these six words.

@@ -3,12 +3,14 @@
 use super::Function;
 use super::eval::Call;
 use crate::eval::assemble::assemble;
+use crate::eval::strbuf::StrBuf;
 use crate::kernels;
+use crate::kernels::text::shown;
 use std::time::{Duration, Instant};
 use types::{Error, Result};
 use vector::{Chunk, Selection, Vector};
 
-fn hex_lower(bytes: &[u8], out: &mut Vec<u8>) {
+fn hex_lower(bytes: &[u8], out: &mut StrBuf<'_>) {
     for b in bytes {
         out.extend_from_slice(format!("{b:02x}").as_bytes());
     }
@@ -29,7 +31,7 @@ fn digest<D: sha2::Digest>(call: &Call, i: usize, out: &mut Vec<u8>) -> Result<(
 }
 
 /// Version 1: a timestamp, a clock sequence and a node, the latter two random.
-fn uuid(out: &mut Vec<u8>) {
+fn uuid(out: &mut StrBuf<'_>) {
     // 100 ns units between 1582-10-15 and 1970-01-01.
     const EPOCH: u64 = 0x01B2_1DD2_1381_4000;
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -99,7 +101,7 @@ const PICOSECONDS: [(f64, &str); 8] =
     [(86400e12, "d"), (3600e12, "h"), (60e12, "min"), (1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns"), (1.0, "ps")];
 
 /// A number in the greatest unit of which there is a whole one; as many of the smallest are padded to `width`.
-fn with_unit(v: f64, units: &Units, width: usize, out: &mut Vec<u8>) {
+fn with_unit(v: f64, units: &Units, width: usize, out: &mut StrBuf<'_>) {
     let Some(&(worth, unit)) = units.iter().find(|u| v.abs() >= u.0).or(units.last()) else { return };
     let n = v / worth;
     let text = if worth == 1.0 {
@@ -113,6 +115,9 @@ fn with_unit(v: f64, units: &Units, width: usize, out: &mut Vec<u8>) {
     };
     out.extend_from_slice(text.as_bytes());
 }
+
+/// Of RANDOM_BYTES.
+const RANDOM_BYTES_MAX: i64 = 1024;
 
 /// Sleeps in short steps, so that KILL is noticed.
 fn sleep(call: &Call, seconds: f64) -> Result<()> {
@@ -149,7 +154,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
     use Function::*;
     let r = call.rows(rows, sel);
     let session = call.ctx.session;
-    let text = |s: &str, out: &mut Vec<u8>| {
+    let text = |s: &str, out: &mut StrBuf<'_>| {
         out.extend_from_slice(s.as_bytes());
         Ok(true)
     };
@@ -200,7 +205,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         UuidToBin => r.strings(|i, out| {
             let s = call.bytes(0, i);
             let Some(b) = parse_uuid(s) else {
-                return Err(Error::wrong_value_for_type("string", String::from_utf8_lossy(s), "uuid_to_bin"));
+                return Err(Error::wrong_value_for_type("string", shown(s), "uuid_to_bin"));
             };
             let swap = call.len() > 1 && call.int(1, i) != 0;
             out.extend_from_slice(&if swap { swap_in(b) } else { b });
@@ -209,7 +214,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         BinToUuid => r.strings(|i, out| {
             let s = call.bytes(0, i);
             let Ok(b) = <[u8; 16]>::try_from(s) else {
-                return Err(Error::wrong_value_for_type("string", String::from_utf8_lossy(s), "bin_to_uuid"));
+                return Err(Error::wrong_value_for_type("string", shown(s), "bin_to_uuid"));
             };
             let b = if call.len() > 1 && call.int(1, i) != 0 { swap_out(b) } else { b };
             for (k, x) in b.iter().enumerate() {
@@ -222,12 +227,12 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         })?,
         RandomBytes => r.strings(|i, out| {
             let n = call.int(0, i);
-            if !(1..=1024).contains(&n) {
+            if !(1..=RANDOM_BYTES_MAX).contains(&n) {
                 return Err(Error::data_out_of_range("length", "random_bytes"));
             }
-            let start = out.len();
-            out.resize(start + n as usize, 0);
-            getrandom::fill(&mut out[start..]).map_err(Error::internal)?;
+            let mut random = [0; RANDOM_BYTES_MAX as usize];
+            getrandom::fill(&mut random[..n as usize]).map_err(Error::internal)?;
+            out.extend_from_slice(&random[..n as usize]);
             Ok(true)
         })?,
         Database => call.all_rows(rows, sel).strings(|_, out| match &session.database {

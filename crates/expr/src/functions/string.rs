@@ -6,7 +6,9 @@ mod parts;
 
 use super::eval::Call;
 use super::{Function, TrimSide};
+use crate::eval::strbuf::StrBuf;
 use crate::kernels::strings as str_kernels;
+use crate::kernels::text::shown;
 use encode::{conv, from_base64, hex, quote, radix, soundex, to_base64};
 use memchr::memmem;
 pub(crate) use parts::locate;
@@ -25,21 +27,36 @@ fn fits_packet(call: &Call, bytes: usize) -> Result<bool> {
     Ok(false)
 }
 
-/// `s` so many times, by doubling.
-fn repeat(s: &[u8], times: usize, out: &mut Vec<u8>) {
-    let (start, bytes) = (out.len(), s.len() * times);
-    if bytes == 0 {
-        return;
+/// Bytes of a weight string for one of the string: U+FDFA has three and eighteen weights.
+const WEIGHT_BYTES_MAX: usize = 12;
+
+/// A long string taken in pieces.
+const PIECE_BYTES: usize = 16 << 10;
+
+/// `f` of each piece of `s`, which cuts no character; it makes at most three bytes of one.
+fn in_pieces(s: &[u8], out: &mut StrBuf<'_>, f: impl Fn(&[u8], &mut Vec<u8>)) -> Result<()> {
+    let mut rest = s;
+    while !rest.is_empty() {
+        let is_inside = |at: &usize| rest.get(*at).is_some_and(|b| b & 0xC0 == 0x80);
+        let cut = (PIECE_BYTES.min(rest.len())..rest.len()).find(|at| !is_inside(at)).unwrap_or(rest.len());
+        let (piece, later) = rest.split_at(cut);
+        f(piece, out.at_most(3 * piece.len())?);
+        rest = later;
     }
-    out.reserve(bytes);
-    out.extend_from_slice(s);
-    while out.len() - start < bytes {
-        let more = (out.len() - start).min(bytes - (out.len() - start));
-        out.extend_from_within(start..start + more);
+    Ok(())
+}
+
+/// The characters from the last to the first.
+fn reverse(s: &[u8], out: &mut Vec<u8>) {
+    let mut end = s.len();
+    while end > 0 {
+        let start = (0..end).rev().find(|&i| s[i] & 0xC0 != 0x80).unwrap_or(0);
+        out.extend_from_slice(&s[start..end]);
+        end = start;
     }
 }
 
-fn pad(call: &Call, i: usize, left: bool, out: &mut Vec<u8>) -> Result<bool> {
+fn pad(call: &Call, i: usize, left: bool, out: &mut StrBuf<'_>) -> Result<bool> {
     let c = call.collation(0);
     let (s, n, fill) = (call.bytes(0, i), call.int(1, i), call.bytes(2, i));
     if n < 0 {
@@ -61,7 +78,7 @@ fn pad(call: &Call, i: usize, left: bool, out: &mut Vec<u8>) -> Result<bool> {
         out.extend_from_slice(s);
     }
     let unit = length(c, fill);
-    repeat(fill, (missing / unit) as usize, out);
+    out.repeat(fill, (missing / unit) as usize);
     out.extend_from_slice(&fill[..offset(c, fill, missing % unit)]);
     if left {
         out.extend_from_slice(s);
@@ -69,7 +86,7 @@ fn pad(call: &Call, i: usize, left: bool, out: &mut Vec<u8>) -> Result<bool> {
     Ok(true)
 }
 
-fn format_number(call: &Call, i: usize, locale: &types::Locale, out: &mut Vec<u8>) {
+fn format_number(call: &Call, i: usize, locale: &types::Locale, out: &mut StrBuf<'_>) -> Result<()> {
     let places = call.int(1, i).clamp(0, 30);
     let text = match &call.args[0].chunk().0.values {
         Values::F64(_) | Values::F32(_) => {
@@ -93,7 +110,8 @@ fn format_number(call: &Call, i: usize, locale: &types::Locale, out: &mut Vec<u8
         None => (text, None),
     };
     out.extend_from_slice(sign.as_bytes());
-    locale.write_number(whole.as_bytes(), fraction.map(str::as_bytes), out);
+    locale.write_number(whole.as_bytes(), fraction.map(str::as_bytes), out.at_most(4 * text.len() + 64)?);
+    Ok(())
 }
 
 /// The locale that FORMAT's third argument names; en_US without one, and with a warning where there is none of that name.
@@ -152,11 +170,11 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         BitLength => r.fixed(|i| Ok(Some(call.bytes(0, i).len() as i64 * 8)))?,
         CharLength => r.fixed(|i| Ok(Some(length(c, call.bytes(0, i)))))?,
         Lower => r.strings(|i, out| {
-            c.lower(call.bytes(0, i), out);
+            in_pieces(call.bytes(0, i), out, |s, out| c.lower(s, out))?;
             Ok(true)
         })?,
         Upper => r.strings(|i, out| {
-            c.upper(call.bytes(0, i), out);
+            in_pieces(call.bytes(0, i), out, |s, out| c.upper(s, out))?;
             Ok(true)
         })?,
         Substring => {
@@ -185,7 +203,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             if !fits_packet(call, s.len().saturating_mul(n))? {
                 return Ok(false);
             }
-            repeat(s, n, out);
+            out.repeat(s, n);
             Ok(true)
         })?,
         Space => r.strings(|i, out| {
@@ -221,11 +239,9 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         Reverse => r.strings(|i, out| {
             let s = call.bytes(0, i);
             if c == Collation::Binary || s.is_ascii() {
-                out.extend(s.iter().rev());
+                out.at_most(s.len())?.extend(s.iter().rev());
             } else {
-                let mut all: Vec<u32> = utf8::chars(s).collect();
-                all.reverse();
-                all.into_iter().for_each(|ch| utf8::encode(ch, out));
+                reverse(s, out.at_most(s.len())?);
             }
             Ok(true)
         })?,
@@ -263,7 +279,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         })?,
         Hex => match call.types[0] {
             SqlType::String { .. } => r.strings(|i, out| {
-                hex(call.bytes(0, i), out);
+                hex(call.bytes(0, i), out)?;
                 Ok(true)
             })?,
             _ => r.strings(|i, out| {
@@ -284,13 +300,15 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         Unhex => r.strings(|i, out| {
             let s = call.bytes(0, i);
             let digit = |b: u8| (b as char).to_digit(16).map(|d| d as u8);
-            let padded: Vec<u8> = if s.len() % 2 == 1 { [b"0", s].concat() } else { s.to_vec() };
-            for pair in padded.chunks(2) {
-                match (digit(pair[0]), digit(pair[1])) {
-                    (Some(a), Some(b)) => out.push(a << 4 | b),
-                    _ => {
-                        let shown = String::from_utf8_lossy(s).into_owned();
-                        call.fault(Error::wrong_value_for_type("string", shown, "unhex"))?;
+            let out = out.at_most(s.len().div_ceil(2))?;
+            // An odd digit comes first, alone.
+            let (first, pairs) = s.split_at(s.len() % 2);
+            let bytes = [first].into_iter().filter(|f| !f.is_empty()).chain(pairs.chunks(2));
+            for byte in bytes {
+                match byte.iter().try_fold(0, |v, &b| Some(v << 4 | digit(b)?)) {
+                    Some(v) => out.push(v),
+                    None => {
+                        call.fault(Error::wrong_value_for_type("string", shown(s), "unhex"))?;
                         return Ok(false);
                     }
                 }
@@ -350,7 +368,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
             if call.is_null(0, i) || call.is_null(1, i) {
                 return Ok(false);
             }
-            format_number(call, i, locale_of(call, i)?, out);
+            format_number(call, i, locale_of(call, i)?, out)?;
             Ok(true)
         })?,
         Quote => call.all_rows(rows, sel).strings(|i, out| {
@@ -363,16 +381,17 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         })?,
         Strcmp => r.fixed(|i| Ok(Some(c.compare(call.bytes(0, i), call.bytes(1, i)) as i64)))?,
         Soundex => r.strings(|i, out| {
-            soundex(call.bytes(0, i), out);
+            soundex(call.bytes(0, i), out)?;
             Ok(true)
         })?,
         ToBase64 => r.strings(|i, out| {
-            to_base64(call.bytes(0, i), out);
+            to_base64(call.bytes(0, i), out)?;
             Ok(true)
         })?,
         FromBase64 => r.strings(|i, out| Ok(from_base64(call.bytes(0, i), out)))?,
         WeightString => r.strings(|i, out| {
-            c.weight_string(call.bytes(0, i), out);
+            let s = call.bytes(0, i);
+            c.weight_string(s, out.at_most(WEIGHT_BYTES_MAX * (s.len() + 1))?);
             Ok(true)
         })?,
         // The bytes are the same in every character set we have; only the type changes.

@@ -6,6 +6,7 @@ use super::Function;
 use super::eval::Call;
 use crate::eval::Exact;
 use crate::eval::cast::{local, statement_now, temporal_mode};
+use crate::kernels::text::shown;
 use types::temporal::calendar::{months_to_period, period_to_months};
 use types::temporal::date_format::{date_format_in, time_format};
 use types::temporal::parse::{parse_datetime, parse_time};
@@ -42,6 +43,9 @@ fn of_date(call: &Call, f: impl Fn(Date) -> i64) -> Option<Chunk> {
     Some(Chunk::new(Values::I64(out), c.validity.clone()))
 }
 
+/// Bytes of a formatted time for each byte of its format: `%W` in any locale.
+const FORMATTED_BYTES_MAX: usize = 32;
+
 /// A function of the date; dates with a zero month or day are NULL with warning 1292.
 fn of_real_date<T: vector::Native>(call: &Call, rows: usize, sel: &Selection, f: impl Fn(Date) -> T) -> Result<Chunk> {
     call.rows(rows, sel).fixed(|i| {
@@ -50,13 +54,13 @@ fn of_real_date<T: vector::Native>(call: &Call, rows: usize, sel: &Selection, f:
     })
 }
 
-fn is_incomplete(call: &Call, date: Date, shown: DateTime) -> Result<bool> {
+fn is_incomplete(call: &Call, date: Date, whole: DateTime) -> Result<bool> {
     if !date.has_zero_part() {
         return Ok(false);
     }
     let mut text = Vec::new();
-    shown.write_to(0, &mut text);
-    call.fault(Error::incorrect_value_1292("datetime", String::from_utf8_lossy(&text)))?;
+    whole.write_to(0, &mut text);
+    call.fault(Error::incorrect_value_1292("datetime", shown(&text)))?;
     Ok(true)
 }
 
@@ -120,22 +124,22 @@ fn date_add(call: &Call, unit: IntervalUnit, subtract: bool, rows: usize, sel: &
                 let p = match parse_datetime(s, mode) {
                     Ok(p) => p,
                     Err(_) => {
-                        call.fault(Error::incorrect_value_1292("datetime", String::from_utf8_lossy(s)))?;
+                        call.fault(Error::incorrect_value_1292("datetime", shown(s)))?;
                         return Ok(false);
                     }
                 };
                 if p.truncated {
-                    call.fault(Error::truncated_wrong_value("datetime", String::from_utf8_lossy(s)))?;
+                    call.fault(Error::truncated_wrong_value("datetime", shown(s)))?;
                 }
                 let Some(sum) = p.value.checked_add(n) else {
                     overflow(call, "datetime")?;
                     return Ok(false);
                 };
                 if !p.has_time && !unit.has_time() {
-                    sum.date().write_to(out);
+                    sum.date().write_to(out.short()?);
                 } else {
                     let fsp = if sum.micros() != 0 || unit.has_micros() { 6 } else { 0 };
-                    sum.write_to(fsp, out);
+                    sum.write_to(fsp, out.short()?);
                 }
                 Ok(true)
             })
@@ -167,7 +171,7 @@ fn moment(call: &Call, k: usize, i: usize) -> Result<Option<Moment>> {
                 Err(_) => match parse_datetime(s, mode) {
                     Ok(p) => Some(Moment::DateTime(p.value)),
                     Err(_) => {
-                        call.fault(Error::incorrect_value_1292("time", String::from_utf8_lossy(s)))?;
+                        call.fault(Error::incorrect_value_1292("time", shown(s)))?;
                         None
                     }
                 },
@@ -188,7 +192,7 @@ fn add_time(call: &Call, subtract: bool, rows: usize, sel: &Selection) -> Result
                 if clamped {
                     let mut text = Vec::new();
                     t.write_to(0, &mut text);
-                    call.fault(Error::truncated_wrong_value("time", String::from_utf8_lossy(&text)))?;
+                    call.fault(Error::truncated_wrong_value("time", shown(&text)))?;
                 }
                 Some(Moment::Time(t))
             }
@@ -211,8 +215,8 @@ fn add_time(call: &Call, subtract: bool, rows: usize, sel: &Selection) -> Result
         _ => r.strings(|i, out| {
             match sum(i)? {
                 None => return Ok(false),
-                Some(Moment::Time(t)) => t.write_to(if t.micros() != 0 { 6 } else { 0 }, out),
-                Some(Moment::DateTime(d)) => d.write_to(if d.micros() != 0 { 6 } else { 0 }, out),
+                Some(Moment::Time(t)) => t.write_to(if t.micros() != 0 { 6 } else { 0 }, out.short()?),
+                Some(Moment::DateTime(d)) => d.write_to(if d.micros() != 0 { 6 } else { 0 }, out.short()?),
             }
             Ok(true)
         }),
@@ -377,10 +381,12 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
         })?,
         DateFormat => r.strings(|i, out| {
             let format = call.bytes(1, i);
+            let out = out.at_most(FORMATTED_BYTES_MAX * format.len())?;
             Ok(!format.is_empty() && date_format_in(session.locale, datetime(call, 0, i), format, out))
         })?,
         TimeFormat => r.strings(|i, out| {
             let format = call.bytes(1, i);
+            let out = out.at_most(FORMATTED_BYTES_MAX * format.len())?;
             Ok(!format.is_empty() && time_format(time(call, 0, i), format, out))
         })?,
         StrToDate => {
@@ -391,13 +397,12 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
                     Ok(v) => {
                         if v.truncated {
                             let kind = if call.ty() == SqlType::Date { "date" } else { "datetime" };
-                            call.fault(Error::truncated_wrong_value(kind, String::from_utf8_lossy(s)))?;
+                            call.fault(Error::truncated_wrong_value(kind, shown(s)))?;
                         }
                         Ok(Some(v))
                     }
                     Err(_) => {
-                        let shown = String::from_utf8_lossy(s).into_owned();
-                        call.fault(Error::wrong_value_for_type("datetime", shown, "str_to_date"))?;
+                        call.fault(Error::wrong_value_for_type("datetime", shown(s), "str_to_date"))?;
                         Ok(None)
                     }
                 }
@@ -427,6 +432,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
                 SqlType::DateTime { .. } => r.fixed(|i| Ok(at(i).map(|d| d.0)))?,
                 _ => r.strings(|i, out| {
                     let format = call.bytes(1, i);
+                    let out = out.at_most(FORMATTED_BYTES_MAX * format.len())?;
                     Ok(!format.is_empty() && at(i).is_some_and(|d| date_format_in(session.locale, d, format, out)))
                 })?,
             }

@@ -37,3 +37,14 @@ pub fn write_value(v: &Vector, i: usize, ty: &SqlType, zone: Option<&mut tempora
         Values::I128(_) | Values::I256(_) => Exact::new(v, ty).decimal(i).write_to(out),
     }
 }
+
+/// MySQL's messages have no more bytes.
+const SHOWN_BYTES_MAX: usize = 512;
+
+/// What an error shows of a string, which may be long.
+pub(crate) fn shown(s: &[u8]) -> std::borrow::Cow<'_, str> {
+    let end = s.len().min(SHOWN_BYTES_MAX);
+    let is_inside = |at: usize| s.get(at).is_some_and(|b| b & 0xC0 == 0x80);
+    let end = (end.saturating_sub(3)..=end).rev().find(|&at| !is_inside(at)).unwrap_or(end);
+    String::from_utf8_lossy(&s[..end])
+}

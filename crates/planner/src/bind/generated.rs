@@ -100,6 +100,7 @@ fn folded(e: Expr, session: &SessionInfo) -> Expr {
             warnings: &warnings,
             killed: &session.stop,
             bound: None,
+            strings: Default::default(),
         },
     )
 }

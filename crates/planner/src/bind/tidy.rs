@@ -28,6 +28,7 @@ pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo, pace: &Pa
         warnings: &warnings,
         killed: &session.stop,
         bound: None,
+        strings: Default::default(),
     };
     let of_session = Cell::new(false);
     let each = |node: &mut Logical| {

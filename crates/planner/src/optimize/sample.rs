@@ -85,6 +85,7 @@ pub fn try_predicates<'e>(
         warnings: &warnings,
         killed: &killed,
         bound: None,
+        strings: Default::default(),
     };
     let compiled = Compiled::conjunction(&usable, &ctx).ok()?;
     let mut batch = (*stats.sample).clone();

@@ -4,7 +4,7 @@ use super::JoinSpec;
 use super::null_aware::NullFacts;
 use super::table::{Lookup, Pairs};
 use crate::columns::{ColumnAppender, batch_bytes, packed};
-use crate::eval::{eval_made_within, parts_of};
+use crate::eval::{check_row, eval_made_within, parts_of};
 use crate::keys::{KeyEncoder, KeyForm, Keys};
 use crate::memory::Reservation;
 use crate::ops::sideways::int_keys;
@@ -322,6 +322,7 @@ impl BuildLocal<'_> {
         let Some(columns) = eval_made_within(&spec.build_keys, &batch, &spec.run.eval())? else {
             return parts_of(&batch).try_for_each(|part| self.add(part));
         };
+        check_row(&columns, &batch)?;
         let valid = self.encoder.valid_positions(&columns, &batch);
         let mut with_key = None;
         spec.note_build_rows(batch.count(), valid.count(batch.rows) != batch.count());

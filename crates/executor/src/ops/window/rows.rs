@@ -4,7 +4,7 @@ use super::Spec;
 use super::compute::compute;
 use super::frame::{Peers, Rowset, filled};
 use crate::columns::{ColumnAppender, batch_bytes, packed, slice};
-use crate::eval::{eval_made_within, parts_of};
+use crate::eval::{check_row, eval_made_within, parts_of};
 use crate::memory::Reservation;
 use crate::ops::collect::Part;
 use crate::ops::sort::SortSource;
@@ -156,6 +156,9 @@ impl WindowPull<'_> {
         let (Some(partition), Some(order), Some(args)) = (partition, order, args) else {
             return parts_of(&batch).try_for_each(|part| self.take(part));
         };
+        for columns in [&partition, &order, &args] {
+            check_row(columns, &batch)?;
+        }
         let (mut key, mut order_key) = (Vec::new(), Vec::new());
         let mut segment: Vec<u16> = Vec::new();
         for i in batch.selection.to_positions(batch.rows) {

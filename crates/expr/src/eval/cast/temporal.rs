@@ -2,6 +2,7 @@
 
 use super::super::exact::Exact;
 use super::{Job, local, statement_now, temporal_mode};
+use crate::kernels::text::shown;
 use types::temporal::LocalConverter;
 use types::temporal::parse::{datetime_from_number, parse_date, parse_datetime, parse_time, time_from_number};
 use types::{Date, DateTime, Error, Result, SqlType, Time, Timestamp};
@@ -38,7 +39,7 @@ impl Job<'_> {
                     match parsed {
                         Ok(p) => {
                             if p.truncated {
-                                self.ctx.fault(Error::truncated_wrong_value(kind, String::from_utf8_lossy(s)))?;
+                                self.ctx.fault(Error::truncated_wrong_value(kind, shown(s)))?;
                             }
                             let value = match p.offset {
                                 // A local time of that offset, seen from the session's zone.
@@ -135,7 +136,7 @@ impl Job<'_> {
                 match parse_time(s, mode) {
                     Ok(p) => {
                         if p.truncated || p.clamped {
-                            self.ctx.fault(Error::truncated_wrong_value("time", String::from_utf8_lossy(s)))?;
+                            self.ctx.fault(Error::truncated_wrong_value("time", shown(s)))?;
                         }
                         Ok(round(p.value))
                     }

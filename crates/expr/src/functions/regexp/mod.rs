@@ -11,6 +11,7 @@ mod pattern;
 
 use super::Function;
 use super::eval::Call;
+use crate::eval::strbuf::StrBuf;
 pub(crate) use pattern::Pattern;
 use pattern::{Flags, MATCHES_ASKED, next_start};
 use types::collation::utf8;
@@ -148,7 +149,7 @@ pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<C
 }
 
 /// `$1` is a group, `\` takes the next character as it is.
-fn expand(with: &str, text: &str, groups: &[Option<usize>], out: &mut Vec<u8>) {
+fn expand(with: &str, text: &str, groups: &[Option<usize>], out: &mut StrBuf<'_>) {
     let b = with.as_bytes();
     let mut i = 0;
     while i < b.len() {

@@ -1,16 +1,20 @@
 //! Other spellings of strings and numbers: HEX, CONV, SOUNDEX, QUOTE, base64.
 
+use crate::eval::strbuf::StrBuf;
+use types::Result;
 use types::collation::utf8;
 
-pub(super) fn hex(bytes: &[u8], out: &mut Vec<u8>) {
+pub(super) fn hex(bytes: &[u8], out: &mut StrBuf<'_>) -> Result<()> {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let out = out.at_most(2 * bytes.len())?;
     for b in bytes {
         out.push(DIGITS[(b >> 4) as usize]);
         out.push(DIGITS[(b & 15) as usize]);
     }
+    Ok(())
 }
 
-pub(super) fn radix(mut v: u64, base: u64, out: &mut Vec<u8>) {
+pub(super) fn radix(mut v: u64, base: u64, out: &mut StrBuf<'_>) {
     let mut buf = [0u8; 64];
     let mut at = 64;
     loop {
@@ -25,7 +29,7 @@ pub(super) fn radix(mut v: u64, base: u64, out: &mut Vec<u8>) {
 }
 
 /// CONV(n, from, to); None is NULL.
-pub(super) fn conv(n: &[u8], from: i64, to: i64, out: &mut Vec<u8>) -> bool {
+pub(super) fn conv(n: &[u8], from: i64, to: i64, out: &mut StrBuf<'_>) -> bool {
     if n.is_empty() || !(2..=36).contains(&from.unsigned_abs()) || !(2..=36).contains(&to.unsigned_abs()) {
         return false;
     }
@@ -56,7 +60,7 @@ pub(super) fn conv(n: &[u8], from: i64, to: i64, out: &mut Vec<u8>) -> bool {
 }
 
 /// Letters beyond ASCII count as vowels; what is no letter is left out. For MySQL every character from U+00C0 on is one.
-pub(super) fn soundex(s: &[u8], out: &mut Vec<u8>) {
+pub(super) fn soundex(s: &[u8], out: &mut StrBuf<'_>) -> Result<()> {
     const CODES: &[u8; 26] = b"01230120022455012623010202";
     let code = |c: u32| match u8::try_from(c) {
         Ok(b) if b.is_ascii_alphabetic() => CODES[(b.to_ascii_uppercase() - b'A') as usize],
@@ -64,10 +68,10 @@ pub(super) fn soundex(s: &[u8], out: &mut Vec<u8>) {
     };
     let is_letter = |c: &u32| *c >= 0xC0 || u8::try_from(*c).is_ok_and(|b| b.is_ascii_alphabetic());
     let mut letters = utf8::chars(s).filter(is_letter);
-    let Some(first) = letters.next() else { return };
+    let Some(first) = letters.next() else { return Ok(()) };
     match u8::try_from(first) {
         Ok(b) if b.is_ascii() => out.push(b.to_ascii_uppercase()),
-        _ => utf8::encode(first, out),
+        _ => utf8::encode(first, out.short()?),
     }
     let (mut last, mut written) = (code(first), 1);
     for k in letters.map(code) {
@@ -77,15 +81,16 @@ pub(super) fn soundex(s: &[u8], out: &mut Vec<u8>) {
         }
     }
     (written..4).for_each(|_| out.push(b'0'));
+    Ok(())
 }
 
-pub(super) fn quote(s: &[u8], out: &mut Vec<u8>) {
+pub(super) fn quote(s: &[u8], out: &mut StrBuf<'_>) {
     out.push(b'\'');
     for &b in s {
         match b {
-            b'\'' | b'\\' => out.extend([b'\\', b]),
-            0 => out.extend(b"\\0"),
-            26 => out.extend(b"\\Z"),
+            b'\'' | b'\\' => out.extend_from_slice(&[b'\\', b]),
+            0 => out.extend_from_slice(b"\\0"),
+            26 => out.extend_from_slice(b"\\Z"),
             _ => out.push(b),
         }
     }
@@ -107,7 +112,9 @@ const BASE64_VALUES: [u8; 256] = {
     values
 };
 
-pub(super) fn to_base64(s: &[u8], out: &mut Vec<u8>) {
+pub(super) fn to_base64(s: &[u8], out: &mut StrBuf<'_>) -> Result<()> {
+    let digits = s.len().div_ceil(3) * 4;
+    let out = out.at_most(digits + digits / 76)?;
     let mut line = 0;
     for c in s.chunks(3) {
         if line == 76 {
@@ -121,9 +128,10 @@ pub(super) fn to_base64(s: &[u8], out: &mut Vec<u8>) {
         }
         line += 4;
     }
+    Ok(())
 }
 
-pub(super) fn from_base64(s: &[u8], out: &mut Vec<u8>) -> bool {
+pub(super) fn from_base64(s: &[u8], out: &mut StrBuf<'_>) -> bool {
     let (mut w, mut n, mut padding) = (0u32, 0, 0);
     for &b in s {
         if b.is_ascii_whitespace() {
