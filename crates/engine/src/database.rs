@@ -19,7 +19,7 @@ use crate::status::GlobalStatus;
 use crate::timer::Timer;
 use crate::variables::GlobalVars;
 use catalog::{Catalog, SchemaDef};
-use executor::{MemoryAccountant, WorkerPool};
+use executor::{MemoryAccountant, TempSpace, WorkerPool};
 use parking_lot::{Mutex, RwLock};
 use planner::optimize::cost::CostParams;
 use std::path::{Path, PathBuf};
@@ -42,8 +42,8 @@ pub struct Options {
     pub eager_workers: bool,
     /// Rows per leaf, for tests of small leaves.
     pub leaf_rows: Option<usize>,
-    /// Bytes that all statements together may hold; `None`: half of what the machine has or the
-    /// system lets this process have, whichever is less.
+    /// Bytes that all statements together may hold; `None`: half of max_server_memory or, where that is not set, of what the
+    /// machine has or the system lets this process have, whichever is less.
     pub query_memory_bytes: Option<usize>,
     /// Initial values of system variables: (name, text).
     pub variables: Vec<(String, String)>,
@@ -140,6 +140,7 @@ pub struct Database {
     started_us: i64,
     spill_dir: PathBuf,
     bounds: Bounds,
+    temp_space: Arc<TempSpace>,
     /// The threads of the store.
     background: Mutex<Option<Background>>,
 }
@@ -221,12 +222,14 @@ impl Database {
             started_us: SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64),
             spill_dir,
             bounds,
+            temp_space: Arc::default(),
             background: Mutex::new(Some(background)),
         };
         db.begin_logs()?;
         db.apply_variable("innodb_deadlock_detect");
         db.apply_variable("general_log");
         db.apply_variable("max_server_memory");
+        db.apply_variable("max_tmp_total_space_usage");
         db.apply_variable("read_only");
         db.digests.set_on(db.variables.by_name("performance_schema").as_deref() == Some("ON"));
         let db = Arc::new(db);
@@ -298,11 +301,10 @@ impl Database {
             return self.read_only.set(ReadOnly::of(&self.variables));
         }
         if name == "max_server_memory" {
-            let bytes = match self.variables.int(name) {
-                0 => crate::machine::memory_bytes() / 10 * 9,
-                set => set as usize,
-            };
-            return self.store.txns().room().set_limit(bytes);
+            return self.set_memory(self.variables.int(name) as usize);
+        }
+        if name == "max_tmp_total_space_usage" {
+            return self.temp_space.set_limit(self.variables.int(name) as u64);
         }
         let Some(durable) = self.store.durable() else { return };
         match name {
@@ -310,6 +312,14 @@ impl Database {
             "innodb_redo_log_capacity" => durable.set_log_bytes_max(self.variables.int(name) as u64),
             _ => {}
         }
+    }
+
+    /// The process may hold `bytes`, 0: nine tenths of what there is; statements half of it all.
+    fn set_memory(&self, bytes: usize) {
+        let all = crate::machine::memory_bytes();
+        let (bytes, whole) = if bytes == 0 { (all / 10 * 9, all) } else { (bytes, bytes) };
+        self.store.txns().room().set_limit(bytes);
+        self.memory.set_limit(self.options.query_memory_bytes.unwrap_or(whole / 2));
     }
 
     /// Who may change nothing, by read_only and super_read_only.
@@ -425,6 +435,10 @@ impl Database {
 
     pub fn spill_dir(&self) -> &Path {
         &self.spill_dir
+    }
+
+    pub(crate) fn temp_space(&self) -> &Arc<TempSpace> {
+        &self.temp_space
     }
 
     pub(crate) fn plan_cache(&self) -> &PlanCache {

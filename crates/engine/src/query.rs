@@ -13,7 +13,7 @@ pub(crate) mod timestamps;
 use crate::session::Session;
 use crate::sink::{ResultShape, ResultSink};
 use catalog::TableId;
-use executor::{ExecContext, Lookups, MemoryAccountant, NodeStatsSet, StoreTables, Tables};
+use executor::{ExecContext, Lookups, MemoryAccountant, NodeStatsSet, StoreTables, Tables, TempFiles};
 use expr::{EvalContext, Params};
 use parser::ast;
 use plan::Plan;
@@ -206,6 +206,7 @@ impl Session {
             bounds: self.vars().hot().bounds,
             killed: self.process().stop_flag(),
             spill_dir: self.db().spill_dir(),
+            temp_files: TempFiles::new(self.db().temp_space(), hot.max_tmp_session_space_usage),
             dop: match self.db().pool().is_worth_sharing(plan.estimated_rows_read, PARALLEL_ROWS_MIN) {
                 true => dop,
                 false => 1,

@@ -86,42 +86,6 @@ fn what_is_freed_makes_room_at_once() {
     c.ok("SET GLOBAL max_server_memory = DEFAULT");
 }
 
-/// Old versions of rows count, whether a snapshot or the transaction itself keeps them; transactions can end all the same.
-#[test]
-fn versions_of_rows_do_not_grow_past_the_servers_memory() {
-    let _alone = ONE_AT_A_TIME.lock();
-    let (db, mut c) = database();
-    let mut reader = Client::of(&db);
-    reader.ok("USE d");
-    c.ok("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)");
-    c.ok("SET cte_max_recursion_depth = 100000");
-    c.ok("INSERT INTO t WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE i < 100000) SELECT i, 0 FROM r");
-    reader.ok("START TRANSACTION WITH CONSISTENT SNAPSHOT");
-    leave(&mut c, 8 << 20);
-    c.ok("BEGIN");
-    c.ok("UPDATE t SET n = 1 WHERE id = 1");
-    // One transaction's versions of all rows are more than there is room for, and one's after the other are, too.
-    assert_eq!(c.run("UPDATE t SET n = n + 1"), Err(1114));
-    c.ok("COMMIT");
-    assert_eq!(c.ok("SELECT SUM(n), COUNT(*) FROM t"), ["1,100000"]);
-    let few = |first: i32| format!("UPDATE t SET n = n + 1 WHERE id BETWEEN {first} AND {}", first + 999);
-    let done = (1..100).take_while(|i| c.run(&few(i * 1000 + 1)).is_ok()).count();
-    assert!((10..90).contains(&done), "{done} of 100 parts");
-    assert_eq!(c.run(&few(99_001)), Err(1114), "none is refused and let through by turns");
-    assert_eq!(c.ok("SELECT SUM(n), COUNT(*) FROM t"), [format!("{},100000", done * 1000 + 1)]);
-    assert_eq!(reader.ok("SELECT SUM(n), COUNT(*) FROM t"), ["0,100000"]);
-    // Rows can go.
-    c.ok("DELETE FROM t WHERE id > 99000");
-    reader.ok("COMMIT");
-    c.ok("SELECT COUNT(*) FROM t");
-    let begun = std::time::Instant::now();
-    while c.run(&few(50_001)).is_err() {
-        assert!(begun.elapsed().as_secs() < 60, "nobody needs the versions any more");
-    }
-    c.ok("SET GLOBAL max_server_memory = DEFAULT");
-    c.ok("UPDATE t SET n = n + 1");
-}
-
 #[test]
 fn a_statement_holds_no_more_strings_than_it_may() {
     let _alone = ONE_AT_A_TIME.lock();

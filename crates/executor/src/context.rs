@@ -4,6 +4,7 @@ use crate::counters::StatementCounters;
 use crate::memory::MemoryAccountant;
 use crate::pool::WorkerPool;
 use crate::stats::NodeStatsSet;
+use crate::temp_space::TempFiles;
 use catalog::{KeyBounds, TableDef};
 use expr::{EvalContext, Params, SessionInfo, UserVars, Warnings};
 use std::cmp::Ordering;
@@ -259,6 +260,8 @@ pub struct ExecContext<'a> {
     pub killed: &'a AtomicBool,
     /// Where temporary files go. They are removed as soon as they are closed, whatever happens.
     pub spill_dir: &'a Path,
+    /// What they may take of the disk.
+    pub temp_files: TempFiles<'a>,
     /// Threads at most, the statement's own included.
     pub dop: usize,
     /// Tables' rows are tested and handed on one by one, on one thread: what a LIMIT leaves unread is not looked at.

@@ -25,6 +25,7 @@ mod spill;
 pub mod stats;
 mod string_ids;
 mod tables;
+mod temp_space;
 
 pub use context::{
     Candidates, ExecContext, IndexCursor, KeyCut, KeySpan, MemoryBounds, NoVirtualTables, OrderedLeaves, TableReader,
@@ -36,3 +37,4 @@ pub use memory::{MemoryAccountant, Reservation};
 pub use pool::WorkerPool;
 pub use stats::{NodeStats, NodeStatsSet};
 pub use tables::{Lookup, Lookups, StoreTables};
+pub use temp_space::{TempFiles, TempSpace};

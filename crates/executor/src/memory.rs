@@ -179,6 +179,12 @@ pub fn check_room(bytes: usize, what: &str) -> Result<()> {
     if bytes <= NEVER_REFUSED_BYTES || memory::has_room(bytes) { Ok(()) } else { Err(process_refusal(what)) }
 }
 
+/// For what is little, but is held from statement to statement, and may be many: error 3170 where the process has reached
+/// its bound.
+pub fn check_not_full(what: &str) -> Result<()> {
+    if memory::has_room(0) { Ok(()) } else { Err(process_refusal(what)) }
+}
+
 /// The part of a statement's limit that each operator's state may hold whatever others do.
 const GUARANTEED_SHARE: usize = 16;
 /// What is granted whatever the process holds.

@@ -11,6 +11,7 @@
 use crate::columns::{ColumnAppender, for_each_part, string_bytes};
 use crate::context::ExecContext;
 use crate::memory::check_room;
+use crate::temp_space::StatementFiles;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,6 +25,13 @@ static NEXT_FILE: AtomicU64 = AtomicU64::new(0);
 pub struct SpillFile {
     file: File,
     tail: AtomicU64,
+    space: Arc<StatementFiles>,
+}
+
+impl Drop for SpillFile {
+    fn drop(&mut self) {
+        self.space.release(self.bytes());
+    }
 }
 
 /// Where a batch lies.
@@ -54,7 +62,7 @@ impl SpillFile {
             .open(&path)
             .map_err(|e| io_error(&format!("cannot create {}", path.display()), &e))?;
         std::fs::remove_file(&path).map_err(|e| io_error("cannot unlink", &e))?;
-        Ok(SpillFile { file, tail: AtomicU64::new(0) })
+        Ok(SpillFile { file, tail: AtomicU64::new(0), space: ctx.temp_files.counted().clone() })
     }
 
     /// Appends the selected rows, and to `extents` where they lie: rows with long strings are written few at a time, so
@@ -72,6 +80,7 @@ impl SpillFile {
         let mut bytes = Vec::with_capacity(strings.max(1 << 16) + (batch.count() + 64) * batch.columns.len() * 4);
         encode(batch, &mut bytes);
         let offset = self.tail.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.space.take(bytes.len() as u64, &self.file)?;
         self.file.write_all_at(&bytes, offset).map_err(|e| io_error("cannot write", &e))?;
         ctx.counters.spilled_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(Extent { offset, bytes: bytes.len() as u64, rows: batch.count() as u32 })

@@ -204,6 +204,9 @@ fn held_bytes(name: &str, v: &Value) -> usize {
     VARIABLE_BYTES + name.len() + string
 }
 
+/// MySQL's messages have no more bytes.
+const MESSAGE_BYTES_MAX: usize = 511;
+
 /// Collects a statement's warnings: the first `max_error_count` are kept, all are counted.
 #[derive(Debug)]
 pub struct Warnings {
@@ -225,7 +228,11 @@ impl Warnings {
         }
     }
 
-    pub fn push(&self, warning: Warning) {
+    pub fn push(&self, mut warning: Warning) {
+        if warning.message.len() > MESSAGE_BYTES_MAX {
+            warning.message.truncate(warning.message.floor_char_boundary(MESSAGE_BYTES_MAX));
+            warning.message.shrink_to_fit();
+        }
         let n = self.count.fetch_add(1, Ordering::Relaxed);
         if (n as usize) < self.max_kept {
             self.kept.lock().expect("no panic while held").push(warning);

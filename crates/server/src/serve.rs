@@ -65,6 +65,13 @@ fn raise_descriptor_limit() {
     }
 }
 
+/// A file that may grow no more (ulimit -f) is an error of who writes it, not the process's end. Before the first write.
+pub fn survive_file_limits() {
+    if let Err(e) = signal_hook::flag::register(SIGXFSZ, Arc::default()) {
+        log::warning(format_args!("a limit on the size of files will end the server: {e}"));
+    }
+}
+
 /// What small takings live on when the system refuses memory, until those that hold much have ended.
 fn reserve_memory() {
     let bytes = (memory::limit_bytes() / RESERVE_SHARE).clamp(RESERVE_BYTES.0, RESERVE_BYTES.1);
@@ -80,8 +87,6 @@ const RESERVE_BYTES: (usize, usize) = (16 << 20, 256 << 20);
 /// SIGINT and SIGTERM stop the server; SIGHUP and SIGUSR1 open its logs anew, as MySQL's do.
 fn handle_signals(stopper: Stopper, backend: Arc<dyn Backend>) -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1])?;
-    // A file that may grow no more (ulimit -f) is an error of who writes it, not the server's end.
-    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let stopping = AtomicBool::new(false);
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {

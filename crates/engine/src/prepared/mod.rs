@@ -124,6 +124,7 @@ impl Session {
     }
 
     fn prepare_statement(&mut self, text: &[u8]) -> Result<(Prepared, Vec<ColumnMeta>)> {
+        executor::memory::check_not_full("A prepared statement")?;
         let parsed = parser::parse_single_overseen(text, &self.parse_options(), Some(self))?;
         check_preparable(&parsed.statement)?;
         if parsed.param_count > PARAMS_MAX {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use types::Result;
 
 /// Variables of fewer bytes are not counted.
-const COUNTED_BYTES_MIN: usize = 1 << 20;
+const COUNTED_BYTES_MIN: usize = 64 << 10;
 
 /// The strings of `@variables`.
 #[derive(Debug)]

@@ -348,6 +348,7 @@ impl Session {
     }
 
     pub(super) fn savepoint(&mut self, name: &str) -> Result<()> {
+        executor::memory::check_not_full("A savepoint")?;
         if self.txn.is_none() {
             if self.vars().hot().autocommit {
                 return Ok(()); // a savepoint of a transaction that ends with the statement

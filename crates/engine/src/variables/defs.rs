@@ -266,6 +266,8 @@ pub static DEFS: &[VarDef] = &[
     var("max_server_memory", Global, Int { min: 0, max: U64 }, "0", Real),
     var("max_sort_length", Both, Int { min: 4, max: 8388608 }, "1024", Accepted),
     var("max_sp_recursion_depth", Both, Int { min: 0, max: 255 }, "0", Accepted),
+    var("max_tmp_session_space_usage", Both, Int { min: 0, max: U64 }, "0", Real),
+    var("max_tmp_total_space_usage", Global, Int { min: 0, max: U64 }, "0", Real),
     var("max_user_connections", Both, Int { min: 0, max: U32 }, "0", Accepted),
     var("max_write_lock_count", Global, Int { min: 1, max: U64 }, "18446744073709551615", Accepted),
     var("min_examined_row_limit", Both, Int { min: 0, max: U64 }, "0", Real),

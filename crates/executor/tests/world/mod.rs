@@ -226,6 +226,7 @@ impl World {
         let params = Params::default();
         let counters = StatementCounters::default();
         let dir = std::env::temp_dir();
+        let space = Arc::default();
         let ctx = ExecContext {
             session: &self.session,
             user_vars: &self.user_vars,
@@ -238,6 +239,7 @@ impl World {
             bounds,
             killed: &self.killed,
             spill_dir: &dir,
+            temp_files: executor::TempFiles::new(&space, 0),
             dop,
             one_by_one: false,
             max_recursion_depth: 1000,

@@ -148,15 +148,17 @@ impl<'a> StrBuf<'a> {
         }
     }
 
-    /// `count` times `s`.
+    /// `count` times `s`, by doubling.
     pub fn repeat(&mut self, s: &[u8], count: usize) {
-        if !self.has(s.len().saturating_mul(count)) {
+        let bytes = s.len().saturating_mul(count);
+        if bytes == 0 || !self.has(bytes) {
             return;
         }
-        if let [byte] = s {
-            self.bytes.resize(self.bytes.len() + count, *byte);
-        } else {
-            (0..count).for_each(|_| self.bytes.extend_from_slice(s));
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(s);
+        while self.bytes.len() - start < bytes {
+            let done = self.bytes.len() - start;
+            self.bytes.extend_from_within(start..start + done.min(bytes - done));
         }
     }
 

@@ -20,7 +20,7 @@ fn hex_lower(bytes: &[u8], out: &mut StrBuf<'_>) {
 const DIGESTED_BYTES: usize = 1 << 20;
 
 /// The digest of argument 0, in hexadecimal digits.
-fn digest<D: sha2::Digest>(call: &Call, i: usize, out: &mut Vec<u8>) -> Result<()> {
+fn digest<D: sha2::Digest>(call: &Call, i: usize, out: &mut StrBuf<'_>) -> Result<()> {
     let mut digest = D::new();
     for piece in call.bytes(0, i).chunks(DIGESTED_BYTES) {
         call.ctx.check_killed()?;

@@ -14,7 +14,7 @@ use crate::adapter::EngineBackend;
 use crate::config::{ServerArgs, ServerConfig};
 use crate::log;
 use crate::net::StartError;
-use crate::serve::serve;
+use crate::serve::{serve, survive_file_limits};
 
 pub(super) fn run(args: Vec<OsString>) -> ExitCode {
     let args = match ServerArgs::parse_line(args) {
@@ -36,6 +36,7 @@ pub(super) fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 fn start(config: &ServerConfig) -> std::result::Result<(), StartError> {
+    survive_file_limits();
     let failed = |what: &str, e: &dyn std::fmt::Display| StartError::new(format!("{what}: {e}"));
     engine::files::modes::create_dir(&config.datadir)
         .map_err(|e| failed(&format!("cannot make the data directory {}", config.datadir.display()), &e))?;

@@ -3,6 +3,7 @@
 mod files;
 mod half_open;
 mod logs;
+mod memory;
 mod options;
 #[allow(dead_code)]
 #[path = "../net/raw.rs"]
@@ -47,9 +48,13 @@ pub fn run(dir: &std::path::Path, options: &[&str]) -> Child {
 
 /// The same under an umask, in octal.
 pub fn run_under(dir: &std::path::Path, umask: Option<&str>, options: &[&str]) -> Child {
+    run_after(dir, &umask.map_or(String::new(), |mask| format!("umask {mask}; ")), options)
+}
+
+/// The same by a shell that has done something before.
+pub fn run_after(dir: &std::path::Path, before: &str, options: &[&str]) -> Child {
     let mut command = Command::new("sh");
-    let umask = umask.map_or(String::new(), |mask| format!("umask {mask}; "));
-    command.args(["-c", &format!("{umask}exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_nextleaf"), "--port=0"]);
+    command.args(["-c", &format!("{before}exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_nextleaf"), "--port=0"]);
     if !options.contains(&"--ssl") {
         command.arg("--skip-ssl");
     }
@@ -87,11 +92,15 @@ impl Started {
     }
 
     pub fn try_connect(port: u16) -> mysql::Result<mysql::Conn> {
+        Started::connect_as(port, "root")
+    }
+
+    pub fn connect_as(port: u16, user: &str) -> mysql::Result<mysql::Conn> {
         let opts = mysql::OptsBuilder::new()
             .ip_or_hostname(Some("127.0.0.1"))
             .tcp_port(port)
             .prefer_socket(false)
-            .user(Some("root"));
+            .user(Some(user));
         mysql::Conn::new(opts)
     }
 }

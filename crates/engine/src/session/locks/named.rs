@@ -15,6 +15,7 @@ pub(super) struct NamedLocks {
 
 impl expr::UserLocks for NamedLocks {
     fn get(&self, name: &str, timeout: Option<Duration>) -> Result<bool> {
+        executor::memory::check_not_full("A named lock")?;
         // Without a limit: a year.
         let timeout = timeout.unwrap_or(Duration::from_secs(365 * 86_400));
         match self.db.mdl().take_user_lock(&self.owner, name, timeout) {
