@@ -118,7 +118,7 @@ fn time_grows_with_the_length() {
             cost(name, &long).ms / short
         };
         let most = 40.0;
-        let ratio = Some(grows()).filter(|r| *r < most).unwrap_or_else(|| grows());
+        let ratio = Some(grows()).filter(|r| *r < most).unwrap_or_else(grows);
         assert!(ratio < most, "{name}: {ratio:.0} times as long for ten times as many");
     }
 }
