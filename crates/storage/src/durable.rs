@@ -16,6 +16,7 @@ use crate::checkpoint::extent;
 use crate::checkpoint::manifest::{self, Manifest};
 use crate::checkpoint::run::{self, CheckpointDone, Draft, Moment};
 use crate::definitions::{self, DefinitionChange, Definitions};
+use crate::index::ordered::GoOn;
 use crate::io::{self, Io, Lock, failed, missing};
 use crate::log::end;
 use crate::log::frame::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
@@ -244,7 +245,7 @@ impl Durable {
         let segment = self.redo.flush(txns, true)?;
         let moment = moment();
         let mut draft = Draft::new(&self.io, &self.dir, last);
-        let synced = draft.write_leaves(&moment, false).and_then(|()| self.redo.flush(txns, false));
+        let synced = draft.write_leaves(&moment, false, &|| Ok(())).and_then(|()| self.redo.flush(txns, false));
         if let Err(e) = synced {
             draft.abandon();
             return Err(e);
@@ -269,7 +270,7 @@ impl Durable {
     }
 
     /// Writes a copy of the database into `to`, which must be empty or not there.
-    pub fn backup(&self, to: &Path, moment: &Moment) -> Result<CheckpointDone> {
+    pub fn backup(&self, to: &Path, moment: &Moment, go_on: GoOn<'_>) -> Result<CheckpointDone> {
         self.io.create_dir(to).map_err(|e| failed("create", to, &e))?;
         let names = self.io.list(to).map_err(|e| failed("list", to, &e))?;
         if let Some(name) = names.first() {
@@ -278,7 +279,7 @@ impl Durable {
                 format!("the folder {} is not empty: it has {name}", to.display()),
             ));
         }
-        run::write_copy(&self.io, to, moment)
+        run::write_copy(&self.io, to, moment, go_on)
     }
 }
 

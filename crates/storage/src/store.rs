@@ -3,6 +3,7 @@
 use crate::checkpoint::run::{CheckpointDone, Moment};
 use crate::definitions::DefinitionChange;
 use crate::durable::{Durable, DurableOptions};
+use crate::index::ordered::GoOn;
 use crate::io::Io;
 use crate::recovery::{Definer, OnProgress, Report};
 use crate::sync::{AtomicBool, AtomicU64, Ordering, Rank, RwLock};
@@ -122,10 +123,11 @@ impl Store {
         durable.checkpoint(self.txns(), || self.moment(durable))
     }
 
-    /// Writes a copy of the database, as it is at this moment, into an empty folder.
-    pub fn backup(&self, to: &Path) -> Result<CheckpointDone> {
+    /// Writes a copy of the database, as it is at this moment, into an empty folder. `go_on` is asked at every leaf, and its
+    /// error ends the work.
+    pub fn backup(&self, to: &Path, go_on: GoOn<'_>) -> Result<CheckpointDone> {
         let durable = self.durable().ok_or_else(|| Error::not_supported("BACKUP of a database without a folder"))?;
-        durable.backup(to, &self.moment(durable))
+        durable.backup(to, &self.moment(durable), go_on)
     }
 
     /// Puts what was committed on stable storage, whatever the mode.

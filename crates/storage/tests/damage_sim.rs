@@ -372,7 +372,7 @@ const STEPS: [(&str, Step); 5] = [
             s.txns().commit(&txn).map(drop)
         })
     }),
-    ("backup", |s| s.backup(Path::new("/copy")).map(drop)),
+    ("backup", |s| s.backup(Path::new("/copy"), &|| Ok(())).map(drop)),
 ];
 
 /// Whichever call of a durable step fails: the folder opens, with what was before or what is after; a copy opens only if it
@@ -431,4 +431,30 @@ fn a_folder_opens_whichever_call_failed() {
     }
     println!("{struck:?}");
     assert_eq!(struck.len(), STEPS.len() * 3);
+}
+
+/// A copy that was stopped leaves nothing behind, and can be made again in the same folder.
+#[test]
+fn a_copy_can_be_stopped_at_any_leaf() {
+    let made = make(&mut fastrand::Rng::with_seed(1), Ending::Kill);
+    let disk = disk_with(&made.files);
+    let (store, _) = open(&disk, FlushMode::Sync, false).expect("it is whole");
+    let copy = Path::new("/copy");
+    let mut stops = 0;
+    for leaves in 0.. {
+        let left = std::sync::atomic::AtomicI64::new(leaves);
+        let go_on = || match left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) {
+            ..=0 => Err(types::Error::query_interrupted()),
+            _ => Ok(()),
+        };
+        match store.backup(copy, &go_on) {
+            Ok(_) => break,
+            Err(e) => assert_eq!(e.code(), types::Error::query_interrupted().code(), "{e}"),
+        }
+        assert_eq!(disk.paths().into_iter().filter(|p| p.starts_with(copy)).collect::<Vec<_>>(), Vec::<PathBuf>::new());
+        stops += 1;
+    }
+    assert!(stops > 0, "it has leaves");
+    let (copied, _) = open_in(&disk, copy, FlushMode::Sync, false).expect("the copy is whole");
+    assert_eq!(state(&copied), state(&store));
 }

@@ -4,6 +4,7 @@ use super::extent::{self, ExtentWriter, Written};
 use super::manifest::{self, Manifest, SwitchError};
 use crate::definitions::Definitions;
 use crate::image::leaf as leaf_image;
+use crate::index::ordered::GoOn;
 use crate::io::{Io, failed};
 use crate::log::end;
 use crate::log::read::LogStart;
@@ -63,7 +64,8 @@ impl Draft {
 
     /// Writes the leaves that changed since their images were made, and those in files that are to go. `all`: every leaf,
     /// and none is marked clean.
-    pub fn write_leaves(&mut self, moment: &Moment, all: bool) -> Result<()> {
+    /// `go_on` is asked at every leaf, and its error ends the work.
+    pub fn write_leaves(&mut self, moment: &Moment, all: bool, go_on: GoOn<'_>) -> Result<()> {
         self.manifest.ts = moment.snapshot.ts();
         self.manifest.definitions = moment.definitions.clone();
         let there: BTreeSet<u64> = moment.tables.iter().map(|t| t.def().id.0).collect();
@@ -76,6 +78,7 @@ impl Draft {
             images.leaf_shift = table.leaf_rows().trailing_zeros() as u8;
             images.auto_increment = table.auto_increment();
             for leaf_no in 0..table.leaf_count() {
+                go_on()?;
                 let dirty = all || table.slot(leaf_no).clean();
                 if dirty && !all {
                     self.cleaned.push((table.clone(), leaf_no));
@@ -182,9 +185,9 @@ pub fn remove_unneeded(io: &dyn Io, dir: &Path, manifest: &Manifest) -> Result<(
 }
 
 /// Writes the moment into an empty folder, as a database that was shut down.
-pub fn write_copy(io: &Arc<dyn Io>, dir: &Path, moment: &Moment) -> Result<CheckpointDone> {
+pub fn write_copy(io: &Arc<dyn Io>, dir: &Path, moment: &Moment, go_on: GoOn<'_>) -> Result<CheckpointDone> {
     let mut draft = Draft::new(io, dir, &Manifest::empty(0));
-    let written = draft.write_leaves(moment, true).and_then(|()| segment::begin_log(&**io, dir));
+    let written = draft.write_leaves(moment, true, go_on).and_then(|()| segment::begin_log(&**io, dir));
     let stamp = match written {
         Ok(stamp) => stamp,
         Err(e) => {
