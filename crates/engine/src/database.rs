@@ -40,6 +40,8 @@ pub struct Options {
     pub workers: Option<usize>,
     /// Have workers help with the smallest statements too, for tests.
     pub eager_workers: bool,
+    /// It helps another database of the process for a moment, and leaves the process's bounds as that has set them.
+    pub is_helper: bool,
     /// Rows per leaf, for tests of small leaves.
     pub leaf_rows: Option<usize>,
     /// Bytes that all statements together may hold; `None`: half of max_server_memory or, where that is not set, of what the
@@ -228,7 +230,9 @@ impl Database {
         db.begin_logs()?;
         db.apply_variable("innodb_deadlock_detect");
         db.apply_variable("general_log");
-        db.apply_variable("max_server_memory");
+        if !db.options.is_helper {
+            db.apply_variable("max_server_memory");
+        }
         db.apply_variable("max_tmp_total_space_usage");
         db.apply_variable("read_only");
         db.digests.set_on(db.variables.by_name("performance_schema").as_deref() == Some("ON"));

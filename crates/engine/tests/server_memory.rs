@@ -166,6 +166,26 @@ fn no_function_passes_the_servers_memory() {
     }
 }
 
+/// The bound is the process's: what a change of definitions opens beside the database leaves it as it is.
+#[test]
+fn changes_of_definitions_leave_the_servers_memory() {
+    let _alone = ONE_AT_A_TIME.lock();
+    let dir = std::env::temp_dir().join(format!("nextleaf-server-memory-{}", std::process::id()));
+    let options = Options { workers: Some(1), dir: Some(dir.clone()), ..Options::default() };
+    let db = Database::open(options).expect("opens");
+    let mut c = Client::of(&db);
+    c.ok("CREATE DATABASE d");
+    c.ok("USE d");
+    c.ok("SET GLOBAL max_server_memory = 1234567890");
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY)");
+    c.ok("CREATE VIEW v AS SELECT id FROM t");
+    c.ok("ALTER TABLE t ADD COLUMN n INT DEFAULT 7");
+    assert_eq!(memory::limit_bytes(), 1234567890);
+    c.ok("SET GLOBAL max_server_memory = DEFAULT");
+    drop((c, db));
+    std::fs::remove_dir_all(dir).expect("it was made");
+}
+
 /// All at once they pass the bound no more than one.
 #[test]
 fn many_sessions_share_the_servers_memory() {

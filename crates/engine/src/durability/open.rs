@@ -36,7 +36,7 @@ pub type Tell<'a> = &'a (dyn Fn(String) + Sync);
 
 /// A session that reads definitions: of a database in memory that has nothing else to do.
 fn scratch_session() -> Result<Session> {
-    let db = Database::open(Options { workers: Some(0), ..Options::default() })?;
+    let db = Database::open(Options { workers: Some(0), is_helper: true, ..Options::default() })?;
     let mut session = db.system_session();
     session.execute(b"SET sql_mode = '', foreign_key_checks = 0", false, &mut Collect::without_rows())?;
     Ok(session)
