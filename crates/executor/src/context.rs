@@ -283,7 +283,7 @@ impl ExecContext<'_> {
 
     /// Bytes of strings that operators copy or make at a time.
     pub(crate) fn part_bytes(&self) -> usize {
-        (self.memory.limit_bytes() / PART_SHARE).clamp(PART_BYTES.0, PART_BYTES.1)
+        (self.memory.limit_bytes() / PART_SHARE).clamp(PART_BYTES.0, memory::part_bytes(PART_BYTES.1))
     }
 
     /// Bytes that are written to a temporary file at a time, and so are read at a time.

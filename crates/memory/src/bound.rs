@@ -48,6 +48,18 @@ pub fn limit_bytes() -> usize {
     LIMIT_BYTES.load(Ordering::Relaxed)
 }
 
+/// What each of many sessions may have in hand without asking: `most`, or less where the process may hold little.
+pub fn part_bytes(most: usize) -> usize {
+    match limit_bytes() {
+        0 => most,
+        limit => most.min((limit / PART_SHARE).max(PART_BYTES_MIN)),
+    }
+}
+
+/// The share of the bound that is a part, and the least part.
+const PART_SHARE: usize = 1024;
+const PART_BYTES_MIN: usize = 256 << 10;
+
 /// What makes the allocator give pages back that it keeps. For the start of a program, once.
 pub fn set_collector(collect: fn()) {
     let _ = COLLECTOR.set(collect);

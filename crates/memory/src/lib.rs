@@ -24,7 +24,8 @@ mod reserve;
 mod watch;
 
 pub use bound::{
-    Promise, has_room, has_room_beside, limit_bytes, promise, resident_bytes, set_collector, set_limit, try_grow,
+    Promise, has_room, has_room_beside, limit_bytes, part_bytes, promise, resident_bytes, set_collector, set_limit,
+    try_grow,
 };
 pub use metered::{Metered, TALLY_BYTES_MAX, process_bytes, thread_bytes};
 pub use reserve::{is_exhausted, set_reserve};

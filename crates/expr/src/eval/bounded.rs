@@ -33,7 +33,7 @@ pub struct Bound {
 impl Bound {
     /// Notes what a node has made of `rows` rows so far; fails where that is too much.
     pub(crate) fn check(&self, bytes: usize, rows: usize) -> Result<()> {
-        if bytes <= BYTES_MAX || rows <= 1 {
+        if rows <= 1 || bytes <= memory::part_bytes(BYTES_MAX) {
             return Ok(());
         }
         self.exceeded.store(true, Ordering::Relaxed);

@@ -27,6 +27,10 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }
 
+const OUT_OF_RESOURCES: u16 = 1041;
+/// The sessions that send these.
+const LARGE_PACKETS: u64 = 5;
+
 const NUMBERS: &str = "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 200)";
 
 /// What session `k` asks for in its round `i`.
@@ -40,16 +44,22 @@ fn hostile(k: u64, i: u64) -> String {
         4 => format!(
             "{NUMBERS} SELECT LENGTH(s) FROM (SELECT CONCAT(REPEAT('s', 1000000), n) AS s FROM r) AS d ORDER BY s LIMIT 1 OFFSET 100"
         ),
-        5 => format!("SELECT LENGTH('{}')", "p".repeat(8_000_000)),
+        LARGE_PACKETS => format!("SELECT LENGTH('{}')", "p".repeat(8_000_000)),
         6 => format!("{NUMBERS} SELECT LENGTH(GROUP_CONCAT(REPEAT('c', 1000000))), MAX(REPEAT(n, 300000)) FROM r"),
         _ => "SELECT REPEAT('r', 12000000), REPEAT(REPEAT('x', 1000), 12000)".into(),
     }
 }
 
 /// Asks until the end; how often each error was the answer (0: none).
-fn torment(mut conn: Conn, k: u64, until: Instant) -> BTreeMap<u16, u64> {
+fn torment(port: u16, k: u64, until: Instant) -> BTreeMap<u16, u64> {
+    let connect = || {
+        let mut conn =
+            Started::connect_as(port, if k.is_multiple_of(3) { "root" } else { "nobody" }).expect("connects");
+        conn.query_drop("SET SESSION group_concat_max_len = 1000000000").expect("it may");
+        conn
+    };
     let mut answers = BTreeMap::new();
-    conn.query_drop("SET SESSION group_concat_max_len = 1000000000").expect("it may");
+    let mut conn = connect();
     for i in 0.. {
         if Instant::now() >= until {
             break;
@@ -57,6 +67,11 @@ fn torment(mut conn: Conn, k: u64, until: Instant) -> BTreeMap<u16, u64> {
         let code = match conn.query_drop(hostile(k, i)) {
             Ok(()) => 0,
             Err(mysql::Error::MySqlError(e)) => e.code,
+            // A packet that finds no room is not read to its end.
+            Err(_) if k % 8 == LARGE_PACKETS => {
+                conn = connect();
+                OUT_OF_RESOURCES
+            }
             Err(e) => panic!("the connection of session {k} was lost: {e}"),
         };
         *answers.entry(code).or_default() += 1;
@@ -111,19 +126,16 @@ fn sessions_that_want_too_much_harm_nobody_else() {
     let mut answers: BTreeMap<u16, u64> = BTreeMap::new();
     let times = std::thread::scope(|s| {
         let until = Instant::now() + Duration::from_secs(setting("NEXTLEAF_MEMORY_SECONDS", 4));
-        let sessions: Vec<_> = (0..setting("NEXTLEAF_MEMORY_SESSIONS", 64))
-            .map(|k| {
-                let conn = Started::connect_as(port, if k % 3 == 0 { "root" } else { "nobody" }).expect("connects");
-                s.spawn(move || torment(conn, k, until))
-            })
-            .collect();
+        let sessions: Vec<_> =
+            (0..setting("NEXTLEAF_MEMORY_SESSIONS", 64)).map(|k| s.spawn(move || torment(port, k, until))).collect();
         let prober = s.spawn(|| probe(Started::try_connect(port).expect("connects"), &stop));
-        for session in sessions {
-            for (code, n) in session.join().expect("its connection lives") {
+        let ended: Vec<_> = sessions.into_iter().map(|session| session.join()).collect();
+        stop.store(true, Ordering::Relaxed);
+        for answered in ended {
+            for (code, n) in answered.expect("its connection lives") {
                 *answers.entry(code).or_default() += n;
             }
         }
-        stop.store(true, Ordering::Relaxed);
         prober.join().expect("selects go on")
     });
     let high = high_water_bytes(server.child.id());
