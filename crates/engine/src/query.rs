@@ -217,6 +217,7 @@ impl Session {
             node_stats: stats,
         };
         self.process().publish_plan(plan);
+        let _compiled = self.hold_compiled()?;
         let result = self.beside_tree(|| executor::execute(plan, &ctx, out));
         self.status().add_counts(&self.process().counters().take());
         result

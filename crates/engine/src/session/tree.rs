@@ -6,7 +6,8 @@
 //!            └──── Overseer::check: killed? too much? ────┘
 //! ```
 //! Parser and planner ask every few hundred nodes. What a long statement holds stays charged until it has ended. The
-//! executor's operators have reservations of their own, and are not counted here.
+//! executor's operators have reservations of their own, and are not counted here; but for the expressions that they make
+//! ready, which are as long as the plan's.
 
 use super::Session;
 use executor::Reservation;
@@ -18,6 +19,9 @@ use types::{Error, Overseer, Result};
 const NEVER_REFUSED_BYTES: usize = 256 << 10;
 
 const WHAT: &str = "The parse tree and plan of the statement";
+
+/// About what the executor makes of the expressions of a long plan, for each byte of tree and plan.
+const COMPILED_BYTES_EACH: usize = 2;
 
 /// See the module head.
 #[derive(Debug, Default)]
@@ -53,6 +57,17 @@ impl Session {
         let result = f();
         self.take_over();
         result
+    }
+
+    /// The charge for the expressions of the plan that is going to run, if it is a long one.
+    pub(crate) fn hold_compiled(&self) -> Result<Option<Reservation>> {
+        let bytes = self.tree.taken_bytes();
+        if bytes <= NEVER_REFUSED_BYTES {
+            return Ok(None);
+        }
+        let mut held = Reservation::new(&self.statement_memory());
+        held.hold_long(COMPILED_BYTES_EACH * bytes, "Evaluating the expressions of the statement")?;
+        Ok(Some(held))
     }
 
     /// The charge for a tree that outlives its statement.
