@@ -239,6 +239,7 @@ impl<'a> Parser<'a> {
     }
 
     fn grant_what(&mut self, end: Kw) -> Result<GrantWhat> {
+        let is_all = |words: &str| ["ALL", "ALL PRIVILEGES"].iter().any(|all| words.eq_ignore_ascii_case(all));
         if self.eat_words("PROXY ON") {
             return Ok(GrantWhat::Proxy(self.account()?));
         }
@@ -247,7 +248,7 @@ impl<'a> Parser<'a> {
         let all_and_grant = matches!(
             items.as_slice(),
             [GrantItem::Words { words: a, .. }, GrantItem::Words { words: b, .. }]
-                if matches!(a.as_str(), "ALL" | "ALL PRIVILEGES") && b == "GRANT OPTION"
+                if is_all(a) && b.eq_ignore_ascii_case("GRANT OPTION")
         );
         if all_and_grant && end == Kw::FROM && self.at_kw(end) {
             return Ok(GrantWhat::AllAndGrantOption);
