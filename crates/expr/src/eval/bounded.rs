@@ -12,7 +12,7 @@ use super::node::{Cx, Node, Op};
 use crate::EvalContext;
 use crate::functions::VOLATILE;
 use std::sync::atomic::{AtomicBool, Ordering};
-use types::{Error, Result, SqlType};
+use types::{Error, ErrorCode, Result, SqlType};
 use vector::{Selection, Vector};
 
 /// Bytes that a node may make of several rows.
@@ -65,12 +65,18 @@ fn shows(node: &Node) -> bool {
     here || node.args.iter().any(shows)
 }
 
-/// What `f` answers under a bound; `None` if that was exceeded.
-pub(super) fn attempt<R>(ctx: &EvalContext, f: impl FnOnce(&EvalContext) -> Result<R>) -> Result<Option<R>> {
+/// What `f` answers of `count` rows under a bound; `None` if that was exceeded, or if several rows need more together than
+/// the statement or the process may hold.
+pub(super) fn attempt<R>(
+    ctx: &EvalContext,
+    count: usize,
+    f: impl FnOnce(&EvalContext) -> Result<R>,
+) -> Result<Option<R>> {
     let bound = Bound::default();
     let warnings = ctx.warnings.empty_like();
     let answer = f(&EvalContext { warnings: &warnings, bound: Some(&bound), ..*ctx });
-    if bound.exceeded.load(Ordering::Relaxed) {
+    let is_too_much = |e: &Error| count > 1 && e.code() == ErrorCode::CAPACITY_EXCEEDED;
+    if bound.exceeded.load(Ordering::Relaxed) || answer.as_ref().is_err_and(is_too_much) {
         return Ok(None);
     }
     ctx.warnings.absorb(warnings);
@@ -88,7 +94,7 @@ pub fn parts(selection: &Selection, rows: usize) -> Vec<Selection> {
 pub(super) fn eval_parts(root: &Node, cx: &Cx, sel: &Selection) -> Result<Vector> {
     let mut done = Vec::new();
     for part in parts(sel, cx.rows) {
-        let v = match attempt(cx.ctx, |ctx| root.eval(&Cx { ctx, ..*cx }, &part))? {
+        let v = match attempt(cx.ctx, part.count(cx.rows), |ctx| root.eval(&Cx { ctx, ..*cx }, &part))? {
             Some(v) => v,
             None => eval_parts(root, cx, &part)?,
         };
@@ -101,7 +107,7 @@ pub(super) fn eval_parts(root: &Node, cx: &Cx, sel: &Selection) -> Result<Vector
 pub(super) fn filter_parts(root: &Node, cx: &Cx, sel: &Selection) -> Result<Selection> {
     let mut kept = Vec::new();
     for part in parts(sel, cx.rows) {
-        let true_of = match attempt(cx.ctx, |ctx| root.filter(&Cx { ctx, ..*cx }, part.clone()))? {
+        let true_of = match attempt(cx.ctx, part.count(cx.rows), |ctx| root.filter(&Cx { ctx, ..*cx }, part.clone()))? {
             Some(s) => s,
             None => filter_parts(root, cx, &part)?,
         };

@@ -86,7 +86,8 @@ impl Compiled {
             if !self.bounded {
                 return self.root.eval(&cx, &batch.selection).map(Some);
             }
-            bounded::attempt(ctx, |ctx| self.root.eval(&Cx { ctx, ..cx }, &batch.selection))
+            let count = batch.count();
+            bounded::attempt(ctx, count, |ctx| self.root.eval(&Cx { ctx, ..cx }, &batch.selection))
         })
     }
 
@@ -96,7 +97,8 @@ impl Compiled {
             if !self.bounded {
                 return self.root.filter(cx, selection);
             }
-            match bounded::attempt(ctx, |ctx| self.root.filter(&Cx { ctx, ..*cx }, selection.clone()))? {
+            let count = selection.count(cx.rows);
+            match bounded::attempt(ctx, count, |ctx| self.root.filter(&Cx { ctx, ..*cx }, selection.clone()))? {
                 Some(kept) => Ok(kept),
                 None => bounded::filter_parts(&self.root, cx, &selection),
             }
