@@ -7,7 +7,7 @@
 //! where it takes much at once, so that many who ask at the same moment are not all told of the same room.
 //!
 //! The heap's count does not know of pages that the allocator keeps and of stacks. So residence is looked
-//! at whenever the heap has moved by [`LOOK_BYTES`], and for all that is large. Where it is more than an eighth above the heap
+//! at whenever the heap has moved by [`LOOK_BYTES`], and for all that is large. Where it is more than a thirty-second above the heap
 //! it counts in its place; before anything is refused for that, the allocator is asked to give back what it keeps
 //! ([`set_collector`]). Without a metered allocator residence is all that is known.
 
@@ -23,7 +23,7 @@ const LOOK_BYTES: usize = 16 << 20;
 const LARGE_BYTES: usize = 1 << 20;
 
 /// This share of residence is not held against who asks.
-const SLACK_SHARE: usize = 8;
+const SLACK_SHARE: usize = 32;
 
 /// Milliseconds between two collections where there is no more excess than after the first.
 const COLLECT_MS: u64 = 50;
