@@ -44,10 +44,6 @@ impl Refused {
     }
 }
 
-fn refused(path: &Path, why: impl fmt::Display) -> Refused {
-    Refused::new(path, why)
-}
-
 /// As much of a file as tells whose it is.
 const HEAD_BYTES: usize = 256;
 
@@ -92,12 +88,12 @@ struct Place {
 
 impl Place {
     fn find(data: Option<&Path>, path: &Path) -> Result<Place, Refused> {
-        let name = path.file_name().ok_or_else(|| refused(path, "it names no file"))?.to_owned();
+        let name = path.file_name().ok_or_else(|| Refused::new(path, "it names no file"))?.to_owned();
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = Found::at_path(folder).map_err(|e| refused(path, e))?;
-        let real = folder.real_path().map_err(|e| refused(path, e))?.join(&name);
+        let folder = Found::at_path(folder).map_err(|e| Refused::new(path, e))?;
+        let real = folder.real_path().map_err(|e| Refused::new(path, e))?.join(&name);
         let place = Place { folder, name, real };
-        let data = data.map(Path::canonicalize).transpose().map_err(|e| refused(path, e))?;
+        let data = data.map(Path::canonicalize).transpose().map_err(|e| Refused::new(path, e))?;
         place.check_name(data.as_deref())?;
         Ok(place)
     }
@@ -109,7 +105,7 @@ impl Place {
             || name.starts_with("data-") && name.ends_with(".nlx")
             || name.ends_with(".pem")
             || name.ends_with(".pem.tmp")
-            || matches!(&*name, "nextleaf.lock" | "tmp" | "files");
+            || matches!(&*name, "redo.new" | "redo.end" | "redo.end.new" | "nextleaf.lock" | "tmp" | "files");
         let in_part_of_data = data.is_some_and(|data| {
             let folder = self.real.parent().unwrap_or(&self.real);
             folder.starts_with(data) && folder != data && !folder.starts_with(data.join("files"))
@@ -125,22 +121,22 @@ impl Place {
         } else {
             return Ok(());
         };
-        Err(refused(&self.real, why))
+        Err(Refused::new(&self.real, why))
     }
 
     /// What has the name, if it is fit.
     fn existing(&self, kind: Kind) -> Result<Option<Found>, Refused> {
-        let failed = |e: io::Error| refused(&self.real, e);
+        let failed = |e: io::Error| Refused::new(&self.real, e);
         let found = match self.folder.name(&self.name) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             found => found.map_err(failed)?,
         };
         if found.file_type().map_err(failed)? != FileType::RegularFile {
-            return Err(refused(&self.real, "it is no ordinary file"));
+            return Err(Refused::new(&self.real, "it is no ordinary file"));
         }
         let stat = found.stat().map_err(failed)?;
         if stat.st_nlink != 1 {
-            return Err(refused(&self.real, "it has other names, too"));
+            return Err(Refused::new(&self.real, "it has other names, too"));
         }
         if stat.st_size == 0 {
             return Ok(Some(found));
@@ -149,13 +145,13 @@ impl Place {
         let file = found.reopen(OpenOptions::new().read(true)).map_err(failed)?;
         file.take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(failed)?;
         if !kind.has_begun(&head) {
-            return Err(refused(&self.real, "it exists, and is no such file of this server's"));
+            return Err(Refused::new(&self.real, "it exists, and is no such file of this server's"));
         }
         Ok(Some(found))
     }
 
     fn open(&self, kind: Kind) -> Result<File, Refused> {
-        let failed = |e: io::Error| refused(&self.real, e);
+        let failed = |e: io::Error| Refused::new(&self.real, e);
         // Others may make and remove it between two looks, but not for ever.
         for _ in 0..10 {
             if let Some(found) = self.existing(kind)? {
@@ -181,7 +177,7 @@ pub fn check(data: Option<&Path>, path: &Path, kind: Kind) -> Result<PathBuf, Re
     let place = Place::find(data, &data.unwrap_or(Path::new("")).join(path))?;
     if place.existing(kind)?.is_none() {
         let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-        rustix::fs::access(place.folder.alias(), access).map_err(|e| refused(path, e))?;
+        rustix::fs::access(place.folder.alias(), access).map_err(|e| Refused::new(path, e))?;
     }
     Ok(place.real)
 }
@@ -198,6 +194,6 @@ pub fn open(data: Option<&Path>, path: &Path, kind: Kind) -> Result<File, Refuse
         _ if file.metadata()?.len() == 0 => file.write_all(kind.beginning().as_bytes()),
         _ => Ok(()),
     };
-    begin(&mut file).map_err(|e| refused(&place.real, e))?;
+    begin(&mut file).map_err(|e| Refused::new(&place.real, e))?;
     Ok(file)
 }
