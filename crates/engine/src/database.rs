@@ -322,7 +322,7 @@ impl Database {
     fn set_memory(&self, bytes: usize) {
         let all = crate::machine::memory_bytes();
         let (bytes, whole) = if bytes == 0 { (all / 10 * 9, all) } else { (bytes, bytes) };
-        self.store.txns().room().set_limit(bytes);
+        memory::set_limit(bytes);
         self.memory.set_limit(self.options.query_memory_bytes.unwrap_or(whole / 2));
     }
 

@@ -103,7 +103,6 @@ pub use near::prefetch;
 pub use ordered::{IndexEncoder, IndexRows};
 pub use recovery::{Progress, Report};
 pub use reindex::Reindex;
-pub use room::Room;
 pub use scan::{LeafView, Zone};
 pub use shared::RowLockMode;
 pub use space::Space;

@@ -97,30 +97,15 @@ fn string_bytes(chunk: &Chunk, rows: Range<usize>) -> usize {
     }
 }
 
-/// See the module head. All tables of the process share one bound.
-#[derive(Debug, Default)]
-pub struct Room;
-
-impl Room {
-    /// The process may have `bytes`, 0: whatever it takes.
-    pub fn set_limit(&self, bytes: usize) {
-        memory::set_limit(bytes);
-    }
-
-    pub fn limit_bytes(&self) -> usize {
-        memory::limit_bytes()
-    }
-
-    /// Whether a table may take `bytes` more.
-    pub fn has(&self, bytes: usize) -> bool {
-        memory::has_room_beside(bytes, memory::limit_bytes() / SPARE_SHARE)
-    }
+/// Whether a table may take `bytes` more.
+fn has_room(bytes: usize) -> bool {
+    memory::has_room_beside(bytes, memory::limit_bytes() / SPARE_SHARE)
 }
 
 impl Table {
     /// Error 1114 if the process has no room for `bytes` more.
     pub(crate) fn check_room(&self, bytes: usize) -> Result<()> {
-        if self.txns.room().has(bytes) { Ok(()) } else { Err(self.full()) }
+        if has_room(bytes) { Ok(()) } else { Err(self.full()) }
     }
 
     /// Before `txn` makes versions: error 1114 if the process has no room for them. A look at its count, mostly.
@@ -135,7 +120,7 @@ impl Table {
         let bytes = VERSION_BYTES_UNASKED as usize;
         let has_room = !is_due
             || match what {
-                Versioning::Change => self.txns.room().has(bytes),
+                Versioning::Change => has_room(bytes),
                 Versioning::TakeAway => memory::has_room(bytes),
             };
         if !has_room {
@@ -160,7 +145,7 @@ impl Table {
 
     /// Room for the long strings of a row, position `at` of `values` (one chunk a column of `columns`).
     pub(crate) fn check_room_of(&self, columns: Option<&[usize]>, values: &[&Chunk], at: Range<usize>) -> Result<()> {
-        if self.long_columns.is_empty() || self.txns.room().limit_bytes() == 0 {
+        if self.long_columns.is_empty() || memory::limit_bytes() == 0 {
             return Ok(());
         }
         let place = |c: &usize| columns.map_or(Some(*c), |list| list.iter().position(|l| l == c));

@@ -84,8 +84,8 @@ fn versions_have_no_more_room_than_the_process() {
     store.txns().collect_garbage(usize::MAX);
     // Residence is above the heap here, and the bound is about both.
     let resident = memory::resident_bytes().unwrap_or(0);
-    let limit = (held().max(resident - resident / 8) + MORE_BYTES) / 31 * 32;
-    store.txns().room().set_limit(limit);
+    let limit = (held().max(resident - resident / 32) + MORE_BYTES) / 31 * 32;
+    memory::set_limit(limit);
 
     let oldest = store.txns().snapshot();
     let updated = update_until_full(&store, &table, &ids, false);
@@ -116,6 +116,6 @@ fn versions_have_no_more_room_than_the_process() {
     let (txn, _) = begin(&store);
     assert_eq!(table.update(&txn, ids[0], &[1], &[&one], 0), Ok(true), "there is room again");
     commit(&store, &txn);
-    store.txns().room().set_limit(0);
+    memory::set_limit(0);
     assert_eq!(table.check(), Vec::<String>::new());
 }

@@ -8,7 +8,7 @@ use super::garbage::{Collector, Garbage};
 use super::in_use::InUse;
 use super::{ACTIVE, Txn, TxnLog};
 use crate::log::group::Redo;
-use crate::room::{Room, Unasked};
+use crate::room::Unasked;
 use crate::row_wait::RowWaitCounters;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use crate::waits::{OwnerId, WaitGraph};
@@ -30,7 +30,6 @@ pub struct TxnManager {
     pub(super) collector: Collector,
     pub(super) waits: WaitGraph,
     row_waits: RowWaitCounters,
-    room: Room,
     unasked: Unasked,
 }
 
@@ -49,7 +48,6 @@ impl TxnManager {
             collector: Collector::default(),
             waits: WaitGraph::default(),
             row_waits: RowWaitCounters::default(),
-            room: Room,
             unasked: Unasked::of_all(),
         })
     }
@@ -57,11 +55,6 @@ impl TxnManager {
     /// Who waits for whom.
     pub fn waits(&self) -> &WaitGraph {
         &self.waits
-    }
-
-    /// Room for the rows of all tables.
-    pub fn room(&self) -> &Room {
-        &self.room
     }
 
     /// Bytes of versions that ended transactions did not ask for room for.
