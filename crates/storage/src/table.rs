@@ -251,19 +251,28 @@ impl Table {
         debug_assert!(self.def.columns[column].auto_increment);
     }
 
-    /// Takes a vacant slot, with its latch free. The tail latch is held.
+    /// Error 1114 if the process has no room for another leaf. The system may have to be asked: no latch may be held.
+    pub(crate) fn check_leaf_room(&self) -> Result<()> {
+        let row: usize = self.def.columns.iter().map(|c| width(&c.ty)).sum();
+        self.check_room(row << self.shift)
+    }
+
+    /// Takes a vacant slot, with its latch free. The tail latch is held; where no slot was free, room was asked for
+    /// before ([`Table::check_leaf_room`]).
     pub(crate) fn take_leaf(&self, tail: &mut Tail) -> Result<u64> {
         if let Some(leaf_no) = tail.free.pop() {
             return Ok(leaf_no);
         }
-        let row: usize = self.def.columns.iter().map(|c| width(&c.ty)).sum();
-        self.check_room(row << self.shift)?;
         let leaf_no = self.heap.take_slot().filter(|n| (n + 1) << self.shift <= ROW_IDS_MAX);
         leaf_no.ok_or_else(|| Error::record_file_full(&self.def.name))
     }
 
     /// Attaches a filled leaf; returns its number.
     pub(crate) fn attach(&self, leaf: Leaf) -> Result<u64> {
+        let has_free = !self.tail.lock().free.is_empty();
+        if !has_free {
+            self.check_leaf_room()?;
+        }
         let leaf_no = self.take_leaf(&mut self.tail.lock())?;
         *self.slot(leaf_no).write() = LeafState::Resident(Box::new(leaf));
         Ok(leaf_no)

@@ -151,7 +151,15 @@ impl Table {
         }
         let capacity = self.leaf_rows();
         let room = |leaf_no: u64| self.slot(leaf_no).read().leaf().map_or(0, |l| capacity - l.rows());
-        let leaf_no = match tail.leaf_no.filter(|&n| room(n) > 0) {
+        let mut with_room = tail.leaf_no.filter(|&n| room(n) > 0);
+        if with_room.is_none() && tail.free.is_empty() {
+            drop(tail);
+            self.check_leaf_room()?;
+            tail = self.tail.lock();
+            // Somebody else may have begun a leaf meanwhile.
+            with_room = tail.leaf_no.filter(|&n| room(n) > 0);
+        }
+        let leaf_no = match with_room {
             Some(leaf_no) => leaf_no,
             None => {
                 let leaf_no = self.take_leaf(&mut tail)?;
