@@ -280,13 +280,8 @@ impl Session {
 
     pub(crate) fn eval_context<'a>(&'a self, info: &'a expr::SessionInfo, params: &'a Params) -> EvalContext<'a> {
         EvalContext {
-            session: info,
-            params,
-            user_vars: self.user_vars(),
-            warnings: self.warnings(),
-            killed: self.process().stop_flag(),
-            bound: None,
             strings: expr::eval::StringLimit::of(self.statement_limit_bytes()),
+            ..EvalContext::new(info, params, self.user_vars(), self.warnings(), self.process().stop_flag())
         }
     }
 }

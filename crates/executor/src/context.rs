@@ -302,13 +302,8 @@ impl ExecContext<'_> {
 
     pub(crate) fn eval<'e>(&'e self, params: &'e Params) -> EvalContext<'e> {
         EvalContext {
-            session: self.session,
-            params,
-            user_vars: self.user_vars,
-            warnings: self.warnings,
-            killed: self.killed,
-            bound: None,
             strings: expr::eval::StringLimit::of(self.memory.limit_bytes()),
+            ..EvalContext::new(self.session, params, self.user_vars, self.warnings, self.killed)
         }
     }
 }

@@ -29,15 +29,7 @@ fn measure(name: &str, batches: &[Batch], mut f: impl FnMut(&Batch) -> u64) {
 fn main() {
     let (session, params, user_vars, warnings, killed) =
         (SessionInfo::default(), Params::default(), UserVars::default(), Warnings::new(8), AtomicBool::new(false));
-    let ctx = EvalContext {
-        session: &session,
-        params: &params,
-        user_vars: &user_vars,
-        warnings: &warnings,
-        killed: &killed,
-        bound: None,
-        strings: Default::default(),
-    };
+    let ctx = EvalContext::new(&session, &params, &user_vars, &warnings, &killed);
     let mut rng = fastrand::Rng::with_seed(7);
     let dec = SqlType::Decimal { precision: 15, scale: 2 };
     let types = [

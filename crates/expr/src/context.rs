@@ -314,7 +314,18 @@ pub struct EvalContext<'a> {
     pub strings: crate::eval::StringLimit,
 }
 
-impl EvalContext<'_> {
+impl<'a> EvalContext<'a> {
+    /// Strings are bounded by the process's memory alone.
+    pub fn new(
+        session: &'a SessionInfo,
+        params: &'a Params,
+        user_vars: &'a UserVars,
+        warnings: &'a Warnings,
+        killed: &'a AtomicBool,
+    ) -> EvalContext<'a> {
+        EvalContext { session, params, user_vars, warnings, killed, bound: None, strings: Default::default() }
+    }
+
     /// See [`Warnings::fault`].
     pub fn fault(&self, error: Error) -> Result<()> {
         self.warnings.fault(error)

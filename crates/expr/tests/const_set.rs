@@ -33,15 +33,7 @@ fn answers(e: &Expr, batch: &Batch) -> Vec<Value> {
     let (session, params, vars, warnings) =
         (SessionInfo::default(), Params::default(), UserVars::default(), Warnings::new(0));
     let killed = AtomicBool::new(false);
-    let ctx = EvalContext {
-        session: &session,
-        params: &params,
-        user_vars: &vars,
-        warnings: &warnings,
-        killed: &killed,
-        bound: None,
-        strings: Default::default(),
-    };
+    let ctx = EvalContext::new(&session, &params, &vars, &warnings, &killed);
     let v = Compiled::new(e, &ctx).and_then(|c| c.eval(batch, &ctx)).expect("it evaluates");
     (0..batch.rows).map(|i| v.value(i, &SqlType::Bool)).collect()
 }

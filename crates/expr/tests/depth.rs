@@ -11,15 +11,7 @@ fn chain(n: usize) {
     }
     let (params, user_vars, warnings, killed) =
         (Params::default(), UserVars::default(), Warnings::new(8), AtomicBool::new(false));
-    let ctx = EvalContext {
-        session: &session,
-        params: &params,
-        user_vars: &user_vars,
-        warnings: &warnings,
-        killed: &killed,
-        bound: None,
-        strings: Default::default(),
-    };
+    let ctx = EvalContext::new(&session, &params, &user_vars, &warnings, &killed);
     let e = expr::fold(e, &ctx);
     match expr::eval::eval_row(&e, &[types::Value::Double(0.0)], &[types::SqlType::Double], &ctx) {
         Ok(v) => assert_eq!(v, types::Value::Double(n as f64)),

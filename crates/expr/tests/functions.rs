@@ -32,15 +32,7 @@ fn session() -> SessionInfo {
 fn show(e: &Expr) -> (String, Vec<u16>) {
     let (session, params, user_vars, warnings, killed) =
         (session(), Params::default(), UserVars::default(), Warnings::new(64), AtomicBool::new(false));
-    let ctx = EvalContext {
-        session: &session,
-        params: &params,
-        user_vars: &user_vars,
-        warnings: &warnings,
-        killed: &killed,
-        bound: None,
-        strings: Default::default(),
-    };
+    let ctx = EvalContext::new(&session, &params, &user_vars, &warnings, &killed);
     let text = match expr::eval::eval_const(e, &ctx) {
         Err(e) => format!("error {}", e.code().0),
         Ok(Value::Null) => "NULL".to_string(),

@@ -11,15 +11,7 @@ const ROWS: usize = 200;
 fn with<R>(killed: bool, f: impl FnOnce(&EvalContext) -> R) -> R {
     let (session, params, user_vars, warnings, killed) =
         (SessionInfo::default(), Params::default(), UserVars::default(), Warnings::new(1024), AtomicBool::new(killed));
-    f(&EvalContext {
-        session: &session,
-        params: &params,
-        user_vars: &user_vars,
-        warnings: &warnings,
-        killed: &killed,
-        bound: None,
-        strings: Default::default(),
-    })
+    f(&EvalContext::new(&session, &params, &user_vars, &warnings, &killed))
 }
 
 fn call(name: &str, args: Vec<Expr>) -> Expr {

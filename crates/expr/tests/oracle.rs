@@ -522,15 +522,7 @@ fn selection(rng: &mut Rng, rows: usize) -> Selection {
 fn with_context(f: impl FnOnce(&EvalContext)) {
     let (session, params, user_vars, warnings, killed) =
         (SessionInfo::default(), Params::default(), UserVars::default(), Warnings::new(8), AtomicBool::new(false));
-    f(&EvalContext {
-        session: &session,
-        params: &params,
-        user_vars: &user_vars,
-        warnings: &warnings,
-        killed: &killed,
-        bound: None,
-        strings: Default::default(),
-    });
+    f(&EvalContext::new(&session, &params, &user_vars, &warnings, &killed));
 }
 
 fn check(seed: u64, rows: usize, predicate: bool) {

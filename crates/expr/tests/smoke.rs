@@ -7,15 +7,7 @@ use types::{Decimal, SqlType, Value};
 fn with<R>(f: impl FnOnce(&EvalContext) -> R) -> R {
     let (session, params, user_vars, warnings, killed) =
         (SessionInfo::default(), Params::default(), UserVars::default(), Warnings::new(64), AtomicBool::new(false));
-    f(&EvalContext {
-        session: &session,
-        params: &params,
-        user_vars: &user_vars,
-        warnings: &warnings,
-        killed: &killed,
-        bound: None,
-        strings: Default::default(),
-    })
+    f(&EvalContext::new(&session, &params, &user_vars, &warnings, &killed))
 }
 
 fn value(e: Expr) -> Value {

@@ -54,15 +54,8 @@ impl<'a> Naive<'a> {
 
     fn eval(&self, e: &Expr, row: &Row, types: &[SqlType]) -> Result<Value> {
         let warnings = Warnings::new(1);
-        let ctx = EvalContext {
-            session: &self.world.session,
-            params: &self.params,
-            user_vars: &self.world.user_vars,
-            warnings: &warnings,
-            killed: &self.world.killed,
-            bound: None,
-            strings: Default::default(),
-        };
+        let ctx =
+            EvalContext::new(&self.world.session, &self.params, &self.world.user_vars, &warnings, &self.world.killed);
         expr::eval::eval_row(e, row, types, &ctx)
     }
 

@@ -91,18 +91,7 @@ fn size(e: &Expr) -> usize {
 /// Constants within are computed, as they are in the query.
 fn folded(e: Expr, session: &SessionInfo) -> Expr {
     let (params, user_vars, warnings) = (Params::default(), UserVars::default(), Warnings::new(0));
-    fold(
-        e,
-        &EvalContext {
-            session,
-            params: &params,
-            user_vars: &user_vars,
-            warnings: &warnings,
-            killed: &session.stop,
-            bound: None,
-            strings: Default::default(),
-        },
-    )
+    fold(e, &EvalContext::new(session, &params, &user_vars, &warnings, &session.stop))
 }
 
 /// Rewrites the tree; answers with what may stand for expressions over its output.

@@ -21,15 +21,7 @@ pub(super) fn keep_digits(plan: &mut Logical, id: ColumnId, columns: &mut Column
 /// Computes what is constant in this execution of the statement. Conditions that became TRUE go.
 pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo, pace: &Pace) {
     let (params, user_vars, warnings) = (Params::default(), UserVars::default(), Warnings::new(0));
-    let ctx = EvalContext {
-        session,
-        params: &params,
-        user_vars: &user_vars,
-        warnings: &warnings,
-        killed: &session.stop,
-        bound: None,
-        strings: Default::default(),
-    };
+    let ctx = EvalContext::new(session, &params, &user_vars, &warnings, &session.stop);
     let of_session = Cell::new(false);
     let each = |node: &mut Logical| {
         loop {

@@ -78,15 +78,7 @@ pub fn try_predicates<'e>(
     let session = SessionInfo::default();
     let (params, vars, warnings) = (Params::default(), UserVars::default(), Warnings::new(0));
     let killed = AtomicBool::new(false);
-    let ctx = EvalContext {
-        session: &session,
-        params: &params,
-        user_vars: &vars,
-        warnings: &warnings,
-        killed: &killed,
-        bound: None,
-        strings: Default::default(),
-    };
+    let ctx = EvalContext::new(&session, &params, &vars, &warnings, &killed);
     let compiled = Compiled::conjunction(&usable, &ctx).ok()?;
     let mut batch = (*stats.sample).clone();
     compiled.filter(&mut batch, &ctx).ok()?;
