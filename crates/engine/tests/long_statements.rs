@@ -21,9 +21,8 @@ fn list(n: usize) -> String {
 }
 
 fn with_table(options: Options) -> Arc<Database> {
-    let db = Database::open(Options { workers: Some(1), ..options }).expect("opens");
+    let db = common::database_with(options);
     let mut c = Client::of(&db);
-    c.ok("CREATE DATABASE d");
     c.ok("CREATE TABLE d.t (a INT, b INT, c VARCHAR(20))");
     c.ok("INSERT INTO d.t VALUES (1, 2, 'x'), (3, 4, 'y')");
     db

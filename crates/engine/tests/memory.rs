@@ -9,11 +9,9 @@ use std::sync::Arc;
 const CAPACITY_EXCEEDED: u16 = 3170;
 
 fn database(query_memory_bytes: usize) -> (Arc<Database>, Client) {
-    let options = Options { workers: Some(1), query_memory_bytes: Some(query_memory_bytes), ..Options::default() };
-    let db = Database::open(options).expect("opens");
-    let mut c = Client::of(&db);
-    c.ok("CREATE DATABASE d");
-    c.ok("USE d");
+    let options = Options { query_memory_bytes: Some(query_memory_bytes), ..Options::default() };
+    let db = common::database_with(options);
+    let c = Client::new(&db);
     (db, c)
 }
 

@@ -26,11 +26,9 @@ fn database() -> (Arc<Database>, Client) {
 
 fn database_of(query_memory_bytes: usize) -> (Arc<Database>, Client) {
     memory::set_collector(|| mi_collect(true));
-    let options = Options { workers: Some(1), query_memory_bytes: Some(query_memory_bytes), ..Options::default() };
-    let db = Database::open(options).expect("opens");
-    let mut c = Client::of(&db);
-    c.ok("CREATE DATABASE d");
-    c.ok("USE d");
+    let options = Options { query_memory_bytes: Some(query_memory_bytes), ..Options::default() };
+    let db = common::database_with(options);
+    let c = Client::new(&db);
     (db, c)
 }
 
@@ -171,11 +169,8 @@ fn no_function_passes_the_servers_memory() {
 fn changes_of_definitions_leave_the_servers_memory() {
     let _alone = ONE_AT_A_TIME.lock();
     let dir = std::env::temp_dir().join(format!("nextleaf-server-memory-{}", std::process::id()));
-    let options = Options { workers: Some(1), dir: Some(dir.clone()), ..Options::default() };
-    let db = Database::open(options).expect("opens");
-    let mut c = Client::of(&db);
-    c.ok("CREATE DATABASE d");
-    c.ok("USE d");
+    let db = common::database_with(Options { dir: Some(dir.clone()), ..Options::default() });
+    let mut c = Client::new(&db);
     c.ok("SET GLOBAL max_server_memory = 1234567890");
     c.ok("CREATE TABLE t (id INT PRIMARY KEY)");
     c.ok("CREATE VIEW v AS SELECT id FROM t");

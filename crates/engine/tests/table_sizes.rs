@@ -3,7 +3,6 @@
 mod common;
 
 use common::Client;
-use engine::{Database, Options};
 
 /// DATA_LENGTH, DATA_FREE, AVG_ROW_LENGTH
 fn sizes(c: &mut Client) -> [u64; 3] {
@@ -15,10 +14,7 @@ fn sizes(c: &mut Client) -> [u64; 3] {
 
 #[test]
 fn dead_and_free_bytes_are_shown_and_given_back() {
-    let db = Database::open(Options { workers: Some(1), ..Options::default() }).expect("opens");
-    let mut c = Client::of(&db);
-    c.ok("CREATE DATABASE d");
-    c.ok("USE d");
+    let mut c = Client::new(&common::database());
     c.ok("CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(300), n BIGINT)");
     c.ok("SET SESSION cte_max_recursion_depth = 100000");
     c.ok("INSERT INTO t WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE i < 20000) \

@@ -30,7 +30,12 @@ pub fn run(s: &mut Session, sql: &str) -> Result<Texts> {
 
 /// A database with the schema `d`.
 pub fn database() -> Arc<Database> {
-    let db = Database::open(Options { workers: Some(1), ..Options::default() }).expect("opens");
+    database_with(Options::default())
+}
+
+/// The same with these options, but for one worker.
+pub fn database_with(options: Options) -> Arc<Database> {
+    let db = Database::open(Options { workers: Some(1), ..options }).expect("opens");
     Client::of(&db).ok("CREATE DATABASE d");
     db
 }
