@@ -111,7 +111,7 @@ impl TableStats {
     }
 }
 
-/// One end of a stretch of an index's entries, by the values of leading key parts. No values: the very end.
+/// One end of a range of an index's entries, by the values of leading key parts. No values: the very end.
 ///
 /// All entries that begin with the values lie inside if `inclusive`, outside if not.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,7 +123,7 @@ pub struct KeyEnd {
     pub starts_with: bool,
 }
 
-/// A stretch of an index's entries. The ends are in the order of the entries: where a DESC part tells them apart, `low`
+/// A range of an index's entries. The ends are in the order of the entries: where a DESC part tells them apart, `low`
 /// has the greater value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyBounds {

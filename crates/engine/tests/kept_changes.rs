@@ -1,5 +1,5 @@
 //! Statements as order processing has them, prepared once: they find rows by the beginning of a key or by a secondary
-//! index, lock the first, and put NOW() into columns. With kept plans they do what they do without.
+//! index, lock the first, and put NOW() into columns. With cached plans they do what they do without.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Kept plans answer as fresh ones do.
+//! Cached plans answer as fresh ones do.
 
 mod common;
 

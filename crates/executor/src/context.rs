@@ -50,7 +50,7 @@ pub trait TableReader: Send + Sync {
     /// The named columns of these rows, in this order (`row_ids.len()` <= [`vector::BATCH_ROWS_MAX`]).
     fn fetch(&self, row_ids: &[u64], columns: &[usize]) -> Result<Batch>;
 
-    /// The ends of a stretch as index `index` orders its entries; `None`: it has no order (yet).
+    /// The ends of a range as index `index` orders its entries; `None`: it has no order (yet).
     fn index_span(&self, _index: usize, _bounds: &KeyBounds) -> Option<KeySpan> {
         None
     }
@@ -68,7 +68,7 @@ pub trait TableReader: Send + Sync {
         Ok(())
     }
 
-    /// A walk through a stretch, which [`TableReader::index_span`] has made.
+    /// A walk through a range, which [`TableReader::index_span`] has made.
     fn index_cursor(&self, _index: usize, _span: &KeySpan, _reverse: bool) -> Result<Box<dyn IndexCursor + '_>> {
         Err(Error::internal("a walk through an index without order"))
     }
@@ -86,7 +86,7 @@ pub trait TableReader: Send + Sync {
         Err(Error::internal("a lookup in an index without order"))
     }
 
-    /// About how many entries a stretch has.
+    /// About how many entries a range has.
     fn index_estimate(&self, _index: usize, _span: &KeySpan) -> u64 {
         u64::MAX
     }
@@ -193,14 +193,14 @@ pub struct OrderedLeaves {
     pub is_all: bool,
 }
 
-/// A stretch of an index's entries.
+/// A range of an index's entries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeySpan {
     pub low: KeyCut,
     pub high: KeyCut,
 }
 
-/// A walk through a stretch of an index, in its order or backwards.
+/// A walk through a range of an index, in its order or backwards.
 pub trait IndexCursor: Send {
     /// Replaces what is in `out` by the next candidates, `max` at most. False: there are no more.
     fn next(&mut self, out: &mut Candidates, max: usize) -> Result<bool>;

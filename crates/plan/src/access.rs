@@ -1,4 +1,4 @@
-//! Stretches of an index: how a plan names them, and what they are once the values are known.
+//! Ranges of an index: how a plan names them, and what they are once the values are known.
 //!
 //! ```text
 //!   index (a, b, c)            equal    last
@@ -9,7 +9,7 @@
 //! ```
 //! A plan holds expressions, constant at execution: plans are kept, parameters change. [`resolve`] evaluates them, turns
 //! each into a value of the column's type and answers the ends as the index orders them. A value that the column cannot
-//! hold moves the end to the nearest one that it can (`i < 2.5` is `i <= 2`), or makes the stretch empty (`i = 2.5`).
+//! hold moves the end to the nearest one that it can (`i < 2.5` is `i <= 2`), or makes the range empty (`i = 2.5`).
 
 use catalog::{IndexDef, KeyBounds, KeyEnd, TableDef};
 use expr::Expr;
@@ -39,7 +39,7 @@ pub enum LastPart {
     StartsWith(Expr),
 }
 
-/// A stretch of an index.
+/// A range of an index.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct IndexRange {
     /// Leading parts.
@@ -72,7 +72,7 @@ pub struct EntryUse {
     pub loose: Option<usize>,
     /// Entries after which the walk ends and says so: [`crate::PlanOp::Attempt`] goes on without it.
     pub give_up: Option<u64>,
-    /// Index merge: further indexes, whose row ids are united or intersected with those of the stretches.
+    /// Index merge: further indexes, whose row ids are united or intersected with those of the ranges.
     pub merge: Option<Box<Merge>>,
 }
 
@@ -81,7 +81,7 @@ pub struct EntryUse {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merge {
     pub kind: MergeKind,
-    /// Positions in `TableDef::indexes`, and the stretches of each. The first index is the node's own.
+    /// Positions in `TableDef::indexes`, and the ranges of each. The first index is the node's own.
     pub others: Vec<(usize, Vec<IndexRange>)>,
 }
 
@@ -116,7 +116,7 @@ impl MergeKind {
 }
 
 impl Merge {
-    /// All indexes with their stretches, those of the node itself first.
+    /// All indexes with their ranges, those of the node itself first.
     pub fn all<'a>(
         &'a self,
         index: usize,
@@ -166,7 +166,7 @@ impl EntryUse {
     }
 }
 
-/// A condition on one part of an index: its bytes lie within one of the stretches, each over that part alone.
+/// A condition on one part of an index: its bytes lie within one of the ranges, each over that part alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartTest {
     pub part: usize,
@@ -174,7 +174,7 @@ pub struct PartTest {
 }
 
 impl PartTest {
-    /// The index of that part alone, which the stretches are over.
+    /// The index of that part alone, which the ranges are over.
     pub fn index_of_part(index: &IndexDef, part: usize) -> IndexDef {
         IndexDef { parts: vec![index.parts[part].clone()], kind: catalog::IndexKind::Plain, ..index.clone() }
     }

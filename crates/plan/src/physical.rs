@@ -235,7 +235,7 @@ pub enum PlanOp {
         project: Vec<usize>,
         with_row_id: bool,
     },
-    /// Rows found by stretches of an index.
+    /// Rows found by ranges of an index.
     IndexScan {
         table: Arc<TableDef>,
         alias: Box<str>,

@@ -200,7 +200,7 @@ fn long_rows_are_charged() {
     conn.query_drop("CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, a LONGTEXT, b LONGTEXT)").unwrap();
     conn.query_drop("INSERT INTO t (id, a) VALUES (1, REPEAT('a', 20000000)), (2, 'a')").unwrap();
     conn.query_drop("UPDATE t SET b = REPEAT('b', 20000000) WHERE id = 1").unwrap();
-    // The first time by the ordinary way, then by a kept plan.
+    // The first time by the ordinary way, then by a cached plan.
     for _ in 0..4 {
         assert_eq!(code(conn.query::<Row, _>("SELECT a, b FROM t WHERE id = 1")), 1041);
         let row: Option<(String, Option<String>)> = conn.query_first("SELECT a, b FROM t WHERE id = 2").unwrap();

@@ -115,7 +115,7 @@ fn bytes_that_are_no_text() {
     conn.query_drop("CREATE TABLE bytes (a VARBINARY(10), b BLOB, t VARCHAR(10))").unwrap();
     let bytes = vec![0x80, 0, 0xff, b'x'];
     let insert = "INSERT INTO bytes (a, b) VALUES (?, ?)";
-    // Clients send bytes as text; a second and third time by a kept plan, then text again.
+    // Clients send bytes as text; a second and third time by a cached plan, then text again.
     for _ in 0..3 {
         conn.exec_drop(insert, (&bytes, &bytes)).unwrap();
     }

@@ -188,9 +188,9 @@ mod tests {
         assert!(!seen(before, &found), "what was read before is not certain any more");
         let (after, found) = (table.settled(0).expect("nobody collects"), read());
         assert!(found.len() == 9 && seen(after, &found));
-        let flux = table.flux.enter();
+        let removals = table.removals.enter();
         assert!(table.settled(0).is_none() && !seen(after, &found));
-        drop(flux);
+        drop(removals);
         assert!(table.settled(0).is_some());
     }
 }

@@ -367,7 +367,7 @@ fn begin(io: &dyn Io, dir: &Path) -> Result<Manifest> {
     Ok(manifest)
 }
 
-/// Whether the file is of a database that was being made when the power went.
+/// Whether the file is of a database that was being made when the power failed.
 fn was_begun_only(io: &dyn Io, dir: &Path, name: &str) -> Result<bool> {
     if name == end::NAME {
         return Ok(end::read(io, dir)?.is_some_and(|n| n.end.segment == 1 && n.end.synced_lsn == 0));

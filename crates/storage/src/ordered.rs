@@ -399,7 +399,7 @@ impl Table {
     ) -> Result<bool> {
         loop {
             go_on()?;
-            let moment = self.flux.still();
+            let moment = self.removals.still();
             let kept = {
                 let _keys = self.slot(self.split(row_id).0).lock_keys();
                 !self.has_version_with(ordered, key, row_id) && tree.contains(key, row_id)

@@ -23,16 +23,16 @@ const KNOWN_LEAVES: usize = 512;
 
 /// How many have begun, and ended, to take versions and then entries away.
 #[derive(Debug, Default)]
-pub struct Flux {
+pub struct Removals {
     begun: AtomicU64,
     ended: AtomicU64,
 }
 
 /// Somebody takes versions and entries away.
 #[derive(Debug)]
-pub struct InFlux<'a>(&'a Flux);
+pub struct Removing<'a>(&'a Removals);
 
-impl Flux {
+impl Removals {
     /// A moment in which nobody takes anything away, if it is one.
     pub fn still(&self) -> Option<u64> {
         let ended = self.ended.load(Ordering::SeqCst);
@@ -40,13 +40,13 @@ impl Flux {
     }
 
     /// To be held from before the versions go until the entries have gone.
-    pub fn enter(&self) -> InFlux<'_> {
+    pub fn enter(&self) -> Removing<'_> {
         self.begun.fetch_add(1, Ordering::SeqCst);
-        InFlux(self)
+        Removing(self)
     }
 }
 
-impl Drop for InFlux<'_> {
+impl Drop for Removing<'_> {
     fn drop(&mut self) {
         self.0.ended.fetch_add(1, Ordering::SeqCst);
     }
@@ -61,7 +61,7 @@ impl Table {
         if ordered.leaves_out_runs || ordered.has_orphans() {
             return None;
         }
-        self.flux.still()
+        self.removals.still()
     }
 
     /// Whether it is certain that `snapshot` sees each of the candidates, read since the moment, once and under its key.
@@ -78,19 +78,19 @@ impl Table {
             *known = leaf_no;
             is_settled
         };
-        candidates.row_ids().iter().all(settled) && self.flux.begun.load(Ordering::SeqCst) == moment
+        candidates.row_ids().iter().all(settled) && self.removals.begun.load(Ordering::SeqCst) == moment
     }
 
     /// The same of the entries of one leaf's rows.
     pub fn leaf_is_settled(&self, moment: u64, leaf_no: u64, snapshot: &Snapshot) -> bool {
         snapshot.skipping().is_none()
             && self.has_no_versions(leaf_no)
-            && self.flux.begun.load(Ordering::SeqCst) == moment
+            && self.removals.begun.load(Ordering::SeqCst) == moment
     }
 
     /// Has nobody begun to take entries away since the moment?
     pub(crate) fn is_still(&self, moment: Option<u64>) -> bool {
-        moment.is_some_and(|m| self.flux.begun.load(Ordering::SeqCst) == m)
+        moment.is_some_and(|m| self.removals.begun.load(Ordering::SeqCst) == m)
     }
 
     fn has_no_versions(&self, leaf_no: u64) -> bool {

@@ -16,7 +16,7 @@ use crate::leaf::Leaf;
 use crate::log::segment::Images;
 use crate::reuse::Reuse;
 use crate::room::long_columns;
-use crate::settled::Flux;
+use crate::settled::Removals;
 use crate::stats::StatsState;
 use crate::sync::{AtomicU64, Loaded, Mutex, Ordering, Rank};
 use crate::table_io::IndexIo;
@@ -48,7 +48,7 @@ pub struct Table {
     pub(crate) heap: Heap,
     pub(crate) tail: Mutex<Tail>,
     pub(crate) reuse: Reuse,
-    pub(crate) flux: Flux,
+    pub(crate) removals: Removals,
     pub(crate) indexes: IndexCell,
     pub(crate) txns: Arc<TxnManager>,
     /// Columns whose strings may be long.
@@ -119,7 +119,7 @@ impl Table {
             heap: Heap::default(),
             tail: Mutex::new(Rank::Tail, Tail::default()),
             reuse: Reuse::default(),
-            flux: Flux::default(),
+            removals: Removals::default(),
             indexes: IndexCell::new(IndexSet::new(def.clone())),
             txns,
             long_columns: long_columns(&def),
@@ -340,7 +340,7 @@ impl Table {
 
     /// Rows that a load has dropped leave the indexes.
     pub(crate) fn forget_dropped(&self, dropped: &[(u64, Error)]) {
-        let _flux = self.flux.enter();
+        let _removing = self.removals.enter();
         let set = self.indexes();
         for &(row_id, _) in dropped {
             let mut keys = RowKeys::default();
@@ -377,7 +377,7 @@ impl Table {
 
     /// `holder`: whose record it is, if it keeps the row. Says whether that took a record.
     fn undo_row(&self, leaf_no: u64, slot: usize, holder: Option<&Arc<Txn>>) -> bool {
-        let _flux = self.flux.enter();
+        let _removing = self.removals.enter();
         let mut keys = RowKeys::default();
         let (undone, held, set) = {
             let mut state = self.slot(leaf_no).write();
@@ -405,7 +405,7 @@ impl Table {
     }
 
     fn undo_leaf(&self, leaf_no: u64) {
-        let _flux = self.flux.enter();
+        let _removing = self.removals.enter();
         let mut keys = Vec::new();
         let set = {
             let mut state = self.slot(leaf_no).write();
@@ -488,7 +488,7 @@ impl Versioned for Table {
     }
 
     fn collect(&self, leaf_no: u64, horizon: &Horizon) -> Left {
-        let _flux = self.flux.enter();
+        let _removing = self.removals.enter();
         let mut keys: Vec<(u16, RowKeys)> = Vec::new();
         let (dead, sparse, set, left) = {
             let mut state = self.slot(leaf_no).write();

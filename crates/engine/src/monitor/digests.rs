@@ -3,7 +3,7 @@
 //! ```text
 //!   (schema, digest text) ─▶ shard ─▶ Digest ── stripe 0..4, by session: count, times, rows, histogram of times
 //! ```
-//! A kept plan holds its [`Digest`], so a statement that is answered by one neither lexes its text again nor looks into
+//! A cached plan holds its [`Digest`], so a statement that is answered by one neither lexes its text again nor looks into
 //! the map: it locks a stripe that no other session is likely to hold, and adds. Quantiles come from a histogram of 4
 //! buckets an octave: they are at most a fifth too high.
 //!

@@ -42,7 +42,7 @@ impl Built {
 const ROWS_READ_MAX: f64 = 10_000.0;
 
 impl Session {
-    /// What a kept plan depends on, now.
+    /// What a cached plan depends on, now.
     pub(super) fn plan_env(&self, params: &[(Value, SqlType)]) -> PlanEnv {
         PlanEnv {
             catalog_version: self.db().catalog().version(),
@@ -123,7 +123,7 @@ impl Session {
         Some(made)
     }
 
-    /// Plans of UPDATE and DELETE are by a unique key, or (`sized`) by stretches of another index.
+    /// Plans of UPDATE and DELETE are by a unique key, or (`sized`) by ranges of another index.
     fn build_untested_change(&self, statement: &Statement) -> Made {
         let wanted = |query: &LogicalQuery, targets: usize| {
             let one = plain_tables(query).is_some_and(|tables| tables.len() == 1);
@@ -286,7 +286,7 @@ pub(crate) fn is_by_key(plan: &Plan) -> bool {
     plan.init.is_empty() && node(&plan.root)
 }
 
-/// Whether the table's rows are found by stretches of an index that begin with something equal.
+/// Whether the table's rows are found by ranges of an index that begin with something equal.
 fn is_by_index(plan: &Plan) -> bool {
     fn node(n: &PlanNode) -> bool {
         match &n.op {

@@ -17,9 +17,9 @@
 //! Invariants
 //! 1. A plan is used only while the catalog's version, the settings it may depend on, the schema and the parameters' types
 //!    are what they were when it was made.
-//! 2. A statement answers the same with a kept plan as without: a parameter stands only where a constant of its type would
+//! 2. A statement answers the same with a cached plan as without: a parameter stands only where a constant of its type would
 //!    mean the same. What a plan cannot do for some values it leaves to the ordinary way.
-//! 3. The choice of a kept plan is good for any values: unique keys, or what the optimizer chose for small amounts both
+//! 3. The choice of a cached plan is good for any values: unique keys, or what the optimizer chose for small amounts both
 //!    with and without knowledge of the values.
 
 mod build;
@@ -61,7 +61,7 @@ pub(crate) struct PlanEnv {
     pub param_types: Box<[SqlType]>,
 }
 
-/// A kept plan.
+/// A cached plan.
 #[derive(Debug)]
 pub(crate) struct CachedPlan {
     pub env: PlanEnv,

@@ -1,4 +1,4 @@
-//! NOW() in kept plans.
+//! NOW() in cached plans.
 //!
 //! A plan must hold nothing of one execution, so the binder's constant for NOW() keeps a statement from having one. Where
 //! NOW() is a whole new value (`SET column = NOW()`, `VALUES (.., NOW())`) it is taken for one more parameter behind the

@@ -1,4 +1,4 @@
-//! Statements by kept plans.
+//! Statements by cached plans.
 
 use super::key::with_refs;
 use super::point::{PointKeys, PointSelect};

@@ -108,12 +108,12 @@ impl Session {
         self.vars.hot().lock_wait_timeout_s
     }
 
-    /// Whether statements may be answered by kept plans, which know only the common locks.
+    /// Whether statements may be answered by cached plans, which know only the common locks.
     pub(crate) fn has_plain_locks(&self) -> bool {
         !self.locks.tables_locked && self.isolation() != Isolation::Serializable && self.temporary().is_empty()
     }
 
-    /// Locks a table that a kept plan reads, or changes.
+    /// Locks a table that a cached plan reads, or changes.
     pub(crate) fn lock_known(&self, object: &Arc<Object>, write: bool) -> Result<()> {
         if !write {
             return self.acquire(object, Mode::SharedRead, Until::Transaction);
@@ -122,12 +122,12 @@ impl Session {
         self.lock_among_readers(object)
     }
 
-    /// The kept plan that runs next does not wait for rows.
+    /// The cached plan that runs next does not wait for rows.
     pub(crate) fn wait_for_no_rows(&mut self) {
         self.locks.patience = ast::LockWait::NoWait;
     }
 
-    /// The end of a statement that was answered by a kept plan.
+    /// The end of a statement that was answered by a cached plan.
     pub(super) fn unlock_known_statement(&mut self, result: Result<()>) -> Result<()> {
         self.locks.patience = ast::LockWait::Wait;
         if let Err(e) = &result {

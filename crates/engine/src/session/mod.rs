@@ -280,7 +280,7 @@ impl Session {
         &mut self.plan_key
     }
 
-    /// A statement begins that is answered by a kept plan: what [`Session::execute_one`] does for others. `now`: now, not
+    /// A statement begins that is answered by a cached plan: what [`Session::execute_one`] does for others. `now`: now, not
     /// when the clock was started last.
     pub(crate) fn begin_known_statement(&mut self, now: bool) {
         if now {

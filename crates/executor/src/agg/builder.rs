@@ -40,7 +40,7 @@ pub fn partition_of(hash: u64, depth: u32) -> usize {
 
 /// What all builders of an operator share.
 #[derive(Clone, Copy)]
-pub struct Shop<'a> {
+pub struct Inputs<'a> {
     pub spec: &'a Spec,
     pub run: Run<'a>,
     pub file: &'a LazyFile,
@@ -50,7 +50,7 @@ pub struct Shop<'a> {
     pub memory: &'a Arc<MemoryAccountant>,
 }
 
-impl Shop<'_> {
+impl Inputs<'_> {
     pub fn reservation(&self) -> Reservation {
         Reservation::new(self.memory)
     }
@@ -69,7 +69,7 @@ pub struct Built {
 
 /// See the module head.
 pub struct Builder<'a> {
-    shop: Shop<'a>,
+    inputs: Inputs<'a>,
     depth: u32,
     sets: Vec<Groups>,
     memory: Reservation,
@@ -93,25 +93,25 @@ struct PartRows {
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(shop: Shop<'a>, depth: u32) -> Result<Builder<'a>> {
-        let memory = shop.reservation();
-        let groups = Groups::new(shop.spec, &shop.run, memory.fellow())?;
-        Ok(Builder::around(shop, depth, groups))
+    pub fn new(inputs: Inputs<'a>, depth: u32) -> Result<Builder<'a>> {
+        let memory = inputs.reservation();
+        let groups = Groups::new(inputs.spec, &inputs.run, memory.fellow())?;
+        Ok(Builder::around(inputs, depth, groups))
     }
 
     /// Goes on from `groups`.
-    pub fn around(shop: Shop<'a>, depth: u32, mut groups: Groups) -> Builder<'a> {
+    pub fn around(inputs: Inputs<'a>, depth: u32, mut groups: Groups) -> Builder<'a> {
         let memory = groups.memory.take();
         Builder {
             sets: vec![groups],
             memory,
-            encoder: KeyEncoder::new(shop.spec.layout.clone()),
+            encoder: KeyEncoder::new(inputs.spec.layout.clone()),
             front: Front::new(),
             spilling: None,
             keys: Keys::default(),
             numbers: Vec::new(),
             shares: Vec::new(),
-            shop,
+            inputs,
             depth,
         }
     }
@@ -138,7 +138,7 @@ impl<'a> Builder<'a> {
     }
 
     pub fn push_batch(&mut self, batch: &Batch) -> Result<()> {
-        let Shop { spec, run, .. } = self.shop;
+        let Inputs { spec, run, .. } = self.inputs;
         let keys = eval_all_within(&spec.group_programs, batch, &run)?;
         let args = eval_all_within(&spec.arg_programs, batch, &run)?;
         let (Some(keys), Some(args)) = (keys, args) else {
@@ -148,7 +148,7 @@ impl<'a> Builder<'a> {
     }
 
     pub fn push_vectors(&mut self, keys: &[Vector], args: &[Vector], selection: &Selection, rows: usize) -> Result<()> {
-        let Shop { spec, run, .. } = self.shop;
+        let Inputs { spec, run, .. } = self.inputs;
         if spec.key_count() == 0 {
             self.numbers.clear();
             self.numbers.resize(selection.count(rows), 0);
@@ -184,7 +184,7 @@ impl<'a> Builder<'a> {
         } else if self.sets.len() == 1 && self.sets[0].count >= WIDE_GROUPS_MIN {
             let depth = self.depth;
             let set = self.sets.pop().expect("one set");
-            self.sets = set.split(self.shop.spec, &self.shop.run, PARTITIONS, |hash| partition_of(hash, depth))?;
+            self.sets = set.split(self.inputs.spec, &self.inputs.run, PARTITIONS, |hash| partition_of(hash, depth))?;
             self.front = Front::new();
             self.charge();
         }
@@ -207,7 +207,7 @@ impl<'a> Builder<'a> {
         let at = Selection::Some(unknown.iter().map(|&j| positions[j]).collect());
         self.encoder.encode(keys, &at, rows, &mut self.keys);
         let mut found = Vec::new();
-        self.sets[0].find_or_found(&self.shop.run, &self.keys, keys, (&at, rows), &mut found)?;
+        self.sets[0].find_or_found(&self.inputs.run, &self.keys, keys, (&at, rows), &mut found)?;
         for (&j, &g) in unknown.iter().zip(&found) {
             self.numbers[j] = g;
             self.front.groups[self.front.codes[j] as usize] = g;
@@ -217,7 +217,7 @@ impl<'a> Builder<'a> {
 
     /// Wide or frozen: the batch's rows go to their partitions' sets or writers.
     fn push_parted(&mut self, keys: &[Vector], args: &[Vector], selection: &Selection, rows: usize) -> Result<()> {
-        let Shop { spec, run, .. } = self.shop;
+        let Inputs { spec, run, .. } = self.inputs;
         self.encoder.encode(keys, selection, rows, &mut self.keys);
         let mut shares = std::mem::take(&mut self.shares);
         share_out(&self.keys, selection, rows, self.depth, &mut shares);
@@ -237,7 +237,7 @@ impl<'a> Builder<'a> {
                     positions.iter().zip(&numbers).filter(|(_, g)| **g == NO_GROUP).map(|(p, _)| *p).collect();
                 if !unknown.is_empty() {
                     if writers.is_empty() {
-                        *writers = self.shop.writers()?;
+                        *writers = self.inputs.writers()?;
                     }
                     writers[p].append(&spilled, &unknown, rows, run.ctx)?;
                     let mut known = numbers.iter().map(|g| *g != NO_GROUP);
@@ -268,7 +268,7 @@ impl<'a> Builder<'a> {
     pub fn finish(mut self) -> Result<Built> {
         let mut spilled = Vec::new();
         for w in self.spilling.take().into_iter().flatten() {
-            spilled.push(w.finish(self.shop.run.ctx)?);
+            spilled.push(w.finish(self.inputs.run.ctx)?);
         }
         self.charge_sets();
         Ok(Built { sets: std::mem::take(&mut self.sets), spilled })

@@ -11,7 +11,7 @@
 //! Rows are spilled rather than states, so every aggregate function spills alike. What is merged was partitioned before
 //! where it is large, so each step is short enough for KILL, and memory is given back as the output goes on.
 
-use super::builder::{Builder, Built, PARTITIONS, Shop, partition_of};
+use super::builder::{Builder, Built, Inputs, PARTITIONS, partition_of};
 use super::groups::{Groups, Share};
 use super::leaves::{LeafGroups, LeafKeys};
 use super::spec::Spec;
@@ -66,13 +66,13 @@ impl<'a> AggregateSink<'a> {
         AggregateSink { is_table: false, ..self }
     }
 
-    fn shop(&self) -> Shop<'_> {
-        Shop { spec: self.spec, run: self.run, file: &self.file, is_table: self.is_table, memory: &self.memory }
+    fn inputs(&self) -> Inputs<'_> {
+        Inputs { spec: self.spec, run: self.run, file: &self.file, is_table: self.is_table, memory: &self.memory }
     }
 
     /// What one thread makes.
     pub(super) fn builder(&self) -> Result<Builder<'_>> {
-        Builder::new(self.shop(), 0)
+        Builder::new(self.inputs(), 0)
     }
 
     /// One thread's part is made.
@@ -83,7 +83,7 @@ impl<'a> AggregateSink<'a> {
     /// After the last row: pushes the groups down, as the output of plan node `from`.
     pub fn drain(&self, from: u32, down: &Down<'_>) -> Result<()> {
         let parts = std::mem::take(&mut *self.parts.lock().expect("no panic while held"));
-        let source = AggregateSource::new(self.shop(), parts)?;
+        let source = AggregateSource::new(self.inputs(), parts)?;
         let r = run_pipeline(&self.run, from, &source, down);
         self.run.note_spill(self.node, self.file.bytes());
         r
@@ -192,7 +192,7 @@ enum Thread {
 
 /// The groups, partition by partition.
 struct AggregateSource<'a> {
-    shop: Shop<'a>,
+    inputs: Inputs<'a>,
     /// Empty if `ready` has all.
     threads: Vec<Thread>,
     spilled: Vec<Vec<SpillRun>>,
@@ -202,12 +202,12 @@ struct AggregateSource<'a> {
 }
 
 impl<'a> AggregateSource<'a> {
-    fn new(shop: Shop<'a>, parts: Vec<Built>) -> Result<AggregateSource<'a>> {
-        let Shop { spec, run, .. } = shop;
+    fn new(inputs: Inputs<'a>, parts: Vec<Built>) -> Result<AggregateSource<'a>> {
+        let Inputs { spec, run, .. } = inputs;
         let is_parted = parts.iter().any(|b| !b.spilled.is_empty() || b.sets.len() > 1);
         let total: usize = parts.iter().flat_map(|b| &b.sets).map(|g| g.count).sum();
         let source = |threads: Vec<Thread>, spilled, ready| AggregateSource {
-            shop,
+            inputs,
             partitions: if threads.is_empty() { 1 } else { PARTITIONS },
             threads,
             spilled,
@@ -220,7 +220,7 @@ impl<'a> AggregateSource<'a> {
             let mut sets = parts.into_iter().flat_map(|b| b.sets);
             let mut all = match sets.next() {
                 Some(g) => g,
-                None => Groups::new(spec, &run, shop.reservation())?,
+                None => Groups::new(spec, &run, inputs.reservation())?,
             };
             for other in sets {
                 all.merge(spec, &run, other)?;
@@ -241,14 +241,14 @@ impl<'a> AggregateSource<'a> {
 
     /// The merged groups of partition `p`, and runs that did not fit (disjoint from them).
     fn partition(&self, p: usize) -> Result<Built> {
-        let Shop { spec, run, .. } = self.shop;
+        let Inputs { spec, run, .. } = self.inputs;
         let mut wide = self.threads.iter().filter_map(|t| match t {
             Thread::Wide(sets) => sets[p].lock().expect("no panic while held").take(),
             Thread::Narrow { .. } => None,
         });
         let mut b = match wide.next() {
-            Some(set) => Builder::around(self.shop, 1, set),
-            None => Builder::new(self.shop, 1)?,
+            Some(set) => Builder::around(self.inputs, 1, set),
+            None => Builder::new(self.inputs, 1)?,
         };
         for set in wide {
             b.only_set().merge(spec, &run, set)?;
@@ -270,9 +270,9 @@ impl<'a> AggregateSource<'a> {
 
     fn replay(&self, b: &mut Builder<'_>, run: &SpillRun) -> Result<()> {
         for &e in &run.extents {
-            self.shop.run.ctx.check_killed()?;
+            self.inputs.run.ctx.check_killed()?;
             let batch = run.file.read(e)?;
-            let (keys, args) = batch.columns.split_at(self.shop.spec.key_count());
+            let (keys, args) = batch.columns.split_at(self.inputs.spec.key_count());
             b.push_vectors(keys, args, &batch.selection, batch.rows)?;
         }
         Ok(())
@@ -342,7 +342,7 @@ impl AggregatePull<'_> {
                 return Ok(Some(g));
             }
             if let Some((run, depth)) = self.pending.pop() {
-                let mut b = Builder::new(s.shop, depth)?;
+                let mut b = Builder::new(s.inputs, depth)?;
                 s.replay(&mut b, &run)?;
                 self.take(b.finish()?, depth + 1);
                 continue;
@@ -366,7 +366,7 @@ impl Pull for AggregatePull<'_> {
                 && *at < groups.count
             {
                 let from = *at;
-                let run = &self.source.shop.run;
+                let run = &self.source.inputs.run;
                 let to = groups.batch_end(from, run.ctx.part_bytes());
                 *at = to;
                 let ctx = run.eval();
@@ -374,7 +374,7 @@ impl Pull for AggregatePull<'_> {
             }
             self.current = None;
             let Some(mut groups) = self.load_next()? else { return Ok(None) };
-            let keys = groups.take_key_columns(self.source.shop.spec);
+            let keys = groups.take_key_columns(self.source.inputs.spec);
             self.current = Some(Output { groups, keys, at: 0 });
         }
     }

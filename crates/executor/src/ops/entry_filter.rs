@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   index (a, b, c)   a > 5 AND b = 3 AND c % 2 = 0
-//!                     stretch   bytes   read back from the entry
+//!                     range   bytes   read back from the entry
 //! ```
-//! A condition on one part becomes stretches of that part's bytes: strings too, by their collation's weights. Other
+//! A condition on one part becomes ranges of that part's bytes: strings too, by their collation's weights. Other
 //! conditions on numbers, dates and times are evaluated over columns read back from the keys.
 //!
 //! An entry that fails by its bytes tells the next key that could pass: `(6, 9)` fails `b = 3`, and so does everything
@@ -221,7 +221,7 @@ pub fn above(prefix: &[u8]) -> Jump {
     }
 }
 
-/// The stretches that can hold anything, their values computed.
+/// The ranges that can hold anything, their values computed.
 pub fn bounds(run: &Run<'_>, table: &TableDef, index: &IndexDef, ranges: &[IndexRange]) -> Result<Vec<KeyBounds>> {
     let ctx = run.eval();
     let one = Batch::new(1, Vec::new());

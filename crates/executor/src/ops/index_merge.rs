@@ -10,7 +10,7 @@
 //!
 //! A set is a sorted list. Where the ids lie close together they are sorted by marking them in a bitmap.
 //!
-//! The plan may be wrong about how much the stretches hold, and the memory may be refused. Then nothing has been handed
+//! The plan may be wrong about how much the ranges hold, and the memory may be refused. Then nothing has been handed
 //! on yet, and the caller scans instead. An index that turns out wide is left out of an intersection.
 
 use crate::context::{Candidates, KeySpan, TableReader};

@@ -6,10 +6,10 @@ use catalog::{IndexDef, TableDef};
 use expr::Expr;
 use types::{Collation, SqlType, StringKind, Value};
 
-/// Stretches that are printed one by one.
+/// Ranges that are printed one by one.
 const RANGES_SHOWN_MAX: usize = 3;
 
-/// How an index's stretches are read, in the terms of EXPLAIN's `type`.
+/// How an index's ranges are read, in the terms of EXPLAIN's `type`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Access {
     /// One key, nothing but equalities.
@@ -38,7 +38,7 @@ fn or_null(value: &IndexRange, null: &IndexRange) -> bool {
     value.last.is_none() && null.last.is_none() && before == others && is_null(n) && !is_null(v)
 }
 
-/// Of the stretches of a [`Access::LookupOrNull`] the one that is not about NULL.
+/// Of the ranges of a [`Access::LookupOrNull`] the one that is not about NULL.
 pub(crate) fn value_of(ranges: &[IndexRange]) -> &IndexRange {
     match ranges {
         [a, b] if or_null(b, a) => b,
@@ -160,7 +160,7 @@ pub(super) fn lookup_key(
     parts.join(", ")
 }
 
-/// Stretches in words, at most a few of them.
+/// Ranges in words, at most a few of them.
 pub fn range_texts(table: &TableDef, index: &IndexDef, ranges: &[IndexRange]) -> Vec<String> {
     let names = Names::owned(vec![]);
     let text = |e: &Expr| expression(e, &names);
@@ -172,7 +172,7 @@ pub fn range_texts(table: &TableDef, index: &IndexDef, ranges: &[IndexRange]) ->
     texts
 }
 
-/// Stretches that [`range_texts`] has.
+/// Ranges that [`range_texts`] has.
 const RANGE_TEXTS_MAX: usize = 20;
 
 fn range_words(table: &TableDef, index: &IndexDef, range: &IndexRange, text: &dyn Fn(&Expr) -> String) -> String {

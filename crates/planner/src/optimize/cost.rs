@@ -36,7 +36,7 @@ pub struct CostParams {
     pub key_lookup: f64,
     /// Starting an access by an index: the operator and its first descent.
     pub index_open: f64,
-    /// Descending to a stretch of an index.
+    /// Descending to a range of an index.
     pub index_descent: f64,
     /// Walking over an entry of an index and reading its row, among many neighbours.
     pub index_row: f64,
@@ -205,7 +205,7 @@ impl CostParams {
         probe_rows * build_rows.max(1.0) * self.pair + out_rows * self.output
     }
 
-    /// Reading `rows` rows of `columns` columns through `ranges` stretches of an index.
+    /// Reading `rows` rows of `columns` columns through `ranges` ranges of an index.
     pub fn index_scan(&self, ranges: f64, rows: f64, columns: f64, clustered: bool) -> f64 {
         let row =
             if clustered { self.scan * (1.0 + columns / 4.0) } else { self.index_row + columns * self.fetch_column };

@@ -1,9 +1,9 @@
-//! From the conjuncts on a table to stretches of one of its indexes.
+//! From the conjuncts on a table to ranges of one of its indexes.
 //!
 //! Parts of the index are taken in order. A part that conjuncts give values for (`=`, IN, IS NULL, `<=>`) multiplies the
-//! stretches and the next part follows; a part with bounds, or a LIKE that begins with text, ends them. An OR is usable
-//! if every branch, together with the other conjuncts, bounds the part at hand: its stretches are those of all branches.
-//! Row constructors arrive here as such ORs: `(a, b) > (1, 2)` is `a > 1 OR (a = 1 AND b > 2)`. Stretches of several ORs
+//! ranges and the next part follows; a part with bounds, or a LIKE that begins with text, ends them. An OR is usable
+//! if every branch, together with the other conjuncts, bounds the part at hand: its ranges are those of all branches.
+//! Row constructors arrive here as such ORs: `(a, b) > (1, 2)` is `a > 1 OR (a = 1 AND b > 2)`. Ranges of several ORs
 //! are those of all combinations of their branches, so only ORs that narrow the part are taken up, and no more of them
 //! than the work allows; the others stay filters.
 //!
@@ -11,9 +11,9 @@
 //!   index (a, b)   a IN (1, 2) AND b > 5 AND c = 3    ->  (1, 5..) (2, 5..)     c = 3 stays a filter
 //!                  a = 1 AND b < 3 OR a > 7           ->  (1, ..3) (7..)
 //! ```
-//! Stretches may overlap and come in any order; whoever reads them sorts and merges them once the values are known.
+//! Ranges may overlap and come in any order; whoever reads them sorts and merges them once the values are known.
 //!
-//! A conjunct is *answered* if the stretches hold exactly the rows for which it is TRUE, so that it need not be tested
+//! A conjunct is *answered* if the ranges hold exactly the rows for which it is TRUE, so that it need not be tested
 //! again. Columns must stand bare, or under an implicit conversion that loses nothing and keeps the order; strings must
 //! be compared by the column's own collation.
 
@@ -29,7 +29,7 @@ use plan::{IndexRange, KeyValue, LastPart, RangeEnd};
 use std::collections::HashMap;
 use types::{SqlType, Value};
 
-/// Stretches that one access may have.
+/// Ranges that one access may have.
 pub const RANGES_MAX: usize = 4096;
 /// Conjuncts that are looked at for one index, each once for every combination of branches under which it is.
 const WORK_MAX: usize = 20_000;
@@ -40,7 +40,7 @@ pub struct Found {
     pub ranges: Vec<IndexRange>,
     /// Conjuncts that need no test any more, by position.
     pub answered: Vec<bool>,
-    /// Leading parts that have the same single value in every row, through all stretches.
+    /// Leading parts that have the same single value in every row, through all ranges.
     pub fixed_parts: usize,
 }
 
@@ -66,7 +66,7 @@ impl Memory {
     }
 }
 
-/// The stretches of `index` that can hold rows for which all `conjuncts` are TRUE; `None` if nothing bounds it, or the
+/// The ranges of `index` that can hold rows for which all `conjuncts` are TRUE; `None` if nothing bounds it, or the
 /// memory is exceeded.
 pub fn find(
     table: &TableDef,
@@ -120,7 +120,7 @@ pub(super) fn mentions(e: &Expr, c: ColumnId) -> bool {
     found
 }
 
-/// Stretches by the parts from some part on.
+/// Ranges by the parts from some part on.
 struct Tails<'e> {
     ranges: Vec<IndexRange>,
     answered: Vec<&'e Expr>,

@@ -102,7 +102,7 @@ impl Machine<'_> {
         Ok(rows)
     }
 
-    /// Does a stretch hold the key?
+    /// Does a range hold the key?
     fn is_within(&self, range: &IndexRange, key: &[V]) -> Result<bool> {
         for (k, v) in range.equal.iter().zip(key) {
             let wanted = self.value(&k.expr, &[])?;

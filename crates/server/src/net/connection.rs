@@ -9,8 +9,8 @@ use protocol::auth::DigestCache;
 use protocol::{Capabilities, Command, OkPacket, PacketReader};
 use types::{Error, ErrorCode, Result};
 
-use super::crowd::{Crowd, Latest};
 use super::hangup::{HangupMonitor, Watch};
+use super::load::{Latest, Load};
 use super::login::{LoggedIn, LoginError};
 use super::proof;
 use super::secrets::Secrets;
@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     pub(crate) secrets: Arc<Secrets>,
     pub(crate) digests: DigestCache,
     pub(crate) monitor: HangupMonitor,
-    pub(crate) crowd: Arc<Crowd>,
+    pub(crate) load: Arc<Load>,
     pub(crate) threads: Arc<Threads>,
     pub(crate) workers: Workers,
 }
@@ -103,7 +103,7 @@ struct Connection {
     logged_in: LoggedIn,
     watch: Watch,
     multi_statements: bool,
-    /// When the latest command came, and when changes were committed last, as [`Crowd`] counts.
+    /// When the latest command came, and when changes were committed last, as [`Load`] counts.
     latest: Latest,
     changes_committed: u64,
     spin: Spin,
@@ -148,7 +148,7 @@ impl Served for Connection {
         self.let_go(&mut reader);
         self.obey_limits(&mut reader);
         self.reader = reader;
-        if served && !self.shared.crowd.is_there() {
+        if served && !self.shared.load.needs_workers() {
             return After::Leaves(self);
         }
         let patience = self.wire.limits.idle;
@@ -170,7 +170,7 @@ impl Served for Connection {
             }
         }));
         let Err(e) = given else { return };
-        if shared.crowd.lacks_threads() {
+        if shared.load.lacks_threads() {
             crate::log::error(format_args!("cannot start a thread for a connection, which workers keep: {e}"));
         }
         if let Some(connection) = { left.lock().take() } {
@@ -212,7 +212,7 @@ impl Connection {
             if next != Next::Command {
                 break next;
             }
-            if self.shared.crowd.is_there() {
+            if self.shared.load.needs_workers() {
                 self.obey_limits(&mut reader);
                 self.reader = reader;
                 let patience = self.wire.limits.idle;
@@ -235,7 +235,7 @@ impl Connection {
     /// Receives a command.
     fn receive(&mut self, reader: &mut PacketReader, patience: Duration) -> std::result::Result<(), ReadError> {
         let rest = self.wire.limits.read;
-        if self.shared.crowd.leaves_room() {
+        if self.shared.load.leaves_room() {
             let wire = &mut self.wire;
             let mut received = Ok(());
             let come = self.spin.until(|| match wire.try_receive(reader, rest) {
@@ -294,7 +294,7 @@ impl Connection {
         let process = self.wire.process().clone();
         process.begin(command.name(), shown_text(&command));
         self.watch.query_begins();
-        self.shared.crowd.note_command(&mut self.latest);
+        self.shared.load.note_command(&mut self.latest);
         let mut further = None;
         let done = catch_unwind(AssertUnwindSafe(|| self.execute(command, reader, &mut further)));
         let (result, mut next) = match done {
@@ -310,7 +310,7 @@ impl Connection {
         let committed = self.logged_in.session.changes_committed();
         if committed != self.changes_committed {
             self.changes_committed = committed;
-            self.shared.crowd.note_commit(&mut self.latest);
+            self.shared.load.note_commit(&mut self.latest);
         }
         if let Some(commit) = self.logged_in.session.take_unsettled() {
             if result.is_ok() {

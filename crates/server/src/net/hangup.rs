@@ -3,7 +3,7 @@
 //! A connection's thread that executes a query does not look at its socket. One thread for all connections does: every
 //! [`PERIOD`] it asks the system, in one call, which sockets of running queries were hung up, and kills those queries.
 //! While no query runs it sleeps; [`Watch::query_begins`] wakes it. The same thread ends the windows in which busy
-//! connections are counted ([`Crowd`]).
+//! connections are counted ([`Load`]).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::crowd::Crowd;
+use super::load::Load;
 use super::socket::Socket;
 use super::{Backend, Kill, Process};
 
@@ -36,7 +36,7 @@ struct Shared {
     stopped: AtomicBool,
     lock: Mutex<()>,
     wake: Condvar,
-    crowd: Arc<Crowd>,
+    load: Arc<Load>,
     backend: Arc<dyn Backend>,
 }
 
@@ -54,15 +54,15 @@ pub(crate) struct HangupMonitor {
 }
 
 impl HangupMonitor {
-    /// `crowd`: its windows are ended.
-    pub(crate) fn start(crowd: Arc<Crowd>, backend: Arc<dyn Backend>) -> std::io::Result<HangupMonitor> {
+    /// `load`: its windows are ended.
+    pub(crate) fn start(load: Arc<Load>, backend: Arc<dyn Backend>) -> std::io::Result<HangupMonitor> {
         let shared = Arc::new(Shared {
             watched: Mutex::default(),
             asleep: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             lock: Mutex::default(),
             wake: Condvar::new(),
-            crowd,
+            load,
             backend,
         });
         let monitored = shared.clone();
@@ -121,7 +121,7 @@ fn run(shared: &Shared) {
         }
         periods = periods.wrapping_add(1);
         if periods % WINDOW_PERIODS == 0 {
-            shared.crowd.next_window(shared.backend.workers_serve());
+            shared.load.next_window(shared.backend.workers_serve());
         }
         if idle_periods < IDLE_PERIODS_MAX {
             thread::sleep(PERIOD);

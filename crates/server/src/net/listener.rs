@@ -16,8 +16,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use types::Error;
 
 use super::connection::Shared;
-use super::crowd::Crowd;
 use super::hangup::HangupMonitor;
+use super::load::Load;
 use super::login;
 use super::secrets::Secrets;
 use super::socket::Socket;
@@ -153,15 +153,15 @@ impl Server {
         let secrets = Secrets::open(&options.tls).map_err(StartError)?;
         let thread = |e: io::Error| StartError(format!("cannot start a thread: {e}"));
         let (stop_read, stop_write) = UnixStream::pair().map_err(thread)?;
-        let (crowd, watched) = (Arc::new(Crowd::default()), backend.clone());
+        let (load, watched) = (Arc::new(Load::default()), backend.clone());
         let shared = Shared {
             options,
             backend,
             processes,
             secrets: Arc::new(secrets),
             digests: DigestCache::default(),
-            monitor: HangupMonitor::start(crowd.clone(), watched).map_err(thread)?,
-            crowd,
+            monitor: HangupMonitor::start(load.clone(), watched).map_err(thread)?,
+            load,
             threads: Arc::default(),
             workers: Workers::start().map_err(thread)?,
         };

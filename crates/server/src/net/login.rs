@@ -315,7 +315,7 @@ impl Newcomer {
     /// From now on it is a connection like any other.
     fn enter(self: Box<Self>, logged_in: LoggedIn) -> After {
         let Newcomer { shared, socket, wire, reader, entry, .. } = *self;
-        let workers_serve = shared.crowd.is_there();
+        let workers_serve = shared.load.needs_workers();
         let connection = connection::logged_in(shared, socket, wire, reader, logged_in, entry);
         if workers_serve { After::Again(connection) } else { After::Leaves(connection) }
     }

@@ -20,7 +20,7 @@ const SECTOR_BYTES: u64 = 512;
 /// What a chosen call does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// The power goes: this call and all after it fail, until [`SimIo::power_on`].
+    /// The power fails: this call and all after it fail, until [`SimIo::power_on`].
     PowerCut,
     /// EIO. A failed sync drops the writes before it.
     Error,
@@ -114,7 +114,7 @@ impl Disk {
 
 fn error_of(fault: Fault) -> io::Error {
     match fault {
-        Fault::PowerCut => io::Error::other("the power went"),
+        Fault::PowerCut => io::Error::other("the power failed"),
         Fault::Error => io::Error::from_raw_os_error(5),
         Fault::Full => io::Error::from_raw_os_error(28),
     }
@@ -152,7 +152,7 @@ impl SimIo {
         disk.cycle += 1;
     }
 
-    /// The power goes and comes back: what was not synced is lost in part, as `seed` decides.
+    /// The power fails and comes back: what was not synced is lost in part, as `seed` decides.
     pub fn power_on(&self, seed: u64) {
         let mut rng = fastrand::Rng::with_seed(seed);
         let disk = &mut *self.disk();

@@ -133,7 +133,7 @@ pub struct Expected {
     pub start: LogStart,
     /// The note of the log's end; `None`: of a folder that has none yet, or it is lost and that is accepted.
     pub noted: Option<Noted>,
-    /// The folder is of format 1: its newest segment may have been in the making when the power went.
+    /// The folder is of format 1: its newest segment may have been in the making when the power failed.
     pub format_1: bool,
     /// What is missing at the end is given up.
     pub accept_loss: bool,
@@ -158,7 +158,7 @@ pub fn scan(io: &dyn Io, dir: &Path, expected: Expected) -> Result<LogScan> {
             if !expected.format_1 || !is_last || bytes.len() as u64 > SEGMENT_HEADER_BYTES {
                 return Err(corrupt(&path, 0, "the header of a log segment is bad"));
             }
-            // It was being made when the power went.
+            // It was being made when the power failed.
             scan.torn.get_or_insert(Torn { path, offset: 0, bytes: bytes.len() as u64 });
             break;
         };

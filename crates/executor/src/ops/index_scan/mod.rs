@@ -1,12 +1,12 @@
-//! IndexScan: the rows within stretches of an index.
+//! IndexScan: the rows within ranges of an index.
 //!
 //! ```text
-//!   expressions ─▶ values ─▶ encoded stretches, sorted and merged ─▶ candidates ─▶ rows, a batch at a time
+//!   expressions ─▶ values ─▶ encoded ranges, sorted and merged ─▶ candidates ─▶ rows, a batch at a time
 //! ```
 //! Threads share one walk: each takes the next candidates under its latch and reads their rows without it.
 //!
-//! Two shortcuts. Where the table's rows lie in the order of the index, the leaves that can hold the stretches are
-//! scanned, and the walk ([`walk`]) is left with the rows that lie elsewhere. And where the stretches turn out to hold a
+//! Two shortcuts. Where the table's rows lie in the order of the index, the leaves that can hold the ranges are
+//! scanned, and the walk ([`walk`]) is left with the rows that lie elsewhere. And where the ranges turn out to hold a
 //! good part of the table (the plan was made for other values), all leaves are, unless the rows are wanted in order.
 //!
 //! Where rows are only counted, they need not be looked at as long as their leaves have no versions; nor where all columns
@@ -45,7 +45,7 @@ const BATCHES_PER_WORKER: usize = 4;
 const SCAN_SHARE: u64 = 8;
 /// Entries below which nobody asks.
 const SHORT: u64 = 2048;
-/// Stretches that are asked how many entries they have.
+/// Ranges that are asked how many entries they have.
 const DIVES_MAX: usize = 8;
 /// Candidates of the first batch that is tested.
 const FIRST_TESTED: usize = 64;
@@ -132,7 +132,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// Each stretch begins with a search, or at an end of the index.
+    /// Each range begins with a search, or at an end of the index.
     fn count_starts(&self, bounds: &[KeyBounds]) {
         let open = |b: &&KeyBounds| if self.reverse { &b.high } else { &b.low }.values.is_empty();
         let from_end = bounds.iter().filter(open).count() as u64;
@@ -190,7 +190,7 @@ impl<'a> Scan<'a> {
         run_pipeline(run, self.node, &source, down)
     }
 
-    /// The rows of the stretches: scans leaves where that is cheaper, and walks over what is left.
+    /// The rows of the ranges: scans leaves where that is cheaper, and walks over what is left.
     fn by_spans(&self, reader: &Arc<dyn TableReader + 'a>, spans: Vec<KeySpan>, down: &Down<'_>) -> Result<()> {
         let used = self.entries;
         let entries = if spans.len() == 1 && self.ordered && self.expected_rows.is_some() {
@@ -218,7 +218,7 @@ impl<'a> Scan<'a> {
         self.walk(&**reader, spans, scanned, entries, down)
     }
 
-    /// Walks over the stretches, but for rows in leaves that were `scanned`. They hold about so many `entries`.
+    /// Walks over the ranges, but for rows in leaves that were `scanned`. They hold about so many `entries`.
     fn walk(
         &self,
         reader: &dyn TableReader,
@@ -310,7 +310,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// About how many entries the stretches hold.
+/// About how many entries the ranges hold.
 pub(super) fn entries_within(reader: &dyn TableReader, index: usize, spans: &[KeySpan]) -> u64 {
     let step = spans.len().div_ceil(DIVES_MAX).max(1);
     let asked = spans.iter().step_by(step).map(|s| reader.index_estimate(index, s));
@@ -323,7 +323,7 @@ pub(super) fn is_wide(reader: &dyn TableReader, entries: u64) -> bool {
     entries > SHORT && entries > table_rows / SCAN_SHARE
 }
 
-/// The stretches in order, none empty, those that overlap or touch made one.
+/// The ranges in order, none empty, those that overlap or touch made one.
 pub(super) fn merged(mut spans: Vec<KeySpan>) -> Vec<KeySpan> {
     spans.retain(|s| s.low < s.high);
     if spans.len() > 1 {
@@ -349,7 +349,7 @@ mod tests {
     use crate::context::KeyCut;
 
     #[test]
-    fn stretches_that_touch_become_one() {
+    fn ranges_that_touch_become_one() {
         let cut = |p: &[u8], after| KeyCut { prefix: p.to_vec(), after };
         let span = |low, high| KeySpan { low, high };
         // (a = 1 AND b > 2) OR a > 1: from after (1, 2) on.

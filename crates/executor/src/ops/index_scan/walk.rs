@@ -1,4 +1,4 @@
-//! The walk over an index's stretches, shared by threads.
+//! The walk over an index's ranges, shared by threads.
 //!
 //! ```text
 //!   under the latch   next candidates ─▶ test their entries ─▶ jump?          or: fill a buffer, sort its row ids
@@ -39,7 +39,7 @@ pub struct Walk<'a> {
     cursor: Option<Box<dyn IndexCursor + 'a>>,
     /// Candidates of the next batch.
     size: usize,
-    /// In place of stretches: keys, and how many of them have been looked up.
+    /// In place of ranges: keys, and how many of them have been looked up.
     keys: Vec<Vec<u8>>,
     keys_done: usize,
     /// What they have, and how many of these have been handed out.
@@ -56,7 +56,7 @@ pub struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Over stretches, or in their place whole `keys`. `first`: candidates of the first batch; `fill_rows`: row ids of the
+    /// Over ranges, or in their place whole `keys`. `first`: candidates of the first batch; `fill_rows`: row ids of the
     /// first buffer.
     pub fn new(spans: Vec<KeySpan>, keys: Vec<Vec<u8>>, first: usize, fill_rows: usize) -> Walk<'a> {
         Walk {

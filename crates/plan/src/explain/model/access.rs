@@ -4,7 +4,7 @@ use super::Access;
 use super::walk::Walker;
 use crate::access::{EntryUse, IndexRange, Merge};
 use crate::explain::expression::Names;
-use crate::explain::index::{self, Access as Stretches};
+use crate::explain::index::{self, Access as IndexAccess};
 use crate::explain::json::conjunction;
 use crate::{PlanNode, PlanOp};
 use catalog::TableDef;
@@ -57,23 +57,23 @@ impl<'p> Walker<'p> {
                 let mut a = base(n, table, alias, columns);
                 let parts = ranges.iter().map(|r| r.parts()).max().unwrap_or(0);
                 match index::access(ranges) {
-                    Stretches::Whole => {
+                    IndexAccess::Whole => {
                         a.access_type = "index";
                         by_index(&mut a, table, *index, table.indexes[*index].parts.len());
                     }
-                    Stretches::Lookup => {
+                    IndexAccess::Lookup => {
                         a.access_type = "ref";
                         by_index(&mut a, table, *index, parts);
                         a.reference = self.words.references(&ranges[0].equal, &[]);
                     }
-                    Stretches::LookupOrNull => {
+                    IndexAccess::LookupOrNull => {
                         a.access_type = "ref_or_null";
                         by_index(&mut a, table, *index, parts);
                         a.reference = self.words.references(&index::value_of(ranges).equal, &[]);
                         a.using_where = true;
                         a.conditions = self.words.table_conditions(answered, table, alias, columns);
                     }
-                    Stretches::Range => {
+                    IndexAccess::Range => {
                         a.access_type = "range";
                         by_index(&mut a, table, *index, parts);
                         // As MySQL does, a range counts as a condition.

@@ -1,4 +1,4 @@
-//! How a table's rows are found: by scanning, by the values of a unique key, or through stretches of an index.
+//! How a table's rows are found: by scanning, by the values of a unique key, or through ranges of an index.
 
 use super::index::{IndexPath, Site};
 use super::{Built, Physical};

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   index (a, b, c)    a > 5 AND b IN (3, 4) AND c <> b AND d = 1
-//!                      stretch  test of b's bytes  read back  filter
+//!                      range  test of b's bytes  read back  filter
 //! ```
 //! A row's visit costs several times an entry's, so whatever entries can answer is asked of them first.
 
@@ -81,7 +81,7 @@ fn is_wide(ty: &SqlType) -> bool {
 
 impl Physical<'_, '_> {
     /// The predicates that entries of an index can answer, beside those `answered` already. `is_bounded`: parts that the
-    /// stretches bound wholly.
+    /// ranges bound wholly.
     pub(super) fn pushed(
         &self,
         site: &Site<'_>,

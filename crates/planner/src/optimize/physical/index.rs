@@ -1,4 +1,4 @@
-//! The indexes of a table, weighed for one access: which stretches of each hold the rows, how many entries those have,
+//! The indexes of a table, weighed for one access: which ranges of each hold the rows, how many entries those have,
 //! and whether the rows then come in a wanted order.
 //!
 //! Entries are counted by a look at the index itself (a *dive*) where the values are known; unknown values (parameters)
@@ -18,7 +18,7 @@ use plan::{IndexRange, LastPart, RangeEnd};
 use std::sync::Arc;
 use types::Error;
 
-/// Stretches that are counted one by one; more count as so many times the average of these.
+/// Ranges that are counted one by one; more count as so many times the average of these.
 pub(super) const DIVES_MAX: usize = 8;
 /// Shares of a table between two unknown values, beyond one, and under an unknown or short prefix.
 const UNKNOWN_BETWEEN: f64 = 0.001;
@@ -108,7 +108,7 @@ impl Physical<'_, '_> {
         if !form.ordered && !form.clustered {
             return None;
         }
-        let found = self.stretches(site, index, &site.predicates.iter().collect::<Vec<_>>())?;
+        let found = self.index_ranges(site, index, &site.predicates.iter().collect::<Vec<_>>())?;
         let entries = self.entries(site, i, index, &found.ranges, true);
         let of = |answered: bool| {
             let all = site.predicates.iter().zip(&found.answered).filter(|(_, a)| **a == answered);
@@ -134,7 +134,7 @@ impl Physical<'_, '_> {
     }
 
     /// What the conjuncts say of the index, if the memory for it suffices.
-    pub(super) fn stretches(&self, site: &Site<'_>, index: &IndexDef, conjuncts: &[&Expr]) -> Option<ranges::Found> {
+    pub(super) fn index_ranges(&self, site: &Site<'_>, index: &IndexDef, conjuncts: &[&Expr]) -> Option<ranges::Found> {
         let mut memory = ranges::Memory::of(self.cx.settings.limits.range_optimizer_max_mem_size);
         let found = ranges::find(site.table, index, site.columns, conjuncts, &mut memory);
         if memory.is_exceeded {
@@ -188,7 +188,7 @@ impl Physical<'_, '_> {
         paths
     }
 
-    /// About how many entries the stretches hold together; without dives, what statistics say.
+    /// About how many entries the ranges hold together; without dives, what statistics say.
     pub(super) fn entries(
         &self,
         site: &Site<'_>,
@@ -230,7 +230,7 @@ impl Physical<'_, '_> {
         self.guess(site, index, range)
     }
 
-    /// Entries of a stretch with values that are not known yet.
+    /// Entries of a range with values that are not known yet.
     pub(super) fn guess(&self, site: &Site<'_>, index: &IndexDef, range: &IndexRange) -> f64 {
         let column = |part: usize| {
             let n = index.parts[part].column_idx;

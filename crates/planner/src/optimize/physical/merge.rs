@@ -211,7 +211,7 @@ impl Physical<'_, '_> {
 
     fn merge_part(&self, site: &Site<'_>, i: usize, conjuncts: &[&Expr]) -> Option<MergePart> {
         let index = &site.table.indexes[i];
-        let ranges = self.stretches(site, index, conjuncts)?.ranges;
+        let ranges = self.index_ranges(site, index, conjuncts)?.ranges;
         let left = self.merge_dives_left.get();
         self.merge_dives_left.set(left.saturating_sub(ranges.len().min(DIVES_MAX)));
         let held = self.entries(site, i, index, &ranges, left > 0);

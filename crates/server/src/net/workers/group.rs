@@ -13,8 +13,8 @@ use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 
 use super::monitor::Monitor;
-use super::seat::{Seat, sit_down};
 use super::slot::{Slot, Slots};
+use super::worker::{Worker, become_worker};
 use super::{After, PRESSURE, SLOW, Served, Why};
 use crate::net::socket::Socket;
 use crate::net::spin::Spin;
@@ -43,9 +43,9 @@ struct State {
     /// It sleeps.
     polls_asleep: bool,
     /// The others, the latest last.
-    parked: Vec<Arc<Seat>>,
+    parked: Vec<Arc<Worker>>,
     /// All of them.
-    seats: Vec<Arc<Seat>>,
+    workers: Vec<Arc<Worker>>,
     stopped: bool,
 }
 
@@ -97,10 +97,10 @@ impl Group {
     pub(super) fn stop(&self) {
         let mut state = self.state.lock();
         state.stopped = true;
-        for seat in std::mem::take(&mut state.parked) {
+        for worker in std::mem::take(&mut state.parked) {
             state.active += 1;
-            seat.awake.store(true, Ordering::Relaxed);
-            seat.wake.notify_one();
+            worker.awake.store(true, Ordering::Relaxed);
+            worker.wake.notify_one();
         }
         drop(state);
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
@@ -157,9 +157,9 @@ impl Group {
             return;
         }
         state.active += 1;
-        if let Some(seat) = state.parked.pop() {
-            seat.awake.store(true, Ordering::Relaxed);
-            seat.wake.notify_one();
+        if let Some(worker) = state.parked.pop() {
+            worker.awake.store(true, Ordering::Relaxed);
+            worker.wake.notify_one();
         } else if let Err(e) = self.clone().spawn_locked(state) {
             state.active -= 1; // the monitor tries again
             crate::log::error(format_args!("cannot start a thread for connections: {e}"));
@@ -172,20 +172,20 @@ impl Group {
     }
 
     fn spawn_locked(self: Arc<Self>, state: &mut State) -> io::Result<()> {
-        let seat = Arc::new(Seat::default());
-        let taken = seat.clone();
+        let worker = Arc::new(Worker::default());
+        let taken = worker.clone();
         thread::Builder::new().name("connection".to_owned()).stack_size(STACK).spawn(move || self.work(&taken))?;
-        state.seats.push(seat);
+        state.workers.push(worker);
         Ok(())
     }
 
-    fn work(self: Arc<Self>, seat: &Arc<Seat>) {
-        sit_down(&self, seat);
+    fn work(self: Arc<Self>, worker: &Arc<Worker>) {
+        become_worker(&self, worker);
         let mut poller = Poller::default();
-        while let Some(slot) = self.next(seat, &mut poller) {
-            self.serve(seat, slot);
+        while let Some(slot) = self.next(worker, &mut poller) {
+            self.serve(worker, slot);
         }
-        self.state.lock().seats.retain(|s| !Arc::ptr_eq(s, seat));
+        self.state.lock().workers.retain(|s| !Arc::ptr_eq(s, worker));
     }
 
     fn is_slow(&self) -> bool {
@@ -193,7 +193,7 @@ impl Group {
     }
 
     /// The next slot to serve; none: the worker is not needed any more.
-    fn next(self: &Arc<Self>, seat: &Arc<Seat>, poller: &mut Poller) -> Option<Arc<Slot>> {
+    fn next(self: &Arc<Self>, worker: &Arc<Worker>, poller: &mut Poller) -> Option<Arc<Slot>> {
         let mut state = self.state.lock();
         loop {
             if state.stopped && state.queue.is_empty() {
@@ -207,7 +207,7 @@ impl Group {
                 return Some(slot);
             }
             if too_many || state.polls || state.active > 1 && !self.is_slow() {
-                if !Group::park(&mut state, seat) {
+                if !Group::park(&mut state, worker) {
                     return None;
                 }
                 continue;
@@ -231,15 +231,15 @@ impl Group {
     }
 
     /// Sleeps until woken; false: it was not needed for long, and ends.
-    fn park(state: &mut parking_lot::MutexGuard<'_, State>, seat: &Arc<Seat>) -> bool {
+    fn park(state: &mut parking_lot::MutexGuard<'_, State>, worker: &Arc<Worker>) -> bool {
         state.active -= 1;
-        state.parked.push(seat.clone());
-        seat.awake.store(false, Ordering::Relaxed);
-        while !seat.awake.load(Ordering::Relaxed) {
-            let timed_out = seat.wake.wait_for(state, IDLE_TIME).timed_out();
+        state.parked.push(worker.clone());
+        worker.awake.store(false, Ordering::Relaxed);
+        while !worker.awake.load(Ordering::Relaxed) {
+            let timed_out = worker.wake.wait_for(state, IDLE_TIME).timed_out();
             let needless = timed_out && state.parked.len() > 1 || state.stopped;
-            if needless && !seat.awake.load(Ordering::Relaxed) {
-                state.parked.retain(|s| !Arc::ptr_eq(s, seat));
+            if needless && !worker.awake.load(Ordering::Relaxed) {
+                state.parked.retain(|s| !Arc::ptr_eq(s, worker));
                 return false;
             }
         }
@@ -294,7 +294,7 @@ impl Group {
         !poller.ready.is_empty()
     }
 
-    fn serve(self: &Arc<Self>, seat: &Seat, slot: Arc<Slot>) {
+    fn serve(self: &Arc<Self>, worker: &Worker, slot: Arc<Slot>) {
         let Some(who) = ({ slot.who.lock().take() }) else { return };
         let why = if slot.settled.swap(false, Ordering::Relaxed) {
             Why::Settled
@@ -306,10 +306,10 @@ impl Group {
             Why::Readable
         };
         let began = Instant::now();
-        seat.begin();
+        worker.begin();
         // the connection catches panics of statements; one outside of them ends the connection
         let after = catch_unwind(AssertUnwindSafe(|| who.serve(why))).unwrap_or(After::Ended);
-        let handed_over = seat.end();
+        let handed_over = worker.end();
         if handed_over {
             self.state.lock().active += 1;
         } else {
@@ -346,10 +346,10 @@ impl Group {
         self.slots.lock().remove(slot.key);
     }
 
-    /// The seat's statement waits or has run for long.
-    pub(super) fn hand_over(self: &Arc<Self>, seat: &Seat) {
+    /// The worker's statement waits or has run for long.
+    pub(super) fn hand_over(self: &Arc<Self>, worker: &Worker) {
         let mut state = self.state.lock();
-        if seat.hand_over() {
+        if worker.hand_over() {
             state.active -= 1;
             self.see_that_somebody_works(&mut state);
         }
@@ -371,13 +371,13 @@ impl Group {
 
     /// Statements that have run since the last tick hand over. True if any has begun since.
     pub(super) fn tick(self: &Arc<Self>) -> bool {
-        let seats = { self.state.lock().seats.clone() };
+        let workers = { self.state.lock().workers.clone() };
         let mut worked = false;
-        for seat in &seats {
-            if seat.has_begun() {
+        for worker in &workers {
+            if worker.has_begun() {
                 worked = true;
-            } else if seat.is_serving() {
-                self.hand_over(seat);
+            } else if worker.is_serving() {
+                self.hand_over(worker);
             }
         }
         self.see_that_somebody_works(&mut self.state.lock());

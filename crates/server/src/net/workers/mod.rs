@@ -39,8 +39,8 @@
 
 mod group;
 mod monitor;
-mod seat;
 mod slot;
+mod worker;
 
 use std::io;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ use super::socket::Socket;
 use engine::Unsettled;
 use group::Group;
 use monitor::Monitor;
-pub(crate) use seat::waits;
+pub(crate) use worker::waits;
 
 /// A group has at most so many cores; beyond that one poll set would be fought over.
 const GROUP_CORES: usize = 4;

@@ -1,7 +1,7 @@
 //! The parts of a key that is there: where each ends, what it says, and whether it lies within bounds.
 //!
 //! Numbers, dates and times are read back from their bytes; strings are weights and cannot be. But bytes are enough for
-//! what orders as the key does: `=`, `<`, BETWEEN, IN and IS NULL of any part become stretches of the part's bytes
+//! what orders as the key does: `=`, `<`, BETWEEN, IN and IS NULL of any part become ranges of the part's bytes
 //! ([`PartBounds`]), and a part whose bytes lie outside tells the least bytes above them that would not
 //! ([`PartBounds::place`]): so a walk through an index knows where to go on.
 
@@ -11,7 +11,7 @@ use catalog::{KeyBounds, KeyEnd};
 use types::{Collation, I256, PhysType, Value};
 use vector::{Bitmap, Chunk, Values};
 
-/// Stretches of the bytes of one part, in order, apart from each other: `start <= bytes < end`, no end: unbounded.
+/// Ranges of the bytes of one part, in order, apart from each other: `start <= bytes < end`, no end: unbounded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartBounds(Vec<(Vec<u8>, Option<Vec<u8>>)>);
 
@@ -19,9 +19,9 @@ pub struct PartBounds(Vec<(Vec<u8>, Option<Vec<u8>>)>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartPlace<'a> {
     Inside,
-    /// Outside; the bytes from which on the next stretch begins.
+    /// Outside; the bytes from which on the next range begins.
     Before(&'a [u8]),
-    /// Behind all stretches.
+    /// Behind all ranges.
     Behind,
 }
 
@@ -36,8 +36,8 @@ impl PartBounds {
         }
     }
 
-    /// The end of the last stretch that lies below `bytes`, which lie outside: for walks from the greatest key down.
-    /// `Some(None)`: it has none. `None`: no stretch lies below.
+    /// The end of the last range that lies below `bytes`, which lie outside: for walks from the greatest key down.
+    /// `Some(None)`: it has none. `None`: no range lies below.
     pub fn end_below(&self, bytes: &[u8]) -> Option<Option<&[u8]>> {
         let i = self.0.partition_point(|(start, _)| start[..] <= *bytes);
         let (_, end) = self.0.get(i.checked_sub(1)?)?;

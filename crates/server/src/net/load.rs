@@ -26,13 +26,13 @@ const CALM_WINDOWS: u32 = 10;
 
 /// See the module head.
 #[derive(Debug)]
-pub(crate) struct Crowd {
+pub(crate) struct Load {
     /// Number of the window.
     window: AtomicU32,
     /// Connections that had a command in it, and that committed changes in it.
     busy: AtomicU32,
     committing: AtomicU32,
-    is_crowded: AtomicBool,
+    is_high: AtomicBool,
     /// No more connections are busy than half the cores.
     has_room: AtomicBool,
     cores: u32,
@@ -46,13 +46,13 @@ pub(crate) struct Latest {
     commit: u32,
 }
 
-impl Default for Crowd {
-    fn default() -> Crowd {
-        Crowd {
+impl Default for Load {
+    fn default() -> Load {
+        Load {
             window: AtomicU32::new(1),
             busy: AtomicU32::new(0),
             committing: AtomicU32::new(0),
-            is_crowded: AtomicBool::new(false),
+            is_high: AtomicBool::new(false),
             has_room: AtomicBool::new(false),
             cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
             calm_windows: AtomicU32::new(0),
@@ -60,7 +60,7 @@ impl Default for Crowd {
     }
 }
 
-impl Crowd {
+impl Load {
     /// A connection has a command.
     #[inline]
     pub(crate) fn note_command(&self, latest: &mut Latest) {
@@ -84,8 +84,8 @@ impl Crowd {
 
     /// Workers serve those who are busy.
     #[inline]
-    pub(crate) fn is_there(&self) -> bool {
-        self.is_crowded.load(Ordering::Relaxed)
+    pub(crate) fn needs_workers(&self) -> bool {
+        self.is_high.load(Ordering::Relaxed)
     }
 
     /// Of the cores at least half are left to clients and others: a thread may look for its next command for a while
@@ -98,7 +98,7 @@ impl Crowd {
     /// The system gives no more threads: workers serve for a while, however few are busy. True if they did not before.
     pub(crate) fn lacks_threads(&self) -> bool {
         self.calm_windows.store(0, Ordering::Relaxed);
-        !self.is_crowded.swap(true, Ordering::Relaxed)
+        !self.is_high.swap(true, Ordering::Relaxed)
     }
 
     /// A window ends. To be called by one thread. `workers`: whether they serve in any case, or never.
@@ -110,14 +110,14 @@ impl Crowd {
         self.has_room.store(busy <= self.cores / 2, Ordering::Relaxed);
         let (many, many_committing) = (self.cores * BUSY_MANY, self.cores * COMMITTING_MANY);
         if let Some(workers) = workers {
-            self.is_crowded.store(workers, Ordering::Relaxed);
+            self.is_high.store(workers, Ordering::Relaxed);
         } else if busy > many || committing > many_committing {
             self.calm_windows.store(0, Ordering::Relaxed);
-            self.is_crowded.store(true, Ordering::Relaxed);
+            self.is_high.store(true, Ordering::Relaxed);
         } else if busy * 2 > many || committing * 2 > many_committing {
             self.calm_windows.store(0, Ordering::Relaxed);
         } else if self.calm_windows.fetch_add(1, Ordering::Relaxed) >= CALM_WINDOWS {
-            self.is_crowded.store(false, Ordering::Relaxed);
+            self.is_high.store(false, Ordering::Relaxed);
         }
     }
 }
@@ -126,57 +126,57 @@ impl Crowd {
 mod tests {
     use super::*;
 
-    fn crowd() -> Crowd {
-        Crowd { cores: 2, ..Crowd::default() }
+    fn load() -> Load {
+        Load { cores: 2, ..Load::default() }
     }
 
     #[test]
-    fn a_crowd_comes_at_once_and_goes_slowly() {
-        let crowd = crowd();
+    fn workers_come_at_once_and_go_slowly() {
+        let load = load();
         let mut all = [Latest::default(); 201];
-        all.iter_mut().for_each(|l| crowd.note_command(l));
-        all.iter_mut().for_each(|l| crowd.note_command(l));
-        assert!(!crowd.is_there());
-        crowd.next_window(None);
-        assert!(crowd.is_there() && !crowd.leaves_room());
+        all.iter_mut().for_each(|l| load.note_command(l));
+        all.iter_mut().for_each(|l| load.note_command(l));
+        assert!(!load.needs_workers());
+        load.next_window(None);
+        assert!(load.needs_workers() && !load.leaves_room());
         for _ in 0..CALM_WINDOWS * 3 {
-            all.iter_mut().take(101).for_each(|l| crowd.note_command(l));
-            crowd.next_window(None);
-            assert!(crowd.is_there(), "half as many are a crowd once there is one");
+            all.iter_mut().take(101).for_each(|l| load.note_command(l));
+            load.next_window(None);
+            assert!(load.needs_workers(), "half as many are many once workers serve");
         }
-        (0..=CALM_WINDOWS).for_each(|_| crowd.next_window(None));
-        assert!(!crowd.is_there() && crowd.leaves_room());
-        crowd.next_window(Some(true));
-        assert!(crowd.is_there());
-        crowd.next_window(Some(false));
-        assert!(!crowd.is_there());
+        (0..=CALM_WINDOWS).for_each(|_| load.next_window(None));
+        assert!(!load.needs_workers() && load.leaves_room());
+        load.next_window(Some(true));
+        assert!(load.needs_workers());
+        load.next_window(Some(false));
+        assert!(!load.needs_workers());
     }
 
     #[test]
     fn without_threads_workers_serve_for_a_while() {
-        let crowd = crowd();
-        assert!(crowd.lacks_threads() && !crowd.lacks_threads());
-        (0..CALM_WINDOWS).for_each(|_| crowd.next_window(None));
-        assert!(crowd.is_there());
-        crowd.next_window(None);
-        assert!(!crowd.is_there());
+        let load = load();
+        assert!(load.lacks_threads() && !load.lacks_threads());
+        (0..CALM_WINDOWS).for_each(|_| load.next_window(None));
+        assert!(load.needs_workers());
+        load.next_window(None);
+        assert!(!load.needs_workers());
     }
 
     #[test]
-    fn many_commands_of_few_are_no_crowd() {
-        let crowd = crowd();
+    fn many_commands_of_few_need_no_workers() {
+        let load = load();
         let mut all = [Latest::default(); 8];
         for _ in 0..10_000 {
             all.iter_mut().for_each(|l| {
-                crowd.note_command(l);
-                crowd.note_commit(l);
+                load.note_command(l);
+                load.note_commit(l);
             });
         }
-        crowd.next_window(None);
-        assert!(!crowd.is_there());
+        load.next_window(None);
+        assert!(!load.needs_workers());
         let mut more = [Latest::default(); 9];
-        more.iter_mut().for_each(|l| crowd.note_commit(l));
-        crowd.next_window(None);
-        assert!(crowd.is_there(), "those who commit count for more");
+        more.iter_mut().for_each(|l| load.note_commit(l));
+        load.next_window(None);
+        assert!(load.needs_workers(), "those who commit count for more");
     }
 }

@@ -13,7 +13,7 @@ const SERVING: u8 = 1;
 const HANDED_OVER: u8 = 2;
 
 #[derive(Default)]
-pub(super) struct Seat {
+pub(super) struct Worker {
     state: AtomicU8,
     /// Statements begun, and how many that were at the monitor's last tick.
     served: AtomicU64,
@@ -23,7 +23,7 @@ pub(super) struct Seat {
     pub(super) wake: Condvar,
 }
 
-impl Seat {
+impl Worker {
     pub(super) fn begin(&self) {
         self.served.store(self.served.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         self.state.store(SERVING, Ordering::SeqCst);
@@ -52,22 +52,22 @@ impl Seat {
 
 thread_local! {
     /// The worker that this thread is, if it is one.
-    static WORKER: RefCell<Option<(Arc<Group>, Arc<Seat>)>> = const { RefCell::new(None) };
+    static WORKER: RefCell<Option<(Arc<Group>, Arc<Worker>)>> = const { RefCell::new(None) };
 }
 
 /// This thread works for `group` from now on.
-pub(super) fn sit_down(group: &Arc<Group>, seat: &Arc<Seat>) {
-    WORKER.set(Some((group.clone(), seat.clone())));
+pub(super) fn become_worker(group: &Arc<Group>, worker: &Arc<Worker>) {
+    WORKER.set(Some((group.clone(), worker.clone())));
     engine::on_wait(Some(waits));
 }
 
 /// The running statement, if this thread serves one, is about to wait: another worker takes this one's place.
 pub(crate) fn waits() {
     WORKER.with_borrow(|worker| {
-        if let Some((group, seat)) = worker
-            && seat.is_serving()
+        if let Some((group, worker)) = worker
+            && worker.is_serving()
         {
-            group.hand_over(seat);
+            group.hand_over(worker);
         }
     });
 }
