@@ -15,6 +15,7 @@
 //! Names and argument rules: MySQL 8.4 manual, chapter "Functions and Operators".
 
 mod eval;
+mod list;
 mod locks;
 mod network;
 mod numeric;
@@ -24,6 +25,7 @@ mod string;
 mod temporal;
 
 pub(crate) use eval::{Call, CallState, eval, over_dictionary};
+pub use list::{FunctionInfo, FunctionKind, all};
 pub use types::temporal::IntervalUnit;
 
 /// Which ends TRIM cuts.
