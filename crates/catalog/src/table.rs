@@ -5,7 +5,7 @@ use crate::histogram::Histogram;
 use expr::Expr;
 use std::borrow::Cow;
 use std::sync::Arc;
-use types::{Collation, SqlType, Value};
+use types::{Collation, Error, Result, SqlType, Value};
 
 /// Identifies a table for as long as it exists; never reused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -168,6 +168,27 @@ pub enum TableEngine {
     Memory,
     /// Rows made by the server itself: information_schema, performance_schema.
     Virtual,
+}
+
+impl TableEngine {
+    /// The engine of a name in ENGINE = and in variables; with the name, where another engine stands in for it. Error 1286.
+    pub fn named(name: &str) -> Result<(TableEngine, Option<Box<str>>)> {
+        let is = |n: &str| name.eq_ignore_ascii_case(n);
+        if is("InnoDB") {
+            Ok((TableEngine::InnoDb, None))
+        } else if is("MEMORY") || is("HEAP") {
+            Ok((TableEngine::Memory, None))
+        } else if is("MyISAM") || is("Aria") {
+            Ok((TableEngine::InnoDb, Some(name.into())))
+        } else {
+            Err(Error::unknown_storage_engine(name))
+        }
+    }
+
+    /// As SHOW has it.
+    pub fn name(self) -> &'static str {
+        if self == TableEngine::Memory { "MEMORY" } else { "InnoDB" }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

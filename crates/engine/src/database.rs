@@ -1,25 +1,26 @@
 //! An open database: what all its sessions share.
 
-use crate::accounts::Accounts;
 use crate::durability::journal::BUILT_IN_SCHEMAS;
 use crate::durability::open;
-use crate::files::{Bounds, modes};
-use crate::mdl::Mdl;
-use crate::monitor::digests::Digests;
-use crate::monitor::general_log::GeneralLog;
-use crate::monitor::history::History;
-use crate::monitor::log_tables::LogTables;
-use crate::monitor::slow_log::SlowLog;
 use crate::plan_cache::PlanCache;
 use crate::prepared::PreparedSlot;
-use crate::process::{Process, ProcessList};
-use crate::session::{ActsAs, ReadOnly, ReadOnlyCell, Session};
+use crate::session::{ActsAs, Session};
 use crate::statistics::keeper::Keeper;
-use crate::status::GlobalStatus;
-use crate::timer::Timer;
-use crate::variables::GlobalVars;
+use accounts::Accounts;
 use catalog::{Catalog, SchemaDef};
 use executor::{MemoryAccountant, TempSpace, WorkerPool};
+use machine::files::{Bounds, modes};
+use mdl::Mdl;
+use monitor::Notices;
+use monitor::digests::Digests;
+use monitor::general_log::GeneralLog;
+use monitor::history::History;
+use monitor::log_files::Logs;
+use monitor::log_tables::LogTables;
+use monitor::process::{Process, ProcessList};
+use monitor::slow_log::SlowLog;
+use monitor::status::GlobalStatus;
+use monitor::timer::Timer;
 use parking_lot::{Mutex, RwLock};
 use planner::optimize::cost::CostParams;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ use std::time::{Instant, SystemTime};
 use storage::io::{Io, RealIo};
 use storage::{Background, FlushMode, StorageOptions, Store};
 use types::{Collation, Error, Result};
+use variables::{GlobalVars, ReadOnly, ReadOnlyCell};
 
 /// How to open a database. The defaults suit a server with the machine to itself.
 #[derive(Debug, Clone, Default)]
@@ -68,24 +70,6 @@ impl Options {
         match &self.warnings.0 {
             Some(tell) => tell(line),
             None => eprintln!("nextleaf: {line}"),
-        }
-    }
-}
-
-/// Where lines for the server's log go; nowhere by default.
-#[derive(Clone, Default)]
-pub struct Notices(pub Option<Arc<dyn Fn(String) + Send + Sync>>);
-
-impl std::fmt::Debug for Notices {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Notices")
-    }
-}
-
-impl Notices {
-    pub(crate) fn tell(&self, line: String) {
-        if let Some(tell) = &self.0 {
-            tell(line);
         }
     }
 }
@@ -155,10 +139,10 @@ impl Database {
             None => std::env::temp_dir(),
         };
         if options.dir.is_some() {
-            modes::create_dir(&spill_dir).map_err(|e| crate::io_error("create", &spill_dir, &e))?;
+            modes::create_dir(&spill_dir).map_err(|e| machine::io_error("create", &spill_dir, &e))?;
         }
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let memory_bytes = options.query_memory_bytes.unwrap_or_else(|| crate::machine::memory_bytes() / 2);
+        let memory_bytes = options.query_memory_bytes.unwrap_or_else(|| machine::memory::memory_bytes() / 2);
         let catalog = Catalog::default();
         catalog.write(|schemas| {
             for name in BUILT_IN_SCHEMAS {
@@ -169,10 +153,10 @@ impl Database {
             }
         })?;
         let variables = GlobalVars::default();
-        crate::variables::set_initial(&variables, &options.variables, &|line| options.notices.tell(line))?;
+        variables::set_initial(&variables, &options.variables, &|line| options.notices.tell(line))?;
         let spill_dir = variables.if_set("tmpdir").map_or(spill_dir, |dir| PathBuf::from(&*dir));
         let bounds = Bounds::new(options.dir.as_deref(), variables.if_set("secure_file_priv").as_deref())?;
-        variables.set(crate::variables::require("secure_file_priv")?, bounds.shown().into());
+        variables.set(variables::require("secure_file_priv")?, bounds.shown().into());
         if let Some(warning) = bounds.warning().filter(|_| options.dir.is_some()) {
             options.notices.tell(warning);
         }
@@ -227,7 +211,7 @@ impl Database {
             temp_space: Arc::default(),
             background: Mutex::new(Some(background)),
         };
-        db.begin_logs()?;
+        db.logs().begin_logs()?;
         db.apply_variable("innodb_deadlock_detect");
         db.apply_variable("general_log");
         if !db.options.is_helper {
@@ -243,10 +227,21 @@ impl Database {
         Ok(db)
     }
 
+    /// The logs of statements and commands.
+    pub(crate) fn logs(&self) -> Logs<'_> {
+        Logs {
+            general: &self.general_log,
+            slow: &self.slow_log,
+            variables: &self.variables,
+            dir: self.options.dir.as_deref(),
+            notices: &self.options.notices,
+        }
+    }
+
     /// FLUSH LOGS: logs go on in new files where others have renamed the old ones.
     pub fn reopen_logs(&self) -> Result<()> {
-        self.reopen_log("slow_query_log_file")?;
-        self.reopen_log("general_log_file")?;
+        self.logs().reopen_log("slow_query_log_file")?;
+        self.logs().reopen_log("general_log_file")?;
         self.reopen_error_log()
     }
 
@@ -320,7 +315,7 @@ impl Database {
 
     /// The process may hold `bytes`, 0: nine tenths of what there is; statements half of it all.
     fn set_memory(&self, bytes: usize) {
-        let all = crate::machine::memory_bytes();
+        let all = machine::memory::memory_bytes();
         let (bytes, whole) = if bytes == 0 { (all / 10 * 9, all) } else { (bytes, bytes) };
         memory::set_limit(bytes);
         self.memory.set_limit(self.options.query_memory_bytes.unwrap_or(whole / 2));
@@ -349,7 +344,7 @@ impl Database {
     /// A session of this process itself, for which nobody logged in: it may do everything. It is shown, and makes views,
     /// under the name of the account that every database begins with.
     pub fn system_session(self: &Arc<Database>) -> Session {
-        let (user, host) = crate::accounts::FIRST_ACCOUNT;
+        let (user, host) = accounts::FIRST_ACCOUNT;
         let entry = self.processes.add(host.into(), usize::MAX).expect("no limit was set");
         entry.process().set_user(user);
         Session::new(self.clone(), entry.process().clone(), Some(entry), user, host, ActsAs::System)

@@ -23,3 +23,6 @@ pub use pace::{Overseer, Pace};
 pub use sql_type::{IntSize, PhysType, SqlType, StringKind};
 pub use temporal::{Date, DateTime, Time, TimeZone, Timestamp};
 pub use value::{ConvertMode, Read, Truncation, Value, convert_for_column, render_text};
+
+/// The version that clients are told.
+pub const VERSION: &str = concat!("8.4.0-nextleaf-", env!("CARGO_PKG_VERSION"));

@@ -310,11 +310,11 @@ fn column_collation(
         _ => None,
     });
     let base = match &charset.charset {
-        Some(cs) => Some(crate::charset::default_collation(cs)?),
+        Some(cs) => Some(variables::charset::default_collation(cs)?),
         None => None,
     };
     if let Some(name) = explicit {
-        let collation = crate::charset::collation(name)?;
+        let collation = variables::charset::collation(name)?;
         if let Some(base) = base
             && base.charset().name() != collation.charset().name()
         {
@@ -323,5 +323,5 @@ fn column_collation(
         return Ok(collation);
     }
     let base = base.unwrap_or(table_collation);
-    if charset.binary { Ok(crate::charset::bin_collation(base)) } else { Ok(base) }
+    if charset.binary { Ok(variables::charset::bin_collation(base)) } else { Ok(base) }
 }

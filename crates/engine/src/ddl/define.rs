@@ -39,11 +39,11 @@ pub fn options(
         auto_increment: None,
         shown: Vec::new(),
     };
-    let mut named = crate::charset::Named::default();
+    let mut named = variables::charset::Named::default();
     for option in list {
         use ast::TableOption::*;
         match option {
-            Engine(name) => match engine(name) {
+            Engine(name) => match TableEngine::named(name) {
                 Ok(named) => (o.engine, o.substituted) = named,
                 Err(_) if substitutes => o.unknown_engine = Some(name.as_str().into()),
                 Err(e) => return Err(e),
@@ -112,25 +112,6 @@ fn shown(list: &[ast::TableOption]) -> Vec<(Box<str>, Box<str>)> {
     }
     let pairs = NAMES.iter().zip(values);
     pairs.filter_map(|(name, value)| Some(((*name).into(), value?.into()))).collect()
-}
-
-/// The engine that a table gets where one of this name is asked for, and whether that is another one; 1286.
-pub fn engine_named(name: &str) -> Result<(&'static str, bool)> {
-    let (engine, substituted) = engine(name)?;
-    Ok((if engine == TableEngine::Memory { "MEMORY" } else { "InnoDB" }, substituted.is_some()))
-}
-
-fn engine(name: &str) -> Result<(TableEngine, Option<Box<str>>)> {
-    let is = |n: &str| name.eq_ignore_ascii_case(n);
-    if is("InnoDB") {
-        Ok((TableEngine::InnoDb, None))
-    } else if is("MEMORY") || is("HEAP") {
-        Ok((TableEngine::Memory, None))
-    } else if is("MyISAM") || is("Aria") {
-        Ok((TableEngine::InnoDb, Some(name.into())))
-    } else {
-        Err(Error::unknown_storage_engine(name))
-    }
 }
 
 /// Builds the definition of CREATE TABLE (...), names checked, defaults evaluated.

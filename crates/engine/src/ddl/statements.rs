@@ -87,7 +87,7 @@ impl Session {
     }
 
     fn server_collation(&self) -> Result<Collation> {
-        crate::charset::collation(self.vars().text("collation_server"))
+        variables::charset::collation(self.vars().text("collation_server"))
     }
 
     fn alter_database(&mut self, a: &ast::AlterDatabase) -> Result<u64> {
@@ -183,7 +183,7 @@ pub(super) fn check_name(name: &str, wrong: impl FnOnce() -> Error) -> Result<()
 }
 
 fn database_collation(options: &[ast::DatabaseOption], default: Collation) -> Result<Collation> {
-    let mut named = crate::charset::Named::default();
+    let mut named = variables::charset::Named::default();
     for o in options {
         match o {
             ast::DatabaseOption::Charset(c) => named.charset(c)?,

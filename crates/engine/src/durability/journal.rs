@@ -1,7 +1,7 @@
 //! Logs what changes of definitions come to, before they are published.
 
 use super::texts;
-use crate::accounts::Account;
+use accounts::{Account, AccountJournal};
 use catalog::{Difference, Directory, Relation, SchemaDef, Schemas, TableDef, TableEngine};
 use storage::{DefinitionChange, Object, ObjectKey, ObjectKind, Store};
 use types::Result;
@@ -88,11 +88,7 @@ impl Journal {
         self.log(changes)
     }
 
-    /// Account changes: those that `after` has anew or otherwise, those that it has no more.
-    pub fn accounts(&self, before: &[Account], after: &[Account]) -> Result<()> {
-        self.log(Self::account_changes(before, after))
-    }
-
+    /// Those that `after` has anew or otherwise, those that it has no more.
     fn account_changes(before: &[Account], after: &[Account]) -> Vec<DefinitionChange> {
         let of = |a: &Account| key(ObjectKind::Account, &a.user, &a.host);
         let gone = before.iter().filter(|b| !after.iter().any(|a| of(a) == of(b)));
@@ -102,6 +98,12 @@ impl Journal {
             DefinitionChange::Put(of(a), object)
         }));
         changes
+    }
+}
+
+impl AccountJournal for Journal {
+    fn record(&self, before: &[Account], after: &[Account]) -> Result<()> {
+        self.log(Self::account_changes(before, after))
     }
 }
 

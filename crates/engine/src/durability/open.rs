@@ -2,10 +2,10 @@
 
 use super::journal::{self, Journal};
 use super::texts;
-use crate::accounts::{Account, Accounts};
 use crate::collect::Collect;
 use crate::database::{Database, Options};
 use crate::session::Session;
+use accounts::{Account, Accounts};
 use catalog::{Catalog, Relation, SchemaDef, TableId};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -114,12 +114,12 @@ fn accounts(definitions: &Definitions, store: &Store) -> Result<Accounts> {
         of_kind.map(|(k, o)| texts::account(&k.schema, &k.name, &o.text)).collect::<Result<_>>()?;
     let journal = Journal::new(store.clone());
     if definitions.objects.contains_key(&journal::accounts_begun()) {
-        return Ok(Accounts::new(known).with_journal(journal));
+        return Ok(Accounts::new(known).with_journal(Box::new(journal)));
     }
     // Folders from before the mark was kept have accounts and no mark.
     let first = if known.is_empty() { Accounts::default() } else { Accounts::new(known) };
     journal.first_accounts(&first.all())?;
-    Ok(first.with_journal(journal))
+    Ok(first.with_journal(Box::new(journal)))
 }
 
 /// Puts what was found into a new catalog, and has it log its changes from now on.

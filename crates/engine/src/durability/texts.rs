@@ -4,10 +4,10 @@
 //! columns that have histograms, each with its histogram; behind [`MADE_KEY`] the name of a key that a foreign key made. Whatever a
 //! definition has must therefore be printed there and read back; debug builds compare.
 
-use crate::accounts::{Account, AuthPlugin, Verifier};
 use crate::ddl::{show_create, view_text};
 use crate::session::Session;
 use crate::statistics::json;
+use accounts::{Account, AuthPlugin, Verifier};
 use catalog::{SchemaDef, TableDef, TableId, ViewDef};
 use std::sync::Arc;
 use types::{Collation, Error, ErrorCode, Result};
@@ -61,7 +61,7 @@ trait ParseCollation {
 
 impl ParseCollation for str {
     fn parse_collation(&self) -> Option<Collation> {
-        crate::charset::collation(self).ok()
+        variables::charset::collation(self).ok()
     }
 }
 

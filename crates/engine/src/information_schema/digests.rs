@@ -3,9 +3,9 @@
 //! A view `x$name` of sys has plain figures (picoseconds) where `name` has texts for people.
 
 use super::VirtualTable;
-use crate::monitor::digests::{Digest, Sums};
 use crate::rows::{RowSet, UBIGINT, long_text, opt, s, text, uint};
 use crate::session::Session;
+use monitor::digests::{Digest, Sums};
 use std::sync::Arc;
 use types::{SqlType, Value};
 

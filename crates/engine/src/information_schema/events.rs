@@ -2,11 +2,11 @@
 //! setup_consumers; mysql.slow_log, mysql.general_log.
 
 use super::VirtualTable;
-use crate::monitor::digests::Digest;
-use crate::monitor::history::Event;
-use crate::rights::Privilege;
 use crate::rows::{UBIGINT, long_text, opt, s, text, uint};
 use crate::session::Session;
+use accounts::Privilege;
+use monitor::digests::Digest;
+use monitor::history::Event;
 use std::collections::HashMap;
 use std::sync::Arc;
 use types::{SqlType, Value};

@@ -3,8 +3,8 @@
 
 use super::VirtualTable;
 use super::absent::empty;
-use crate::accounts::Account;
 use crate::rows::{UBIGINT, s, text, uint};
+use accounts::Account;
 use types::{SqlType, Value};
 
 const TIMESTAMP: SqlType = SqlType::Timestamp { fsp: 0 };

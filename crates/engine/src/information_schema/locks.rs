@@ -2,9 +2,9 @@
 //! sys.innodb_lock_waits.
 
 use super::VirtualTable;
-use crate::mdl::{OpenTxn, Owner, Until};
 use crate::rows::{BIGINT, RowSet, UBIGINT, int, long_text, opt, s, text, uint};
 use crate::session::Session;
+use mdl::{OpenTxn, Owner, Until};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -14,6 +14,7 @@ mod keywords;
 pub mod locks;
 pub mod misc;
 mod reading;
+mod setup;
 mod statistics;
 mod status;
 pub mod table_io;

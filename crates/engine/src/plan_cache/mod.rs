@@ -35,11 +35,11 @@ mod run_range;
 mod store;
 
 use crate::dml::{DeletePlan, UpdatePlan};
-use crate::mdl::Object;
-use crate::monitor::digests::Digest;
 use crate::sink::ResultShape;
 use change::{PointDelete, PointUpdate};
 use insert::PointInsert;
+use mdl::Object;
+use monitor::digests::Digest;
 use plan::Plan;
 use planner::bind::LockTarget;
 use point::{PointLock, PointSelect};

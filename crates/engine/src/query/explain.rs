@@ -4,11 +4,11 @@
 //! finds. The formats are printed from that by `plan::explain`.
 
 use crate::dml::targets::change_of;
-use crate::process::Process;
 use crate::rows::{RowSet, UBIGINT, long_text, s, text};
 use crate::session::Session;
 use crate::sink::ResultSink;
 use executor::NodeStatsSet;
+use monitor::process::Process;
 use parser::ast::{self, Explain, ExplainFormat, ExplainTarget, InsertSource, Statement};
 use plan::Plan;
 use plan::explain::Change;

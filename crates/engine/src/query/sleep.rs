@@ -2,9 +2,9 @@
 //!
 //! Source: MySQL manual, "Miscellaneous Functions", SLEEP().
 
-use crate::process::Kill;
 use crate::session::Session;
 use expr::{Expr, ExprKind, Function};
+use monitor::process::Kill;
 use plan::{Plan, PlanOp};
 use types::{Error, ErrorCode, SqlType, Value};
 use vector::{Batch, Chunk, Vector};

@@ -1,9 +1,9 @@
 //! One arm a statement.
 
 use super::Session;
-use crate::process::Kill;
-use crate::rights::Privilege;
 use crate::sink::ResultSink;
+use accounts::Privilege;
+use monitor::process::Kill;
 use parser::ast::{HintArgs, QueryBody, SetItem, ShowWhat, Statement};
 use std::time::Duration;
 use types::{Error, ErrorCode, Result};

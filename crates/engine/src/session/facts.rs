@@ -4,7 +4,6 @@ use super::Session;
 use crate::database::Database;
 use crate::dml::{fixed_digits, is_below_zero, wide_type};
 use crate::information_schema;
-use crate::variables::{self, Scope, VarDef};
 use catalog::{CatalogReader, ColumnDef, Relation, TableDef, TableEngine};
 use executor::VirtualTables;
 use expr::{SessionInfo, SqlMode, UserVars, Warnings};
@@ -15,6 +14,7 @@ use std::sync::Arc;
 use types::temporal::{TemporalMode, TimeZone};
 use types::value::{ConvertMode, convert_for_column};
 use types::{Collation, DateTime, Error, Result, SqlType, Timestamp, Value, Warning, WarningLevel};
+use variables::{self, Scope, VarDef};
 use vector::Batch;
 
 /// Sizes of a table as information_schema shows them.
@@ -40,7 +40,7 @@ impl Session {
             connection_id: self.process.id() as u64,
             user: self.user_at_host.clone(),
             database: self.database.clone(),
-            version: crate::VERSION,
+            version: types::VERSION,
             last_insert_id: self.last_insert_id,
             row_count: self.row_count,
             found_rows: self.found_rows,

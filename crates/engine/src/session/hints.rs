@@ -3,12 +3,12 @@
 //! A variable that a hint sets has its value from before parsing's end to the end of the statement; whatever happens in
 //! between, the session's values come back.
 
-use super::{Session, set};
-use crate::variables::{self, SessionVars};
+use super::Session;
 use expr::SqlMode;
 use parser::StatementHints;
 use parser::ast::{Hint, HintArgs, HintValue};
 use types::{Error, ErrorCode, Result, Value, Warning};
+use variables::{self, SessionVars};
 
 /// System variables that SET_VAR may set (manual, "Server System Variable Reference": those with "SET_VAR Hint Applies:
 /// Yes"), and our own.
@@ -128,7 +128,7 @@ impl Session {
         }
         let text = self.check_meaning(def, text, false)?;
         if def.name == "sql_mode" {
-            self.sql_mode = set::parse_sql_mode(&text);
+            self.sql_mode = variables::parse_sql_mode(&text);
         }
         self.vars.set(def, text);
         Ok(())

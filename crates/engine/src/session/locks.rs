@@ -10,17 +10,18 @@ mod named;
 mod serializable;
 mod tables;
 
-use super::{Isolation, Session};
+use super::Session;
 use crate::database::Database;
 use crate::information_schema::{is_virtual, is_virtual_table};
-use crate::mdl::{KeyRef, Mode, Object, Owner, Space, Until};
-use crate::process::Process;
+use mdl::{KeyRef, Mode, Object, Owner, Space, Until};
+use monitor::process::Process;
 use named::NamedLocks;
 use parking_lot::Mutex;
 use parser::ast::{self, LockStrength, ObjectName, Statement, TableRef};
 use std::sync::Arc;
 use std::time::Duration;
 use types::{Error, ErrorCode, Result};
+use variables::Isolation;
 
 /// A session's part in the metadata locks.
 #[derive(Debug)]

@@ -18,6 +18,7 @@
 
 mod described;
 mod dispatch;
+mod ended;
 mod facts;
 mod held;
 mod hints;
@@ -33,25 +34,23 @@ mod txn;
 mod users;
 
 use crate::database::Database;
-use crate::monitor::secrets;
-use crate::monitor::session::Running;
 use crate::prepared::PreparedStatements;
-use crate::process::{Entry, Process};
-use crate::rights::{Privilege, Rights};
 use crate::sink::{EndInfo, OkInfo, ResultSink, StatusFlags};
-use crate::status::SessionStatus;
-use crate::variables::SessionVars;
+use accounts::{Privilege, Rights};
 use expr::{SqlMode, UserVars, Warnings};
+use monitor::Running;
+use monitor::process::{Entry, Process};
+use monitor::secrets;
+use monitor::status::SessionStatus;
 use parser::normalize::Normalized;
 use parser::{ParseOptions, StatementHints};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use storage::Unsettled;
 use types::{Error, ErrorCode, Result, SqlType, Value, Warning, WarningLevel};
+use variables::SessionVars;
 
 use locks::SessionLocks;
-pub use read_only::{ReadOnly, ReadOnlyCell};
-pub use txn::Isolation;
 pub(crate) use txn::{NextTransaction, Transaction};
 
 /// Whose rights a session has.
@@ -137,7 +136,7 @@ impl Session {
         let account_host = account.map_or_else(|| host_of(host).into(), |a| a.host);
         let status = db.status().register();
         let vars = SessionVars::new(db.variables());
-        let sql_mode = set::parse_sql_mode(vars.text("sql_mode"));
+        let sql_mode = variables::parse_sql_mode(vars.text("sql_mode"));
         let user_vars = UserVars::held_by(Box::new(held::HeldByVars::new(db.memory())));
         let warnings = Warnings::new(vars.uint("max_error_count") as usize);
         let locks = SessionLocks::new(&db, &process);
@@ -537,7 +536,7 @@ impl Session {
         self.release_all_locks();
         self.next_txn = NextTransaction::default();
         self.vars = SessionVars::new(self.db.variables());
-        self.sql_mode = set::parse_sql_mode(self.vars.text("sql_mode"));
+        self.sql_mode = variables::parse_sql_mode(self.vars.text("sql_mode"));
         self.user_vars.clear();
         self.warnings.take();
         self.diagnostics.clear();

@@ -4,7 +4,7 @@
 //! there is one.
 
 use super::Session;
-use crate::rights::Privilege;
+use accounts::Privilege;
 use parser::ast::{
     self, ExplainTarget, MaintenanceOp, ObjectName, SetItem, Show, ShowWhat, Statement, TableRef, VarScope,
 };

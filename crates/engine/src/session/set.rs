@@ -3,11 +3,10 @@
 //! MySQL manual, "SET Syntax for Variable Assignment". All values are evaluated and checked before any is assigned.
 
 use super::Session;
-use crate::variables::{self, NULL_TEXT, Scope, VarDef, defs, meaning};
-use expr::SqlMode;
 use parser::ast::{self, SetItem, SetValue, VarScope};
 use std::sync::atomic::Ordering;
 use types::{Error, Result, SqlType, Value, WarningLevel};
+use variables::{self, NULL_TEXT, Scope, VarDef, defs, meaning};
 
 /// A session has the values that were global when it began.
 const READ_BY_SESSIONS: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
@@ -59,8 +58,11 @@ impl Session {
             }
             SetItem::Names { charset, collation } => {
                 let charset = charset.as_ref().map_or("utf8mb4", |c| c.as_str());
-                let c =
-                    crate::charset::resolve(Some(charset), collation.as_ref().map(|c| c.as_str()), Default::default())?;
+                let c = variables::charset::resolve(
+                    Some(charset),
+                    collation.as_ref().map(|c| c.as_str()),
+                    Default::default(),
+                )?;
                 self.session_text(out, "character_set_client", meaning::charset_shown(charset));
                 self.session_text(out, "character_set_connection", meaning::charset_shown(charset));
                 let results =
@@ -70,7 +72,7 @@ impl Session {
             }
             SetItem::Charset(charset) => {
                 let charset = charset.as_ref().map_or("utf8mb4", |c| c.as_str());
-                crate::charset::default_collation(charset)?;
+                variables::charset::default_collation(charset)?;
                 self.session_text(out, "character_set_client", meaning::charset_shown(charset));
                 self.session_text(out, "character_set_results", meaning::charset_shown(charset));
                 let (cs, co) = (
@@ -159,7 +161,7 @@ impl Session {
         let now = if global { self.db.variables().get(def) } else { self.vars.get(def).unwrap_or_default().into() };
         let text = meaning::check(def, text, &now)?;
         if global {
-            self.db.check_log_file(def.name, &text)?;
+            self.db.logs().check_log_file(def.name, &text)?;
         }
         Ok(text)
     }
@@ -168,14 +170,14 @@ impl Session {
         match a {
             Assignment::User(name, value, ty) => self.user_vars.set(&name, value, ty)?,
             Assignment::Global(def, text) => {
-                self.db.prepare_log(def.name, &text)?;
+                self.db.logs().prepare_log(def.name, &text)?;
                 self.db.variables().set(def, text);
                 self.db.apply_variable(def.name);
             }
             Assignment::Session(def, text) => {
                 match def.name {
                     "autocommit" => self.set_autocommit(&*text == "ON")?,
-                    "sql_mode" => self.sql_mode = parse_sql_mode(&text),
+                    "sql_mode" => self.sql_mode = variables::parse_sql_mode(&text),
                     "last_insert_id" => self.last_insert_id = text.parse().unwrap_or(0),
                     "insert_id" => self.insert_id.store(text.parse().unwrap_or(0), Ordering::Relaxed),
                     _ => {}
@@ -188,7 +190,7 @@ impl Session {
                     if self.txn.as_ref().is_some_and(|t| t.is_explicit()) {
                         return Err(Error::cant_change_tx_characteristics());
                     }
-                    let isolation = isolation.map(super::Isolation::from_text);
+                    let isolation = isolation.map(variables::Isolation::from_text);
                     self.next_txn.isolation = isolation.or(self.next_txn.isolation);
                     self.next_txn.read_only = read_only.or(self.next_txn.read_only);
                     return Ok(());
@@ -209,28 +211,5 @@ impl Session {
             Assignment::Password => {}
         }
         Ok(())
-    }
-}
-
-/// The flags that binding and evaluation heed.
-pub(super) fn parse_sql_mode(text: &str) -> SqlMode {
-    let on = |name: &str| text.split(',').any(|w| w == name);
-    SqlMode {
-        only_full_group_by: on("ONLY_FULL_GROUP_BY"),
-        strict: on("STRICT_TRANS_TABLES") || on("STRICT_ALL_TABLES"),
-        no_zero_in_date: on("NO_ZERO_IN_DATE"),
-        no_zero_date: on("NO_ZERO_DATE"),
-        error_for_division_by_zero: on("ERROR_FOR_DIVISION_BY_ZERO"),
-        no_engine_substitution: on("NO_ENGINE_SUBSTITUTION"),
-        ansi_quotes: on("ANSI_QUOTES"),
-        pipes_as_concat: on("PIPES_AS_CONCAT"),
-        no_backslash_escapes: on("NO_BACKSLASH_ESCAPES"),
-        high_not_precedence: on("HIGH_NOT_PRECEDENCE"),
-        ignore_space: on("IGNORE_SPACE"),
-        no_unsigned_subtraction: on("NO_UNSIGNED_SUBTRACTION"),
-        allow_invalid_dates: on("ALLOW_INVALID_DATES"),
-        real_as_float: on("REAL_AS_FLOAT"),
-        no_auto_value_on_zero: on("NO_AUTO_VALUE_ON_ZERO"),
-        time_truncate_fractional: on("TIME_TRUNCATE_FRACTIONAL"),
     }
 }

@@ -2,7 +2,7 @@
 //! was revoked, nothing (see `rights`): finer privileges are refused rather than remembered without effect.
 
 use super::Session;
-use crate::accounts::{Account, AuthPlugin, Verifier};
+use accounts::{Account, AuthPlugin, Verifier};
 use parser::ast::{self, AuthSecret, GrantLevel, GrantWhat, Statement, UserSpec};
 use types::{Error, Result, WarningLevel};
 

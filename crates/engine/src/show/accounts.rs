@@ -2,10 +2,10 @@
 //!
 //! MySQL manual, "SHOW CREATE USER Statement", print_identified_with_as_hex.
 
-use crate::accounts::{Account, HIDDEN, Verifier};
-use crate::rights::Privilege;
 use crate::rows::{RowSet, s, text};
 use crate::session::Session;
+use accounts::Privilege;
+use accounts::{Account, HIDDEN, Verifier};
 use parser::ast;
 use types::{Error, Result};
 

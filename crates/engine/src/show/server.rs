@@ -3,8 +3,8 @@
 use crate::information_schema::misc;
 use crate::rows::{BIGINT, RowSet, UBIGINT, long_text, s, text, uint};
 use crate::session::Session;
-use crate::variables::{NULL_TEXT, Scope, defs};
 use types::{SqlType, Value, WarningLevel};
+use variables::{NULL_TEXT, Scope, defs};
 
 impl Session {
     pub(crate) fn show_variables(&self, global: bool) -> RowSet {

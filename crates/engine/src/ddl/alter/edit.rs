@@ -146,11 +146,11 @@ impl Edit {
                 Charset::Option(TableOption::Charset(name)) | Charset::Convert { charset: Some(name), .. } => name,
                 _ => continue,
             };
-            let set = |name: &Ident| Ok::<_, Error>(crate::charset::default_collation(name)?.charset());
+            let set = |name: &Ident| Ok::<_, Error>(variables::charset::default_collation(name)?.charset());
             if let Some(before) = &named
                 && set(before)? != set(charset)?
             {
-                return Err(crate::charset::conflicting(set(before)?, set(charset)?));
+                return Err(variables::charset::conflicting(set(before)?, set(charset)?));
             }
             named = Some(charset.clone());
         }

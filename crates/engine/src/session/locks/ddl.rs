@@ -1,8 +1,8 @@
 //! Locks on what DDL changes, makes or removes.
 
 use crate::information_schema::{is_virtual, is_virtual_table};
-use crate::mdl::{Mode, Space, Until};
 use crate::session::Session;
+use mdl::{Mode, Space, Until};
 use parser::ast::{self, ObjectName};
 use types::{Error, Result};
 

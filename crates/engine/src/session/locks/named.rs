@@ -1,7 +1,7 @@
 //! GET_LOCK: locks by name.
 
 use crate::database::Database;
-use crate::mdl::Owner;
+use mdl::Owner;
 use std::sync::Arc;
 use std::time::Duration;
 use types::{ErrorCode, Result};

@@ -16,9 +16,9 @@
 //!
 //! Source: K. P. Eswaran et al., "The Notions of Consistency and Predicate Locks in a Database System", CACM 1976.
 
-use crate::mdl::{Mode, Object, Space, Until};
 use crate::session::Session;
 use catalog::{CatalogReader, Relation, TableDef};
+use mdl::{Mode, Object, Space, Until};
 use parser::ast::{LockWait, Query, QueryBody, Statement, TableRef};
 use std::sync::Arc;
 use std::time::Duration;

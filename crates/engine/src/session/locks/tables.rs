@@ -2,9 +2,9 @@
 
 use crate::ddl::view_text;
 use crate::information_schema::{is_virtual, is_virtual_table};
-use crate::mdl::{KeyRef, Mode, Object, Space, Until};
 use crate::session::Session;
 use catalog::{CatalogReader, FkAction, Relation, TableDef};
+use mdl::{KeyRef, Mode, Object, Space, Until};
 use parser::ast::{self, FlushWhat, ObjectName, TableLockKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -188,8 +188,8 @@ impl Session {
                         "PRIVILEGES" => self.db.accounts().flush(),
                         "LOGS" => self.db.reopen_logs()?,
                         "ERROR LOGS" => self.db.reopen_error_log()?,
-                        "SLOW LOGS" => self.db.reopen_log("slow_query_log_file")?,
-                        "GENERAL LOGS" => self.db.reopen_log("general_log_file")?,
+                        "SLOW LOGS" => self.db.logs().reopen_log("slow_query_log_file")?,
+                        "GENERAL LOGS" => self.db.logs().reopen_log("general_log_file")?,
                         _ => {}
                     }
                 }

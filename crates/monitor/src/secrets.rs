@@ -10,7 +10,7 @@ use std::borrow::Cow;
 const INSTEAD: &[u8] = b"'<secret>'";
 
 /// A statement's text as it may be kept; others than those about passwords are not looked through.
-pub(crate) fn shown<'t>(statement: &Statement, text: &'t [u8]) -> Cow<'t, [u8]> {
+pub fn shown<'t>(statement: &Statement, text: &'t [u8]) -> Cow<'t, [u8]> {
     let may_have_secrets = match statement {
         Statement::CreateUser(_) | Statement::AlterUser(_) | Statement::Prepare { .. } => true,
         Statement::Set(items) => items.iter().any(|i| matches!(i, SetItem::Password { .. } | SetItem::UserVar { .. })),
@@ -20,7 +20,7 @@ pub(crate) fn shown<'t>(statement: &Statement, text: &'t [u8]) -> Cow<'t, [u8]> 
 }
 
 /// The text of statements without the literals that may be passwords.
-pub(crate) fn without_secrets(text: &[u8]) -> Cow<'_, [u8]> {
+pub fn without_secrets(text: &[u8]) -> Cow<'_, [u8]> {
     scan(text, 0).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 

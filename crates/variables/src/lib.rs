@@ -4,17 +4,24 @@
 //! variable *does* is read by the code it steers through typed getters; [`defs`] marks those that are accepted for
 //! compatibility alone, and COMPAT.md lists them.
 
+pub mod charset;
 mod check;
 pub mod defs;
 mod gtid;
 mod hot;
+mod isolation;
 pub mod meaning;
+mod read_only;
+mod sql_mode;
 mod start;
 
 pub use check::normalize;
 pub use defs::{Kind, Scope, VarDef, find};
 
 pub use hot::HotVars;
+pub use isolation::Isolation;
+pub use read_only::{ReadOnly, ReadOnlyCell};
+pub use sql_mode::parse_sql_mode;
 pub use start::{OptionFault, check_option, set_initial};
 
 use parking_lot::{Mutex, RwLock};

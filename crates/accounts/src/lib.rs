@@ -1,15 +1,20 @@
-//! Accounts: who may connect, and from where.
+//! Accounts: who may connect, from where, and what they may do.
+//!
+//! - [`Accounts`]: all accounts. Changes go to an [`AccountJournal`] before they count; what that is, others decide.
+//! - [`Verifier`]: what is kept of a password.
+//! - [`rights`]: what a session may do.
 //!
 //! At the start there is one account, `root@localhost` without a password, which is good on this machine only. Of a
 //! password a [`Verifier`] is kept, as MySQL's authentication plugins have it; the plugins themselves are the protocol's matter.
 
+pub mod rights;
 mod verifier;
 
-use crate::durability::journal::Journal;
 use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::{Error, Result};
 
+pub use rights::{Privilege, Rights};
 pub use verifier::{HIDDEN, Verifier};
 
 /// User and host of the account that every database begins with. Afterwards it is one like any other.
@@ -45,12 +50,19 @@ impl AuthPlugin {
     }
 }
 
+/// Where changes of accounts are written down before they count.
+pub trait AccountJournal: std::fmt::Debug + Send + Sync {
+    /// An error: nothing has changed.
+    fn record(&self, before: &[Account], after: &[Account]) -> Result<()>;
+}
+
+/// All accounts.
 #[derive(Debug)]
 pub struct Accounts {
     accounts: RwLock<Vec<Account>>,
     /// Held by the one who changes something, while the journal writes too.
     changing: Mutex<()>,
-    journal: Option<Journal>,
+    journal: Option<Box<dyn AccountJournal>>,
     /// How often FLUSH PRIVILEGES was said.
     flushes: AtomicU64,
 }
@@ -80,7 +92,7 @@ impl Accounts {
     }
 
     /// Changes are logged before they count.
-    pub(crate) fn with_journal(self, journal: Journal) -> Accounts {
+    pub fn with_journal(self, journal: Box<dyn AccountJournal>) -> Accounts {
         Accounts { journal: Some(journal), ..self }
     }
 
@@ -91,7 +103,7 @@ impl Accounts {
         let mut after = before.clone();
         let r = f(&mut after);
         if let Some(journal) = &self.journal {
-            journal.accounts(&before, &after)?;
+            journal.record(&before, &after)?;
         }
         *self.accounts.write() = after;
         Ok(r)

@@ -71,7 +71,7 @@ impl Kind {
         match self {
             Kind::Queries => format!(
                 "nextleaf, Version: {}. started with:\nTime                 Id Command    Argument\n",
-                crate::VERSION
+                types::VERSION
             ),
             Kind::Errors | Kind::Pid => String::new(),
         }
@@ -167,7 +167,7 @@ impl Place {
 }
 
 /// Where the name leads: without links, but perhaps for its own.
-pub(crate) fn place(data: Option<&Path>, path: &Path) -> Result<PathBuf, Refused> {
+pub fn place(data: Option<&Path>, path: &Path) -> Result<PathBuf, Refused> {
     Place::find(data, &data.unwrap_or(Path::new("")).join(path)).map(|place| place.real)
 }
 

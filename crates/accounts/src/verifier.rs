@@ -73,7 +73,7 @@ impl Verifier {
     }
 
     /// As definitions keep it.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         match self {
             Verifier::None => &[],
             Verifier::Stored(text) => text.as_bytes(),
@@ -82,7 +82,7 @@ impl Verifier {
     }
 
     /// Back from [`Verifier::bytes`], or from the bare digests that were kept once.
-    pub(crate) fn from_bytes(plugin: AuthPlugin, bytes: &[u8]) -> Option<Verifier> {
+    pub fn from_bytes(plugin: AuthPlugin, bytes: &[u8]) -> Option<Verifier> {
         match plugin {
             AuthPlugin::MysqlNativePassword if bytes.len() == 20 => {
                 let stage2 = bytes.try_into().expect("of that length");

@@ -35,7 +35,7 @@ pub struct Client<'a> {
 
 impl SlowLog {
     /// A record's bytes. `is_first`: of the open file.
-    pub(super) fn record(&self, is_first: bool, client: &Client<'_>, ended: &Ended, text: &[u8]) -> Vec<u8> {
+    pub fn record(&self, is_first: bool, client: &Client<'_>, ended: &Ended, text: &[u8]) -> Vec<u8> {
         let mut schema = self.schema.lock();
         if is_first {
             *schema = None;
@@ -47,7 +47,7 @@ impl SlowLog {
         record(client, changes, ended, text)
     }
 
-    pub(super) fn file(&self) -> &LogFile {
+    pub fn file(&self) -> &LogFile {
         &self.file
     }
 }

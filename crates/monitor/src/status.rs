@@ -167,7 +167,7 @@ counters! {
 
 impl SessionStatus {
     /// Counts a statement that is not counted where it is done.
-    pub(crate) fn count_statement(&self, s: &Statement) {
+    pub fn count_statement(&self, s: &Statement) {
         let counter = match s {
             Statement::AlterTable(_) => &self.com_alter_table,
             Statement::TableMaintenance(t) if t.op == MaintenanceOp::Analyze => &self.com_analyze,
@@ -222,7 +222,7 @@ struct Sessions {
 
 impl GlobalStatus {
     /// A session begins.
-    pub(crate) fn register(&self) -> Arc<SessionStatus> {
+    pub fn register(&self) -> Arc<SessionStatus> {
         add(&self.connections, 1);
         let status = Arc::new(SessionStatus::default());
         self.sessions.lock().live.push(status.clone());
@@ -230,7 +230,7 @@ impl GlobalStatus {
     }
 
     /// A session ends: its figures stay in the sums.
-    pub(crate) fn unregister(&self, status: &Arc<SessionStatus>) {
+    pub fn unregister(&self, status: &Arc<SessionStatus>) {
         let mut sessions = self.sessions.lock();
         if let Some(i) = sessions.live.iter().position(|s| Arc::ptr_eq(s, status)) {
             sessions.live.swap_remove(i);
@@ -239,7 +239,7 @@ impl GlobalStatus {
     }
 
     /// FLUSH STATUS, by the session's own thread: its figures go into the sums and begin again at zero.
-    pub(crate) fn flush(&self, status: &SessionStatus) {
+    pub fn flush(&self, status: &SessionStatus) {
         let sessions = self.sessions.lock();
         sessions.ended.add_all(status);
         status.clear();

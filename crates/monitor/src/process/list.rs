@@ -111,7 +111,7 @@ impl ProcessList {
     }
 
     /// By id.
-    pub(crate) fn all(&self) -> Vec<Arc<Process>> {
+    pub fn all(&self) -> Vec<Arc<Process>> {
         self.processes.lock().values().cloned().collect()
     }
 

@@ -7,8 +7,6 @@
 
 use super::log_files::LogFile;
 use super::log_tables::GeneralRecord;
-use super::secrets::without_secrets;
-use crate::session::Session;
 use std::sync::atomic::{AtomicBool, Ordering};
 use types::temporal::Timestamp;
 
@@ -33,47 +31,14 @@ impl GeneralLog {
     }
 }
 
-fn line(r: &GeneralRecord) -> Vec<u8> {
+/// A record as a line of the file.
+pub fn line(r: &GeneralRecord) -> Vec<u8> {
     let mut line = Vec::with_capacity(64 + r.argument.len());
     types::temporal::date_format::date_format(Timestamp(r.at_us).to_utc(), b"%Y-%m-%dT%H:%i:%s.%fZ", &mut line);
     line.extend_from_slice(format!("\t{:5} {}\t", r.thread_id, r.command).as_bytes());
     line.extend_from_slice(&r.argument);
     line.push(b'\n');
     line
-}
-
-impl Session {
-    /// A command arrives.
-    #[inline]
-    pub(crate) fn note_command(&self, command: &'static str, argument: &[u8]) {
-        if self.db().general_log().is_on() {
-            self.log_command(command, argument);
-        }
-    }
-
-    #[cold]
-    fn log_command(&self, command: &'static str, argument: &[u8]) {
-        if self.vars().on("sql_log_off") {
-            return;
-        }
-        let outputs = self.db().variables().by_name("log_output").unwrap_or_default();
-        let to = |name: &str| outputs.split(',').any(|o| o == name);
-        let (user, host) = self.user();
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let r = GeneralRecord {
-            at_us: now.map_or(0, |d| d.as_micros() as i64),
-            user_host: format!("{user}[{user}] @ {host} []"),
-            thread_id: self.process().id(),
-            command,
-            argument: without_secrets(argument).into_owned(),
-        };
-        if to("FILE") {
-            self.db().log_record("general_log_file", |_, bytes| *bytes = line(&r));
-        }
-        if to("TABLE") {
-            self.db().log_tables().add_general(r);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::monitor::history::Ring;
-use crate::monitor::secrets::without_secrets;
+use crate::history::Ring;
+use crate::secrets::without_secrets;
 use executor::StatementCounters;
 use parking_lot::Mutex;
 use plan::Plan;
@@ -186,11 +186,11 @@ impl Process {
         (self.bytes_received.load(Ordering::Relaxed), self.bytes_sent.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn add_lock_wait(&self, time: Duration) {
+    pub fn add_lock_wait(&self, time: Duration) {
         self.lock_wait_ns.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
     }
 
-    pub(crate) fn lock_wait_ns(&self) -> u64 {
+    pub fn lock_wait_ns(&self) -> u64 {
         self.lock_wait_ns.load(Ordering::Relaxed)
     }
 
@@ -296,19 +296,19 @@ impl Process {
         plan.map(|p| (p, change))
     }
 
-    pub(crate) fn history(&self) -> &Mutex<Ring> {
+    pub fn history(&self) -> &Mutex<Ring> {
         &self.history
     }
 
     /// The running command is this statement.
-    pub(crate) fn show_statement(&self, text: &[u8]) {
+    pub fn show_statement(&self, text: &[u8]) {
         let mut shown = self.shown.lock();
         shown.info.clear();
         shown.info.extend_from_slice(&text[..text.len().min(INFO_LEN_MAX)]);
     }
 
     /// At most so many bytes of the statement, as the client sent it, behind what is in `text`.
-    pub(crate) fn copy_info(&self, text: &mut Vec<u8>, bytes_max: usize) {
+    pub fn copy_info(&self, text: &mut Vec<u8>, bytes_max: usize) {
         let shown = self.shown.lock();
         text.extend_from_slice(&shown.info[..shown.info.len().min(bytes_max)]);
     }
@@ -352,7 +352,7 @@ impl Process {
 }
 
 /// A process as its transactions see it.
-pub(crate) struct OfProcess(pub Arc<Process>);
+pub struct OfProcess(pub Arc<Process>);
 
 impl storage::Waiter for OfProcess {
     fn stops(&self) -> bool {

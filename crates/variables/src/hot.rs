@@ -1,7 +1,7 @@
 //! Session variables that every statement asks for, read once when they change.
 
 use super::SessionVars;
-use crate::session::Isolation;
+use crate::Isolation;
 use executor::MemoryBounds;
 use planner::optimize::{Limits, Switches};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -9,7 +9,7 @@ mod bounds;
 mod found;
 mod logs;
 
-pub(crate) use bounds::Bounds;
-pub(crate) use logs::place;
+pub use bounds::Bounds;
+pub use logs::place;
 pub use logs::{Kind, Refused, check, open};
 pub use storage::io::modes;

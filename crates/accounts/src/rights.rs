@@ -11,7 +11,7 @@
 //!
 //! Invariant: whoever has no account, or an account without the privilege, is refused. No name of a user means anything.
 
-use crate::accounts::Account;
+use crate::Account;
 
 /// Rights by their names in GRANT: static ones first, then dynamic ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -117,7 +117,7 @@ impl Rights {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accounts::Accounts;
+    use crate::Accounts;
 
     #[test]
     fn rights_come_from_an_account_or_not_at_all() {

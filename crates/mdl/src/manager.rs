@@ -17,8 +17,8 @@
 //!    the object already (it would make itself wait).
 
 use super::{Key, KeyRef, Mode, Shown, Space, Until};
-use crate::process::Process;
 use hashbrown::{HashMap, HashSet};
+use monitor::process::Process;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

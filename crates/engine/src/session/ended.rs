@@ -1,88 +1,15 @@
-//! What a session notes when a statement begins and ends.
+//! What a session notes when a command arrives and when a statement ends.
 
-use super::Ended;
-use super::digests::{Digest, sample};
-use super::history::TEXT_BYTES_MAX;
-use super::log_tables::SlowRecord;
-use super::secrets::without_secrets;
-use super::slow_log::Client;
-use crate::accounts::HIDDEN;
-use crate::process::Process;
-use crate::session::Session;
-use crate::status::SessionStatus;
+use super::Session;
+use accounts::HIDDEN;
+use monitor::Ended;
+use monitor::digests::{Digest, sample};
+use monitor::history::TEXT_BYTES_MAX;
+use monitor::log_tables::{GeneralRecord, SlowRecord};
+use monitor::secrets::without_secrets;
+use monitor::slow_log::Client;
 use std::borrow::Cow;
-use std::time::Instant;
 use types::Error;
-
-/// Where the session's counters were when the running statement began.
-#[derive(Clone, Copy, Debug)]
-pub struct Running {
-    started: Instant,
-    began_us: i64,
-    lock_wait_ns: u64,
-    counts: [u64; COUNTS],
-    pub rows_sent: u64,
-    pub rows_affected: u64,
-}
-
-const COUNTS: usize = 12;
-
-fn counts(s: &SessionStatus) -> [u64; COUNTS] {
-    [
-        &s.innodb_rows_read,
-        &s.created_tmp_disk_tables,
-        &s.created_tmp_tables,
-        &s.select_full_join,
-        &s.select_full_range_join,
-        &s.select_range,
-        &s.select_range_check,
-        &s.select_scan,
-        &s.sort_merge_passes,
-        &s.sort_range,
-        &s.sort_rows,
-        &s.sort_scan,
-    ]
-    .map(|c| c.get())
-}
-
-impl Running {
-    pub fn new(status: &SessionStatus, began_us: i64, process: &Process) -> Running {
-        Running {
-            started: Instant::now(),
-            began_us,
-            lock_wait_ns: process.lock_wait_ns(),
-            counts: counts(status),
-            rows_sent: 0,
-            rows_affected: 0,
-        }
-    }
-
-    fn ended(&self, status: &SessionStatus, process: &Process) -> Ended {
-        let now = counts(status);
-        // FLUSH STATUS sets them to zero.
-        let since = |i: usize| now[i].saturating_sub(self.counts[i]);
-        Ended {
-            nanos: self.started.elapsed().as_nanos().min(u64::MAX.into()) as u64,
-            began_us: self.began_us,
-            lock_nanos: process.lock_wait_ns() - self.lock_wait_ns,
-            rows_sent: self.rows_sent,
-            rows_affected: self.rows_affected,
-            rows_examined: since(0),
-            created_tmp_disk_tables: since(1),
-            created_tmp_tables: since(2),
-            select_full_join: since(3),
-            select_full_range_join: since(4),
-            select_range: since(5),
-            select_range_check: since(6),
-            select_scan: since(7),
-            sort_merge_passes: since(8),
-            sort_range: since(9),
-            sort_rows: since(10),
-            sort_scan: since(11),
-            ..Ended::default()
-        }
-    }
-}
 
 impl Session {
     /// A statement has ended. `text`: as the client sent it, or nothing where the list of processes has it.
@@ -134,7 +61,7 @@ impl Session {
         let client = Client { user, host, id: self.process().id(), schema: self.current_database() };
         let text = self.text_or_shown(text);
         let log = self.db().slow_log();
-        self.db().log_record("slow_query_log_file", |is_first, bytes| {
+        self.db().logs().log_record("slow_query_log_file", |is_first, bytes| {
             *bytes = log.record(is_first, &client, ended, &text);
         });
     }
@@ -163,5 +90,37 @@ impl Session {
             self.process().copy_info(&mut shown, usize::MAX);
         }
         shown
+    }
+
+    /// A command arrives.
+    #[inline]
+    pub fn note_command(&self, command: &'static str, argument: &[u8]) {
+        if self.db().general_log().is_on() {
+            self.log_command(command, argument);
+        }
+    }
+
+    #[cold]
+    fn log_command(&self, command: &'static str, argument: &[u8]) {
+        if self.vars().on("sql_log_off") {
+            return;
+        }
+        let outputs = self.db().variables().by_name("log_output").unwrap_or_default();
+        let to = |name: &str| outputs.split(',').any(|o| o == name);
+        let (user, host) = self.user();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let r = GeneralRecord {
+            at_us: now.map_or(0, |d| d.as_micros() as i64),
+            user_host: format!("{user}[{user}] @ {host} []"),
+            thread_id: self.process().id(),
+            command,
+            argument: without_secrets(argument).into_owned(),
+        };
+        if to("FILE") {
+            self.db().logs().log_record("general_log_file", |_, bytes| *bytes = monitor::general_log::line(&r));
+        }
+        if to("TABLE") {
+            self.db().log_tables().add_general(r);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Checks and normalizes what SET assigns.
 
 use super::{Kind, VarDef};
+use catalog::TableEngine;
 use types::{Error, Result, Value};
 
 /// Turns an assigned value into the variable's text: 1231 for a value it cannot have, 1232 for one of the wrong type.
@@ -64,8 +65,8 @@ pub fn normalize(def: &VarDef, value: &Value) -> Result<(Box<str>, bool)> {
                     }
                     match def.name {
                         "default_storage_engine" | "default_tmp_storage_engine" | "storage_engine" => {
-                            let (engine, substituted) = crate::ddl::define::engine_named(&t)?;
-                            Ok((engine.into(), substituted))
+                            let (engine, stood_for) = TableEngine::named(&t)?;
+                            Ok((engine.name().into(), stood_for.is_some()))
                         }
                         _ => Err(bad(&t)),
                     }
