@@ -7,6 +7,7 @@ use std::thread;
 
 use engine::files::{self, Kind};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
@@ -32,11 +33,19 @@ pub fn serve(config: &ServerConfig, backend: Arc<dyn Backend>, processes: Arc<Pr
     if let Some(path) = socket {
         log::system(format_args!("ready for connections on socket {}, version {SERVER_VERSION}", path.display()));
     }
+    tell_service_manager(NotifyState::Ready);
     if !server.run() {
         log::warning("some connections did not end in time");
     }
     log::system("stopped listening");
     Ok(())
+}
+
+/// For `Type=notify` units of systemd; nothing where no service manager started this process.
+fn tell_service_manager(state: NotifyState<'_>) {
+    if let Err(e) = sd_notify::notify(&[state]) {
+        log::warning(format_args!("the service manager cannot be told: {e}"));
+    }
 }
 
 /// A file with the number of this process, as long as it serves.
@@ -100,6 +109,7 @@ fn handle_signals(stopper: Stopper, backend: Arc<dyn Backend>) -> std::io::Resul
                 std::process::exit(EXIT_IMPATIENT);
             }
             log::system(format_args!("stopping on {}", if signal == SIGINT { "SIGINT" } else { "SIGTERM" }));
+            tell_service_manager(NotifyState::Stopping);
             stopper.stop();
         }
     })?;
