@@ -3,10 +3,10 @@
 mod common;
 
 use common::Client;
+use disk::{Fault, SimIo};
 use engine::{Database, Options};
 use std::path::PathBuf;
 use std::sync::Arc;
-use storage::io::{Fault, SimIo};
 
 const ERROR_DURING_COMMIT: u16 = 1180;
 const READ_ONLY_MODE: u16 = 1836;

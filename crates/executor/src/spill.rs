@@ -58,7 +58,7 @@ impl SpillFile {
             .read(true)
             .write(true)
             .create_new(true)
-            .mode(storage::io::modes::SECRET)
+            .mode(disk::modes::SECRET)
             .open(&path)
             .map_err(|e| io_error(&format!("cannot create {}", path.display()), &e))?;
         std::fs::remove_file(&path).map_err(|e| io_error("cannot unlink", &e))?;

@@ -7,11 +7,11 @@ mod common;
 
 use catalog::TableDef;
 use common::{column, def, unique};
+use disk::RealIo;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use storage::io::RealIo;
 use storage::{
     BulkAppender, DefinitionChange, DurableOptions, FlushMode, Object, ObjectKey, ObjectKind, StorageOptions, Store,
     Table,

@@ -4,7 +4,7 @@
 //! declarative: this key now has this text, that key is gone. Applying them again changes nothing, and a table has gone
 //! when no key names its id.
 
-use crate::codec::{Get, Put};
+use disk::codec::{Get, Put};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -17,7 +17,6 @@ use crate::checkpoint::manifest::{self, Manifest};
 use crate::checkpoint::run::{self, CheckpointDone, Draft, Moment};
 use crate::definitions::{self, DefinitionChange, Definitions};
 use crate::index::ordered::GoOn;
-use crate::io::{self, Io, Lock, failed, missing};
 use crate::log::end;
 use crate::log::frame::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::group::{FlushMode, OnTrouble, Redo, Trouble};
@@ -27,6 +26,7 @@ use crate::recovery::{self, Definer, OnProgress, Recovered};
 use crate::sync::{AtomicU64, Condvar, Mutex, Ordering, Rank};
 use crate::table::Table;
 use crate::txn::TxnManager;
+use disk::{Io, Lock, failed, missing};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -373,7 +373,7 @@ fn was_begun_only(io: &dyn Io, dir: &Path, name: &str) -> Result<bool> {
         return Ok(end::read(io, dir)?.is_some_and(|n| n.end.segment == 1 && n.end.synced_lsn == 0));
     }
     let path = dir.join(name);
-    let bytes = io::read_all(io, &path).map_err(|e| failed("read", &path, &e))?;
+    let bytes = disk::read_all(io, &path).map_err(|e| failed("read", &path, &e))?;
     let frames = bytes.get(SEGMENT_HEADER_BYTES as usize..);
     Ok(segment::number_of(name) == Some(1) && frames.is_some_and(|f| f.iter().all(|b| *b == 0)))
 }

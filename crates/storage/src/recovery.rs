@@ -14,7 +14,6 @@ use crate::checkpoint::manifest::Manifest;
 use crate::definitions::{self, Definitions, Object, ObjectKey};
 use crate::heap::LeafState;
 use crate::image::leaf as leaf_image;
-use crate::io::{File, Io, corrupt, failed, missing};
 use crate::leaf::Leaf;
 use crate::log::changes::{self, Op, OpKind};
 use crate::log::end;
@@ -23,6 +22,7 @@ use crate::log::read::{self, Expected, LogScan, Segment, Torn, Unsettled};
 use crate::table::{Table, number_at};
 use crate::txn::TxnManager;
 use catalog::TableDef;
+use disk::{File, Io, corrupt, failed, missing};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -387,7 +387,7 @@ fn replay_commit(
     mine: impl Fn(&Op<'_>) -> bool,
     own: &mut Replayed,
 ) -> Option<()> {
-    let mut get = crate::codec::Get(&commit.body);
+    let mut get = disk::codec::Get(&commit.body);
     let mut last: Option<(u64, u64)> = None;
     while !get.is_empty() {
         let op = changes::next_op(&mut get)?;

@@ -10,12 +10,12 @@
 mod common;
 
 use catalog::{TableDef, TableId};
+use disk::{Fault, Io, SimIo};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use storage::io::{Fault, Io, SimIo};
 use storage::{
     BulkAppender, DefinitionChange, DurableOptions, FlushMode, Object, ObjectKey, ObjectKind, OnTrouble,
     StorageOptions, Store, Table, Trouble, Txn,

@@ -8,11 +8,11 @@ mod common;
 
 use catalog::TableDef;
 use common::{chunk, column, def, insert, scan, unique};
+use disk::{Fault, SimIo};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
-use storage::io::{Fault, SimIo};
 use storage::{
     DefinitionChange, DurableOptions, FlushMode, LockWait, Object, ObjectKey, ObjectKind, OnTrouble, RowLock, Snapshot,
     StorageOptions, Store, Table,

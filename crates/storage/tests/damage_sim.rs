@@ -9,12 +9,12 @@
 mod common;
 
 use catalog::{TableDef, TableId};
+use disk::{Fault, Io, SimIo};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use storage::io::{Fault, Io, SimIo};
 use storage::{
     DefinitionChange, DurableOptions, FlushMode, Object, ObjectKey, ObjectKind, OnTrouble, Report, StorageOptions,
     Store,

@@ -5,11 +5,11 @@
 mod common;
 
 use common::{chunk, insert, kvs, scan};
+use disk::{Fault, SimIo};
 use shuttle::rand::Rng;
 use shuttle::thread;
 use std::path::Path;
 use std::sync::Arc;
-use storage::io::{Fault, SimIo};
 use storage::{
     DurableOptions, Found, LockWait, Object, ObjectKey, OnTrouble, RowLock, RowLockMode, Snapshot, StorageOptions,
     Store, Table,

@@ -4,11 +4,11 @@ mod common;
 
 use catalog::TableDef;
 use common::{chunk, insert, scan};
+use disk::{Io, SimIo};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use storage::io::{Io, SimIo};
 use storage::{
     BulkAppender, DefinitionChange, DurableOptions, FlushMode, LeafView, Object, ObjectKey, ObjectKind, OnTrouble,
     StorageOptions, Store, Table, Txn,

@@ -7,11 +7,11 @@ use crate::database::{Database, Options};
 use crate::session::Session;
 use accounts::{Account, Accounts};
 use catalog::{Catalog, Relation, SchemaDef, TableId};
+use disk::Io;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use storage::io::Io;
 use storage::{Definitions, DurableOptions, FlushMode, Object, ObjectKey, ObjectKind, Progress, StorageOptions, Store};
 use types::Result;
 

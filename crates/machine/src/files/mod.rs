@@ -10,6 +10,6 @@ mod found;
 mod logs;
 
 pub use bounds::Bounds;
+pub use disk::modes;
 pub use logs::place;
 pub use logs::{Kind, Refused, check, open};
-pub use storage::io::modes;

@@ -17,9 +17,9 @@
 //! Each file is written once by one checkpoint. When a later one has replaced half of its images, the rest moves too and
 //! the file goes.
 
-use crate::codec::{Get, Put};
-use crate::io::{File, Io, corrupt, failed};
 use crate::log::frame::new_stamp;
+use disk::codec::{Get, Put};
+use disk::{File, Io, corrupt, failed};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use types::Result;

@@ -24,10 +24,10 @@
 //! | 1 | no version and no stamps in the manifest; read as if all stamps were 0. The first open makes it format 2 |
 
 use super::extent::Loc;
-use crate::codec::{Get, Put};
 use crate::definitions::Definitions;
-use crate::io::{self, Io, corrupt, failed};
 use crate::log::read::LogStart;
+use disk::codec::{Get, Put};
+use disk::{Io, corrupt, failed};
 use std::collections::BTreeMap;
 use std::path::Path;
 use types::{Error, ErrorCode, Result};
@@ -195,7 +195,7 @@ impl Manifest {
     /// The manifest of a folder; `None` if it has none.
     pub fn read(io: &dyn Io, dir: &Path) -> Result<Option<Manifest>> {
         let path = dir.join(NAME);
-        let bytes = match io::read_all(io, &path) {
+        let bytes = match disk::read_all(io, &path) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(failed("read", &path, &e)),
@@ -241,7 +241,7 @@ pub enum SwitchError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::SimIo;
+    use disk::SimIo;
 
     /// Whatever a later format has behind its version, the message says which version wrote it.
     #[test]

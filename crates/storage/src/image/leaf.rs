@@ -9,7 +9,7 @@
 //!            codes: one byte a row | entries of the dictionary: count, then each
 //! ```
 
-use crate::codec::{Get, Put};
+use disk::codec::{Get, Put};
 use std::sync::Arc;
 use types::{I256, PhysType};
 use vector::{

@@ -5,7 +5,7 @@
 //!   value = fixed width: little-endian;  string: length as a varint, bytes
 //! ```
 
-use crate::codec::{Get, Put};
+use disk::codec::{Get, Put};
 use std::sync::Arc;
 use types::{I256, PhysType};
 use vector::{Bitmap, Chunk, Rows, Values};

@@ -1,5 +1,5 @@
 use super::{leaf, row};
-use crate::codec::Get;
+use disk::codec::Get;
 use proptest::prelude::*;
 use std::sync::Arc;
 use types::{Decimal, I256, PhysType, SqlType, Value};

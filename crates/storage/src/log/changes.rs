@@ -14,13 +14,13 @@
 //!
 //! Applying an op twice, or on a leaf that has it already, changes nothing.
 
-use crate::codec::{Get, Put};
 use crate::image::{leaf as leaf_image, row};
 use crate::leaf::Leaf;
 use crate::log::segment::Images;
 use crate::table::Table;
 use crate::txn::{Change, Txn};
 use crate::undo::UndoKind;
+use disk::codec::{Get, Put};
 use std::sync::Arc;
 use types::PhysType;
 use vector::Chunk;

@@ -30,8 +30,8 @@
 //!
 //! After a shutdown the newest note is synced, because the last checkpoint began a segment: then any missing byte is told.
 
-use crate::codec::{Get, Put};
-use crate::io::{File, Io, corrupt, failed, read_all};
+use disk::codec::{Get, Put};
+use disk::{File, Io, corrupt, failed, read_all};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -166,7 +166,7 @@ pub fn read(io: &dyn Io, dir: &Path) -> Result<Option<Noted>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::SimIo;
+    use disk::SimIo;
 
     #[test]
     fn a_damaged_slot_leaves_the_note_before() {

@@ -30,7 +30,7 @@
 //! Folders of format 1 (see [`crate::checkpoint::manifest`]) have segments without stamps: magic "NLREDO01", number and
 //! first lsn as above, crc at offset 24; the segment's number is in a frame's checksum where the stamp is now.
 
-use crate::codec::{Get, Put};
+use disk::codec::{Get, Put};
 
 const SEGMENT_MAGIC: [u8; 8] = *b"NLREDO02";
 /// Of a segment without a stamp.

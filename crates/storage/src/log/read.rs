@@ -13,7 +13,7 @@
 use super::end::{self, Noted};
 use super::frame::{self, FRAME_HEADER_BYTES, FRAME_MAGIC, Kind, SEGMENT_HEADER_BYTES, SegmentHeader};
 use super::segment;
-use crate::io::{self, Io, corrupt, failed, missing};
+use disk::{Io, corrupt, failed, missing};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use types::Result;
@@ -151,7 +151,7 @@ pub fn scan(io: &dyn Io, dir: &Path, expected: Expected) -> Result<LogScan> {
     let mut proof = start.synced_lsn.max(noted.map_or(0, |n| n.end.synced_lsn));
     for (i, &number) in numbers.iter().enumerate() {
         let path = segment::path(dir, number);
-        let bytes = io::read_all(io, &path).map_err(|e| failed("read", &path, &e))?;
+        let bytes = disk::read_all(io, &path).map_err(|e| failed("read", &path, &e))?;
         let is_last = i + 1 == numbers.len();
         let Some(header) = SegmentHeader::from_bytes(&bytes).filter(|h| h.number == number) else {
             // Frames are written only when the header is on stable storage.

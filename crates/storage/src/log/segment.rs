@@ -15,7 +15,7 @@
 
 use super::end::{End, EndFile};
 use super::frame::{self, FRAME_HEADER_BYTES, Header, Kind, SEGMENT_HEADER_BYTES, SegmentHeader};
-use crate::io::{File, Io, failed};
+use disk::{File, Io, failed};
 use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};

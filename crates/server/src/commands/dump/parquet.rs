@@ -167,9 +167,7 @@ fn write_array(to: &mut SerializedColumnWriter<'_>, array: &dyn Array, nullable:
         DataType::LargeUtf8 => strings(to, array.as_string::<i64>(), levels),
         DataType::Binary => strings(to, array.as_binary::<i32>(), levels),
         DataType::LargeBinary => strings(to, array.as_binary::<i64>(), levels),
-        DataType::Decimal128(0..=9, _) => {
-            numbers::<Decimal128Type, plain::Int32Type>(to, array, levels, |v| v as i32)
-        }
+        DataType::Decimal128(0..=9, _) => numbers::<Decimal128Type, plain::Int32Type>(to, array, levels, |v| v as i32),
         DataType::Decimal128(10..=18, _) => {
             numbers::<Decimal128Type, plain::Int64Type>(to, array, levels, |v| v as i64)
         }

@@ -10,6 +10,7 @@
 //! 3. After a failed `sync` nothing is known of the writes before it, and syncing again proves nothing: the system may
 //!    have dropped them. Files that matter must not be used further.
 
+pub mod codec;
 pub mod modes;
 mod real;
 mod sim;
