@@ -43,10 +43,8 @@ fn fold_in_place(e: &mut Expr, ctx: &EvalContext, pace: &Pace, depth: usize) -> 
         | ExprKind::SetUserVar { .. }
         | ExprKind::Row(_) => return false,
         ExprKind::Call { function, .. } if function.is_volatile() => return false,
-        // The collation's strength is part of the node.
-        ExprKind::Call { function: crate::Function::Collate, .. } => return constant,
-        // Whoever stores it in a column wants to know what it was.
-        ExprKind::Call { function: crate::Function::HexLiteral, .. } => return constant,
+        // A node of which more counts than its value.
+        ExprKind::Call { function, .. } if function.record().is_kept => return constant,
         _ => {}
     }
     if !constant {

@@ -237,7 +237,7 @@ impl Expr {
                 | ExprKind::Case { .. } => true,
                 ExprKind::Cast { expr, explicit } => !explicit && converts_all(&expr.ty, &e.ty),
                 // sums and averages in the digits they are shown with
-                ExprKind::Call { function: Function::RoundToScale, args } => {
+                ExprKind::Call { function, args } if function.is_rounding() => {
                     matches!(args[0].kind, ExprKind::Column(_))
                 }
                 ExprKind::Call { function, .. } => function.is_harmless(),

@@ -3,8 +3,8 @@
 //! Columns come as plain arrays, dictionaries and constants, with and without NULLs, under all kinds of selections.
 
 use expr::{
-    ArithOp, CmpOp, Compiled, EvalContext, Expr, ExprKind, Function, Params, SessionInfo, Truth, UserVars, Warnings,
-    build, kernels,
+    ArithOp, CmpOp, Compiled, EvalContext, Expr, ExprKind, Params, SessionInfo, Truth, UserVars, Warnings, build,
+    kernels,
 };
 use proptest::prelude::*;
 use std::cmp::Ordering;
@@ -283,7 +283,7 @@ fn naive(e: &Expr, row: &[Value]) -> Naive {
                 None => Value::Null,
             }
         }
-        ExprKind::Call { function: Function::Coalesce, args } => {
+        ExprKind::Call { function, args } if function.is_coalesce() => {
             for a in args {
                 let v = eval(a)?;
                 if !v.is_null() {
@@ -292,7 +292,7 @@ fn naive(e: &Expr, row: &[Value]) -> Naive {
             }
             Value::Null
         }
-        ExprKind::Call { function: Function::RoundToScale, args } => match eval(&args[0])? {
+        ExprKind::Call { function, args } if function.is_rounding() => match eval(&args[0])? {
             Value::Decimal(d) => typed(d, &e.ty)?,
             other => other,
         },

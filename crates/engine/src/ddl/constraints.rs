@@ -70,7 +70,7 @@ pub(super) enum Disallowed {
 pub(super) fn disallowed(e: &Expr) -> Option<Disallowed> {
     let mut found = None;
     e.walk(&mut |e| match &e.kind {
-        ExprKind::Call { function, .. } if function.is_volatile() || function.is_session() => {
+        ExprKind::Call { function, .. } if !function.record().may_be_kept() => {
             let name = function.name().to_ascii_lowercase();
             found.get_or_insert(Disallowed::Function(name));
         }

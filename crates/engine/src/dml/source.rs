@@ -5,7 +5,7 @@ use super::writer::{RowWriter, WriteMode, Written, check_not_generated};
 use crate::query::{LockingPlan, Runner, has_locking};
 use crate::session::Session;
 use catalog::{ColumnDef, DefaultValue, TableDef};
-use expr::{Expr, ExprKind, Function, build};
+use expr::{Expr, ExprKind, build};
 use parser::ast;
 use plan::Plan;
 use plan::explain::Change;
@@ -66,7 +66,7 @@ pub(crate) fn source_columns(query: &LogicalQuery, width: usize) -> Vec<SourceCo
             Logical::Project { exprs, .. } => exprs.iter().find(|(e, _)| e == id).map(|(_, e)| e),
             _ => None,
         };
-        let is_hex = |e: &&Expr| matches!(e.kind, ExprKind::Call { function: Function::HexLiteral, .. });
+        let is_hex = |e: &&Expr| matches!(e.kind, ExprKind::Call { function, .. } if function.is_hex_literal());
         let literal = literal.filter(is_hex).cloned();
         SourceColumn { name: name.clone(), ty: c.ty, nullable: c.nullable, origin, literal }
     };

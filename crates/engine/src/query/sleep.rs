@@ -3,7 +3,7 @@
 //! Source: MySQL manual, "Miscellaneous Functions", SLEEP().
 
 use crate::session::Session;
-use expr::{Expr, ExprKind, Function};
+use expr::{Expr, ExprKind};
 use monitor::process::Kill;
 use plan::{Plan, PlanOp};
 use types::{Error, ErrorCode, SqlType, Value};
@@ -22,6 +22,6 @@ impl Session {
 
 fn sleeps_alone(plan: &Plan) -> bool {
     let PlanOp::Project { input, exprs } = &plan.root.op else { return false };
-    let sleeps = |e: &Expr| matches!(e.kind, ExprKind::Call { function: Function::Sleep, .. });
+    let sleeps = |e: &Expr| matches!(e.kind, ExprKind::Call { function, .. } if function.is_sleep());
     plan.init.is_empty() && matches!(input.op, PlanOp::OneRow) && matches!(&exprs[..], [e] if sleeps(e))
 }

@@ -144,12 +144,12 @@ fn bits(op: ArithOp, l: Expr, r: Expr) -> Result<Expr> {
 }
 
 /// A binary string that is no hexadecimal literal: MySQL's bit functions work on its bytes.
-pub(super) fn is_bytes(e: &Expr) -> bool {
+pub(crate) fn is_bytes(e: &Expr) -> bool {
     e.ty.collation() == Some(types::Collation::Binary) && !is_hex(e)
 }
 
 /// BIGINT UNSIGNED; a negative integer keeps its 64 bits.
-pub(super) fn bits_operand(e: Expr) -> Expr {
+pub(crate) fn bits_operand(e: Expr) -> Expr {
     let e = numeric(e);
     if e.ty.is_integer() { e } else { implicit_cast(e, SqlType::BIGINT) }
 }

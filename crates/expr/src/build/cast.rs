@@ -4,6 +4,7 @@ use super::arith::scalar;
 use super::digits::unrounded;
 use super::literal::{for_type, plain};
 use super::{char_length_of, string_type};
+use crate::functions::{COLLATE, COLUMN_VALUE};
 use crate::{Expr, ExprKind, Function};
 use types::{Collation, Result, SqlType, StringKind, Value};
 
@@ -67,7 +68,7 @@ pub fn column_value(e: Expr, ty: SqlType, column: &str) -> Expr {
         return Expr::constant(v, ty);
     }
     let args = vec![e, Expr::constant(Value::str(column), SqlType::varchar(64, Collation::default()))];
-    Expr::new(ExprKind::Call { function: Function::ColumnValue, args }, ty, true)
+    Expr::new(ExprKind::Call { function: Function::new(&COLUMN_VALUE), args }, ty, true)
 }
 
 /// Conversions that change no bits: a VARCHAR to a longer one.
@@ -183,5 +184,5 @@ pub fn collate(e: Expr, collation: Collation, connection: Collation) -> Result<E
     }
     let nullable = e.nullable;
     let ty = SqlType::String { kind, len, collation };
-    Ok(Expr::new(ExprKind::Call { function: Function::Collate, args: vec![e] }, ty, nullable))
+    Ok(Expr::new(ExprKind::Call { function: Function::new(&COLLATE), args: vec![e] }, ty, nullable))
 }

@@ -1,6 +1,7 @@
 //! Which collation wins where strings of several meet (MySQL manual, "Collation Coercibility in Expressions").
 
-use crate::{Expr, ExprKind, Function};
+use crate::functions::Strength;
+use crate::{Expr, ExprKind};
 use types::{Collation, Error, Result, SqlType};
 
 /// 0 explicit COLLATE, 1 two collations concatenated, 2 a column or CAST, 3 a system constant, 4 a literal or text that a
@@ -11,16 +12,16 @@ pub fn coercibility(e: &Expr) -> u8 {
         _ if e.ty == SqlType::Null => 6,
         _ if !e.ty.is_string() => 5,
         ExprKind::Const(_) | ExprKind::Param(_) => 4,
-        ExprKind::Call { function: Function::Collate, .. } => 0,
-        ExprKind::Call {
-            function: Function::User | Function::CurrentUser | Function::Version | Function::Database,
-            ..
-        } => 3,
         ExprKind::Column(_) | ExprKind::Subquery(_) | ExprKind::UserVar { .. } | ExprKind::SetUserVar { .. } => 2,
         ExprKind::Cast { explicit: true, .. } => 2,
         // A number or date that an operator prints, or a string seen in another's collation.
         ExprKind::Cast { explicit: false, expr } => coercibility(expr),
-        ExprKind::Call { function, .. } if makes_text(*function) => 4,
+        ExprKind::Call { function, .. } => match function.record().strength {
+            Strength::Explicit => 0,
+            Strength::System => 3,
+            Strength::Made => 4,
+            Strength::Operand => strongest(e, e.children().into_iter()),
+        },
         // CASE chooses among its results; its conditions compare strings of their own.
         ExprKind::Case { branches, otherwise } => {
             strongest(e, branches.iter().map(|(_, result)| result).chain(otherwise.as_deref()))
@@ -36,43 +37,6 @@ fn strongest<'e>(e: &Expr, operands: impl Iterator<Item = &'e Expr>) -> u8 {
         Some(6) => 6,
         level => level.unwrap_or(4).min(4),
     }
-}
-
-/// Functions whose text is none of their operands': digits, names, digests, bytes.
-fn makes_text(function: Function) -> bool {
-    use Function::*;
-    matches!(
-        function,
-        Hex | Unhex
-            | Bin
-            | Oct
-            | Conv
-            | Char
-            | Format
-            | Md5
-            | Sha1
-            | Sha2
-            | Uuid
-            | UuidToBin
-            | BinToUuid
-            | RandomBytes
-            | ToBase64
-            | FromBase64
-            | WeightString
-            | DateFormat
-            | TimeFormat
-            | FromUnixtime
-            | Dayname
-            | Monthname
-            | GetFormat
-            | Addtime
-            | Subtime
-            | DateAdd(_)
-            | DateSub(_)
-            | InetNtoa
-            | Inet6Aton
-            | Inet6Ntoa
-    )
 }
 
 /// The stronger of two collations where both are equally coercible.

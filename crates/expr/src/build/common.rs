@@ -71,7 +71,7 @@ pub(super) fn whole_digits(ty: &SqlType) -> u8 {
     }
 }
 
-pub(super) fn scale_of(ty: &SqlType) -> u8 {
+pub(crate) fn scale_of(ty: &SqlType) -> u8 {
     match *ty {
         SqlType::Decimal { scale, .. } => scale,
         SqlType::Time { fsp } | SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => fsp,
@@ -80,7 +80,7 @@ pub(super) fn scale_of(ty: &SqlType) -> u8 {
 }
 
 /// DECIMAL with these digits before and after the point, cut to what DECIMAL holds: the fraction gives way.
-pub(super) fn decimal_type(whole: u32, scale: u32) -> SqlType {
+pub(crate) fn decimal_type(whole: u32, scale: u32) -> SqlType {
     let scale = scale.min(30).min(65u32.saturating_sub(whole));
     let precision = (whole + scale).clamp(1, 65);
     SqlType::Decimal { precision: precision as u8, scale: scale as u8 }

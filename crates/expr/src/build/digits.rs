@@ -5,13 +5,14 @@
 //! `1/3*3` is 1.0000 though `1/3` is 0.3333, `ROUND(AVG(x), 2)` rounds once, and a column of six digits gets six of them.
 //! Strings are made of the digits shown.
 //!
-//! Such an expression is a bare quotient, or [`RoundToScale`](Function::RoundToScale) over the exact one; [`unrounded`]
+//! Such an expression is a bare quotient, or [ROUND_TO_SCALE] over the exact one; [`unrounded`]
 //! takes the latter out again.
 //!
 //! Source: MySQL manual, "Precision Math" and "Arithmetic Operators".
 
 use super::common::scale_of;
 use super::implicit_cast;
+use crate::functions::ROUND_TO_SCALE;
 use crate::{ArithOp, Expr, ExprKind, Function};
 use types::{Result, SqlType};
 
@@ -22,9 +23,9 @@ const SCALE_MAX: u32 = 30;
 const PRECISION_MAX: u8 = 65;
 
 /// The number with all its digits.
-pub(super) fn unrounded(e: Expr) -> Expr {
+pub(crate) fn unrounded(e: Expr) -> Expr {
     match (e.kind, e.ty) {
-        (ExprKind::Call { function: Function::RoundToScale, mut args }, _) if args.len() == 1 => {
+        (ExprKind::Call { function, mut args }, _) if function.is_rounding() && args.len() == 1 => {
             args.pop().expect("one argument")
         }
         (ExprKind::Arith { op: ArithOp::Div, left, right }, ty @ SqlType::Decimal { .. }) => {
@@ -55,7 +56,7 @@ pub(super) fn quotient_type(dividend: u8, divisor: u8, shown: SqlType) -> SqlTyp
 /// The expression has more digits than its type shows.
 fn has_more(e: &Expr) -> bool {
     match (&e.kind, e.ty) {
-        (ExprKind::Call { function: Function::RoundToScale, .. }, _) => true,
+        (ExprKind::Call { function, .. }, _) => function.is_rounding(),
         (ExprKind::Arith { op: ArithOp::Div, .. }, SqlType::Decimal { .. }) => true,
         (ExprKind::Neg(inner), SqlType::Decimal { .. }) => has_more(inner),
         _ => false,
@@ -68,7 +69,8 @@ pub fn rounded(exact: Expr, shown: SqlType) -> Expr {
         return exact;
     }
     let nullable = exact.nullable;
-    Expr::new(ExprKind::Call { function: Function::RoundToScale, args: vec![exact] }, shown, nullable)
+    let function = Function::new(&ROUND_TO_SCALE);
+    Expr::new(ExprKind::Call { function, args: vec![exact] }, shown, nullable)
 }
 
 /// What a scalar subquery selects, with all digits; `None`: it has no more than its type shows.

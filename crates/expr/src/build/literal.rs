@@ -1,5 +1,6 @@
 //! Literals and their types.
 
+use crate::functions::HEX_LITERAL;
 use crate::{Expr, ExprKind, Function};
 use types::{Collation, Decimal, Error, I256, Result, SqlType, Value};
 
@@ -64,7 +65,7 @@ pub fn string(bytes: &[u8], collation: Collation) -> Expr {
 pub fn hex(bytes: &[u8]) -> Expr {
     let text = string(bytes, Collation::Binary);
     let ty = text.ty;
-    Expr::new(ExprKind::Call { function: Function::HexLiteral, args: vec![text] }, ty, false)
+    Expr::new(ExprKind::Call { function: Function::new(&HEX_LITERAL), args: vec![text] }, ty, false)
 }
 
 /// `b'..'`, `0b..`.
@@ -74,13 +75,15 @@ pub fn bit(bytes: &[u8]) -> Expr {
 
 /// Whether it is a literal of [`hex`] or [`bit`].
 pub(super) fn is_hex(e: &Expr) -> bool {
-    matches!(e.kind, ExprKind::Call { function: Function::HexLiteral, .. })
+    matches!(e.kind, ExprKind::Call { function, .. } if function.is_hex_literal())
 }
 
 /// A hexadecimal literal as the string that it is; anything else as it is.
 pub fn plain(e: Expr) -> Expr {
     match e.kind {
-        ExprKind::Call { function: Function::HexLiteral, mut args } => args.pop().expect("one argument"),
+        ExprKind::Call { function, mut args } if function.is_hex_literal() && args.len() == 1 => {
+            args.pop().expect("one argument")
+        }
         kind => Expr { kind, ..e },
     }
 }
@@ -116,7 +119,7 @@ pub(super) fn for_type(e: Expr, ty: &SqlType) -> Expr {
 
 fn hex_bytes(e: &Expr) -> Option<&[u8]> {
     match &e.kind {
-        ExprKind::Call { function: Function::HexLiteral, args } => match args[0].as_const() {
+        ExprKind::Call { function, args } if function.is_hex_literal() => match args[0].as_const() {
             Some(Value::Bytes(b)) => Some(b),
             _ => None,
         },

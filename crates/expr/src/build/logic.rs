@@ -5,6 +5,7 @@ use super::common::decimal_type;
 use super::compare::is_null_const;
 use super::digits::of_all_digits;
 use super::{aggregate_collations, boolean, common_type, compare, implicit_cast};
+use crate::functions::REGEXP_LIKE;
 use crate::{CmpOp, Expr, ExprKind, Function, Truth};
 use types::{Collation, Result, SqlType};
 
@@ -137,7 +138,7 @@ pub fn like(e: Expr, pattern: Expr, escape: Option<char>, negated: bool, connect
 
 /// `e [NOT] REGEXP pattern`
 pub fn regexp(e: Expr, pattern: Expr, negated: bool, connection: Collation) -> Result<Expr> {
-    let call = super::call::build(Function::RegexpLike, vec![e, pattern], connection)?;
+    let call = super::call::call(Function::new(&REGEXP_LIKE), vec![e, pattern], connection)?;
     if negated { not(call) } else { Ok(call) }
 }
 

@@ -25,12 +25,17 @@ mod temporal;
 
 pub use aggregate::{aggregate, window};
 pub use arith::{arith, bit_not, neg};
+pub(crate) use arith::{bits_operand, is_bytes};
+pub(crate) use call::{call, to_string};
 pub use call::{coalesce, convert_using, function, ifnull, trim};
 pub use cast::{cast, cast_char, collate, column_value, implicit_cast};
 pub use coercibility::{aggregate_collations, coercibility};
 pub use common::{char_length_of, common_type, string_type, union_type};
+pub(crate) use common::{decimal_type, scale_of};
 pub use compare::{RowList, RowListBuilder, between, compare, in_list, lists_of_or, row_list};
+pub(crate) use digits::unrounded;
 pub use digits::{all_digits, rounded};
 pub use literal::{assigned, bit, boolean, decimal, double, hex, integer, null, plain, string, temporal};
 pub use logic::{and, case, if_, is_null, is_truth, like, not, nullif, or, regexp, truth, xor};
+pub(crate) use temporal::fraction_digits;
 pub use temporal::{date_add, extract, invalid_date, timestamp_diff};

@@ -2,6 +2,7 @@
 
 use super::arith::{numeric, scalar};
 use super::{call, compare, implicit_cast};
+use crate::functions::{self, Detail};
 use crate::{CmpOp, Expr, ExprKind, Function, IntervalUnit};
 use types::temporal::TemporalMode;
 use types::temporal::parse::{datetime_from_number, parse_date, parse_datetime, parse_time};
@@ -37,7 +38,7 @@ pub(super) fn literal(text: &str, ty: SqlType) -> Result<Expr> {
 }
 
 /// Digits after the last point, at most 6.
-pub(super) fn fraction_digits(text: &str) -> u8 {
+pub(crate) fn fraction_digits(text: &str) -> u8 {
     match text.rsplit_once('.') {
         Some((_, f)) => f.bytes().take_while(u8::is_ascii_digit).count().min(6) as u8,
         None => 0,
@@ -197,7 +198,8 @@ pub fn date_add(date: Expr, value: Expr, unit: IntervalUnit, subtract: bool, con
         SqlType::Null => (Expr::constant(Value::Null, SqlType::DateTime { fsp: 0 }), SqlType::DateTime { fsp: 0 }),
         _ => (call::to_string(date, connection), SqlType::varchar(29, connection)),
     };
-    let function = if subtract { Function::DateSub(unit) } else { Function::DateAdd(unit) };
+    let record = if subtract { &functions::DATE_SUB } else { &functions::DATE_ADD };
+    let function = Function::with(record, Detail::Unit(unit));
     Ok(Expr::new(ExprKind::Call { function, args: vec![date, value] }, ty, true))
 }
 
@@ -239,7 +241,12 @@ pub fn extract(unit: IntervalUnit, e: Expr) -> Result<Expr> {
         },
     };
     let nullable = e.nullable || e.ty.is_string();
-    Ok(Expr::new(ExprKind::Call { function: Function::Extract(unit), args: vec![e] }, SqlType::BIGINT, nullable))
+    let record = match unit {
+        DayMicrosecond | DaySecond | DayMinute | DayHour => &functions::EXTRACT_DAY_TIME,
+        _ => &functions::EXTRACT,
+    };
+    let function = Function::with(record, Detail::Unit(unit));
+    Ok(Expr::new(ExprKind::Call { function, args: vec![e] }, SqlType::BIGINT, nullable))
 }
 
 /// `TIMESTAMPDIFF(unit, from, to)`
@@ -254,5 +261,6 @@ pub fn timestamp_diff(unit: IntervalUnit, from: Expr, to: Expr) -> Result<Expr> 
         }
     };
     let args = vec![date(from), date(to)];
-    Ok(Expr::new(ExprKind::Call { function: Function::TimestampDiff(unit), args }, SqlType::BIGINT, true))
+    let function = Function::with(&functions::TIMESTAMP_DIFF, Detail::Unit(unit));
+    Ok(Expr::new(ExprKind::Call { function, args }, SqlType::BIGINT, true))
 }

@@ -10,7 +10,6 @@
 use super::assemble::assemble;
 use super::node::{Cx, Node, Op};
 use crate::EvalContext;
-use crate::functions::VOLATILE;
 use std::sync::atomic::{AtomicBool, Ordering};
 use types::{Error, ErrorCode, Result, SqlType};
 use vector::{Selection, Vector};
@@ -59,7 +58,7 @@ pub(super) fn makes_long_strings(node: &Node, also_once: bool) -> bool {
 fn shows(node: &Node) -> bool {
     let here = match &node.op {
         Op::SetUserVar { .. } => true,
-        Op::Call { function, .. } => function.flags() & VOLATILE != 0,
+        Op::Call { function, .. } => function.is_volatile(),
         _ => false,
     };
     here || node.args.iter().any(shows)

@@ -2,7 +2,7 @@
 
 use super::strbuf::check_copy;
 use super::{Tri, arith, assemble, cast, compare, logic};
-use crate::functions::{self, CallState, Function, SEES_NULL, VOLATILE};
+use crate::functions::{Bound, Call, CallState, Function, Kernel, over_dictionary};
 use crate::kernels;
 use crate::{ArithOp, CmpOp, ConstSet, EvalContext, Expr, ExprKind, Truth};
 use std::sync::{Arc, OnceLock};
@@ -92,6 +92,8 @@ pub(crate) enum Op {
     },
     Call {
         function: Function,
+        bound: Bound,
+        types: Box<[SqlType]>,
         state: CallState,
     },
     UserVar(Box<str>),
@@ -153,7 +155,11 @@ impl Node {
             InSet { set, negated, .. } => Op::InSet { negated: *negated, set: set.clone(), prepared: OnceLock::new() },
             Like { escape, negated, .. } => Op::Like { escape: *escape, negated: *negated, matcher: OnceLock::new() },
             Case { otherwise, .. } => Op::Case { otherwise: otherwise.is_some() },
-            Call { function, .. } => Op::Call { function: *function, state: CallState::default() },
+            Call { function, args } => {
+                let types: Box<[SqlType]> = args.iter().map(|a| a.ty).collect();
+                let bound = function.record().bind(&types, &e.ty);
+                Op::Call { function: *function, bound, types, state: CallState::default() }
+            }
             UserVar { name, .. } => Op::UserVar(name.clone()),
             SetUserVar { name, expr } => Op::SetUserVar { name: name.clone(), by_row: expr.follows_variables() },
             Row(items) => return Err(Error::operand_columns(items.len().min(1))),
@@ -162,7 +168,7 @@ impl Node {
         let varying = args.iter().any(|a| a.varying)
             || match &op {
                 Op::Column(_) | Op::Param(_) | Op::UserVar(_) | Op::SetUserVar { .. } => true,
-                Op::Call { function, .. } => function.flags() & VOLATILE != 0,
+                Op::Call { function, .. } => function.is_volatile(),
                 _ => false,
             };
         let cached = (!varying && !matches!(op, Op::Const(_))).then(OnceLock::new);
@@ -256,17 +262,10 @@ impl Node {
                 cast::cast(&v, &self.args[0].ty, &self.ty, *explicit, cx, sel)
             }
             Op::Case { otherwise } => assemble::case(self, *otherwise, cx, sel),
-            Op::Call { function: Function::RoundToScale, .. } => {
-                let v = self.args[0].eval(cx, sel)?;
-                cast::cast(&v, &self.args[0].ty, &self.ty, false, cx, sel)
+            Op::Call { bound: Bound::Node(evaluate), .. } => evaluate(self, cx, sel),
+            Op::Call { bound: Bound::Kernel(kernel), function, types, state } => {
+                self.call(*function, *kernel, types, state, cx, sel)
             }
-            Op::Call { function: Function::ColumnValue, .. } => {
-                let (v, name) = (self.args[0].eval(cx, sel)?, self.args[1].eval(cx, sel)?);
-                cast::column_value(&v, &self.args[0].ty, &String::from_utf8_lossy(name.bytes(0)), &self.ty, cx, sel)
-            }
-            Op::Call { function: Function::HexLiteral, .. } => self.args[0].eval(cx, sel),
-            Op::Call { function: Function::Coalesce, .. } => assemble::coalesce(self, cx, sel),
-            Op::Call { function, state } => self.call(*function, state, cx, sel),
             Op::UserVar(name) => match cx.ctx.user_vars.get(name) {
                 Some(held) => param(&held.0, &held.1, &self.ty, cx.ctx),
                 None => Ok(kernels::null_vector(&self.ty)),
@@ -307,31 +306,38 @@ impl Node {
         }
     }
 
-    fn call(&self, function: Function, state: &CallState, cx: &Cx, sel: &Selection) -> Result<Vector> {
+    fn call(
+        &self,
+        function: Function,
+        kernel: Kernel,
+        types: &[SqlType],
+        state: &CallState,
+        cx: &Cx,
+        sel: &Selection,
+    ) -> Result<Vector> {
         cx.ctx.check_killed()?;
         let mut args = Vec::with_capacity(self.args.len());
         for a in &self.args {
             args.push(a.eval(cx, sel)?);
         }
-        let flags = function.flags();
-        let volatile = flags & VOLATILE != 0;
-        if flags & SEES_NULL == 0 && args.iter().any(|v| matches!(v, Vector::Const(c) if !c.is_valid(0))) {
+        if !function.record().nulls.seen() && args.iter().any(|v| matches!(v, Vector::Const(c) if !c.is_valid(0))) {
             return Ok(kernels::null_vector(&self.ty));
         }
-        let types: Vec<SqlType> = self.args.iter().map(|a| a.ty).collect();
-        let call = functions::Call { function, node: self, args: &args, types: &types, state, ctx: cx.ctx };
-        if !volatile && args.iter().all(|v| matches!(v, Vector::Const(_))) {
-            let c = functions::eval(&call, 1, &Selection::All)?;
+        let call = Call { function, node: self, args: &args, types, state, ctx: cx.ctx, row_count: cx.rows, sel };
+        if function.is_volatile() {
+            return Ok(Vector::flat(kernel(&call)?));
+        }
+        if args.iter().all(|v| matches!(v, Vector::Const(_))) {
+            let c = kernel(&Call { row_count: 1, sel: &Selection::All, ..call })?;
             return Ok(Vector::Const(c.into()));
         }
         // One dictionary column: once for each distinct string.
-        if !volatile
-            && flags & functions::MAY_WARN == 0
-            && let Some(v) = functions::over_dictionary(&call, cx.rows, sel)?
+        if function.is_harmless()
+            && let Some(v) = over_dictionary(&call, kernel)?
         {
             return Ok(v);
         }
-        Ok(Vector::flat(functions::eval(&call, cx.rows, sel)?))
+        Ok(Vector::flat(kernel(&call)?))
     }
 
     /// The truth at the selected positions.

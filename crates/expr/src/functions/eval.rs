@@ -1,6 +1,7 @@
 //! Calling functions: from vectors of arguments to a chunk of results.
 
-use super::Function;
+use super::record::Kernel;
+use super::{Detail, Function, IntervalUnit};
 use crate::EvalContext;
 use crate::eval::Node;
 use crate::eval::rows::{Rows, has_long_strings};
@@ -23,17 +24,34 @@ pub(crate) struct Call<'a> {
     pub types: &'a [SqlType],
     pub state: &'a CallState,
     pub ctx: &'a EvalContext<'a>,
+    pub row_count: usize,
+    /// The rows whose results are wanted.
+    pub sel: &'a Selection,
 }
 
 impl<'a> Call<'a> {
-    pub fn rows(&self, rows: usize, sel: &'a Selection) -> Rows<'a> {
+    /// The rows of the selection in which no argument is NULL.
+    pub fn rows(&self) -> Rows<'a> {
         let args: Vec<&Vector> = self.args.iter().collect();
-        Rows::new(rows, sel, &args, self.ctx)
+        Rows::new(self.row_count, self.sel, &args, self.ctx)
     }
 
     /// All rows of the selection, NULL arguments or not.
-    pub fn all_rows(&self, rows: usize, sel: &'a Selection) -> Rows<'a> {
-        Rows { rows, sel, valid: None, ctx: self.ctx, is_long: has_long_strings(self.args) }
+    pub fn all_rows(&self) -> Rows<'a> {
+        Rows { rows: self.row_count, sel: self.sel, valid: None, ctx: self.ctx, is_long: has_long_strings(self.args) }
+    }
+
+    /// The unit of time that the call names.
+    pub fn unit(&self) -> IntervalUnit {
+        match self.function.detail() {
+            Detail::Unit(unit) => unit,
+            _ => IntervalUnit::Microsecond,
+        }
+    }
+
+    /// The name of the function in messages about arguments.
+    pub fn name(&self) -> String {
+        self.function.name().to_ascii_lowercase()
     }
 
     pub fn ty(&self) -> SqlType {
@@ -99,35 +117,8 @@ pub(crate) fn int_at(v: &Vector, i: usize) -> i64 {
     }
 }
 
-/// The results at the selected positions.
-pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Chunk> {
-    if let Some(c) = super::string::eval(call, rows, sel)? {
-        return Ok(c);
-    }
-    if let Some(c) = super::temporal::eval(call, rows, sel)? {
-        return Ok(c);
-    }
-    if let Some(c) = super::numeric::eval(call, rows, sel)? {
-        return Ok(c);
-    }
-    if let Some(c) = super::other::eval(call, rows, sel)? {
-        return Ok(c);
-    }
-    if let Some(c) = super::network::eval(call, rows, sel)? {
-        return Ok(c);
-    }
-    if matches!(
-        call.function,
-        Function::RegexpLike | Function::RegexpInstr | Function::RegexpSubstr | Function::RegexpReplace
-    ) && let Some(c) = super::regexp::eval(call, rows, sel)?
-    {
-        return Ok(c);
-    }
-    Err(Error::not_supported(format_args!("function {}", call.function.name())))
-}
-
 /// If one argument is a dictionary column and all others are constants: the function of each entry, spread by code.
-pub(crate) fn over_dictionary(call: &Call, rows: usize, sel: &Selection) -> Result<Option<Vector>> {
+pub(crate) fn over_dictionary(call: &Call, kernel: Kernel) -> Result<Option<Vector>> {
     let mut found = None;
     for (k, v) in call.args.iter().enumerate() {
         match v {
@@ -139,13 +130,12 @@ pub(crate) fn over_dictionary(call: &Call, rows: usize, sel: &Selection) -> Resu
     let Some((k, chunk)) = found else { return Ok(None) };
     let Values::Dict(d) = &chunk.values else { return Ok(None) };
     let entries = d.dict.strings.views.len();
-    if entries == 0 || entries >= sel.count(rows) || super::SEES_NULL & call.function.flags() != 0 {
+    if entries == 0 || entries >= call.sel.count(call.row_count) || call.function.record().nulls.seen() {
         return Ok(None);
     }
     let mut args = call.args.to_vec();
     args[k] = Vector::flat(Chunk::new(Values::Str(d.dict.strings.clone()), None));
-    let inner = Call { args: &args, ..*call };
-    let results = eval(&inner, entries, &Selection::All)?;
+    let results = kernel(&Call { args: &args, row_count: entries, sel: &Selection::All, ..*call })?;
     // Codes at NULL positions may be anything.
     let codes: Vec<u16> = d.codes.iter().map(|&c| if (c as usize) < entries { c as u16 } else { 0 }).collect();
     let mut out = results.gather(&codes);

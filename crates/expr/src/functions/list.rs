@@ -1,6 +1,6 @@
 //! What functions there are: for documentation, and for tests that hold it against the code.
 
-use super::SIGNATURES;
+use super::Origin;
 
 /// What sort of function a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,33 +24,6 @@ pub struct FunctionInfo {
     /// The greatest; `None` if there is no bound.
     pub args_max: Option<usize>,
 }
-
-const fn scalar(names: &'static [&'static str], min: usize, max: usize) -> FunctionInfo {
-    FunctionInfo { names, kind: FunctionKind::Scalar, args_min: min, args_max: Some(max) }
-}
-
-/// Functions that are built of other expressions, or have a grammar of their own.
-static BUILT: &[FunctionInfo] = &[
-    scalar(&["IF"], 3, 3),
-    scalar(&["NULLIF"], 2, 2),
-    scalar(&["ISNULL"], 1, 1),
-    scalar(&["MOD"], 2, 2),
-    scalar(&["NAME_CONST"], 2, 2),
-    scalar(&["DATE"], 1, 1),
-    scalar(&["TIME"], 1, 1),
-    scalar(&["ADDDATE"], 2, 2),
-    scalar(&["SUBDATE"], 2, 2),
-    scalar(&["TRIM"], 1, 2),
-    scalar(&["VALUES"], 1, 1),
-    scalar(&["EXTRACT"], 2, 2),
-    scalar(&["DATE_ADD"], 2, 2),
-    scalar(&["DATE_SUB"], 2, 2),
-    scalar(&["TIMESTAMPADD"], 3, 3),
-    scalar(&["TIMESTAMPDIFF"], 3, 3),
-    scalar(&["POSITION"], 2, 2),
-    scalar(&["CAST"], 2, 2),
-    scalar(&["CONVERT"], 2, 2),
-];
 
 const fn aggregate(names: &'static [&'static str], max: Option<usize>) -> FunctionInfo {
     FunctionInfo { names, kind: FunctionKind::Aggregate, args_min: 1, args_max: max }
@@ -91,15 +64,13 @@ static OF_MANY_ROWS: &[FunctionInfo] = &[
 
 /// All functions that statements may call, in no particular order.
 pub fn all() -> Vec<FunctionInfo> {
-    // Those with other names are made by the builder, or operators.
-    let is_called = |name: &str| !name.contains(' ') && name != "COLLATE";
-    let by_name = SIGNATURES.iter().filter(|s| is_called(s.names[0])).map(|s| FunctionInfo {
-        names: s.names,
+    let scalar = super::records().filter(|r| r.origin != Origin::Builder).map(|r| FunctionInfo {
+        names: r.names,
         kind: FunctionKind::Scalar,
-        args_min: s.min,
-        args_max: (s.max < usize::MAX).then_some(s.max),
+        args_min: r.args_min,
+        args_max: (r.args_max < usize::MAX).then_some(r.args_max),
     });
-    by_name.chain(BUILT.iter().copied()).chain(OF_MANY_ROWS.iter().copied()).collect()
+    scalar.chain(OF_MANY_ROWS.iter().copied()).collect()
 }
 
 #[cfg(test)]

@@ -3,16 +3,29 @@
 //! An IPv4 address is four decimal numbers of one to three digits, leading zeros allowed; an IPv6 address may end with
 //! one. MySQL manual, "Miscellaneous Functions".
 
-use super::Function;
-use super::eval::Call;
+use super::Call;
+use super::record::{Nulls, Ret, new, records};
 use crate::eval::strbuf::StrBuf;
 use crate::kernels::text::shown;
+use Nulls::Maybe;
+use Ret::{Bool, Bytes, Text, UInt};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use types::{Error, Result};
-use vector::{Chunk, Selection};
+use vector::Chunk;
+
+records! {
+    INET_ATON = new(&["INET_ATON"], 1, 1, "s", UInt, inet_aton).nulls(Maybe).may_warn();
+    INET_NTOA = new(&["INET_NTOA"], 1, 1, "i", Text(15), inet_ntoa).nulls(Maybe).makes_text();
+    INET6_ATON = new(&["INET6_ATON"], 1, 1, "s", Bytes(16), inet6_aton).nulls(Maybe).may_warn().makes_text();
+    INET6_NTOA = new(&["INET6_NTOA"], 1, 1, "s", Text(39), inet6_ntoa).nulls(Maybe).makes_text();
+    IS_IPV4 = new(&["IS_IPV4"], 1, 1, "s", Bool, is_ipv4);
+    IS_IPV6 = new(&["IS_IPV6"], 1, 1, "s", Bool, is_ipv6);
+    IS_IPV4_COMPAT = new(&["IS_IPV4_COMPAT"], 1, 1, "s", Bool, is_ipv4_compat);
+    IS_IPV4_MAPPED = new(&["IS_IPV4_MAPPED"], 1, 1, "s", Bool, is_ipv4_mapped);
+}
 
 /// INET_ATON: one to four parts, the last of which fills what remains.
-fn inet_aton(s: &[u8]) -> Option<u64> {
+fn parse_numbers(s: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(s).ok()?;
     let parts: Vec<u64> = text.split('.').map(|p| p.parse().ok().filter(|&v: &u64| v < 256)).collect::<Option<_>>()?;
     match *parts.as_slice() {
@@ -70,62 +83,79 @@ fn write_v6(bytes: [u8; 16], out: &mut StrBuf<'_>) {
     }
 }
 
-/// Functions of addresses; None if the function is none of them.
-pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<Chunk>> {
-    use Function::*;
-    let r = call.rows(rows, sel);
-    let wrong = |s: &[u8], function: &str| {
-        let shown = shown(s);
-        call.fault(Error::wrong_value_for_type("string", format_args!("'{shown}'"), function))
-    };
-    // Bytes as INET6_ATON makes them that begin with these six words.
-    let begins = |i: usize, words: [u16; 6]| {
-        <[u8; 16]>::try_from(call.bytes(0, i)).is_ok_and(|b| Ipv6Addr::from(b).segments()[..6] == words)
-    };
-    Ok(Some(match call.function {
-        InetAton => r.fixed(|i| {
-            let v = inet_aton(call.bytes(0, i));
-            if v.is_none() {
-                wrong(call.bytes(0, i), "inet_aton")?;
-            }
-            Ok(v)
-        })?,
-        InetNtoa => r.strings(|i, out| {
-            let Ok(v) = u32::try_from(call.int(0, i)) else { return Ok(false) };
-            out.extend_from_slice(Ipv4Addr::from(v).to_string().as_bytes());
-            Ok(true)
-        })?,
-        Inet6Aton => r.strings(|i, out| {
-            let s = call.bytes(0, i);
-            if let Some(v4) = parse_v4(s) {
-                out.extend_from_slice(&v4.octets());
-            } else if let Some(v6) = parse_v6(s) {
-                out.extend_from_slice(&v6.octets());
-            } else {
-                wrong(s, "inet6_aton")?;
-                return Ok(false);
-            }
-            Ok(true)
-        })?,
-        Inet6Ntoa => r.strings(|i, out| {
-            let b = call.bytes(0, i);
-            if let Ok(v4) = <[u8; 4]>::try_from(b) {
-                out.extend_from_slice(Ipv4Addr::from(v4).to_string().as_bytes());
-            } else if let Ok(v6) = <[u8; 16]>::try_from(b) {
-                write_v6(v6, out);
-            } else {
-                return Ok(false);
-            }
-            Ok(true)
-        })?,
-        IsIpv4 => r.fixed(|i| Ok(Some(parse_v4(call.bytes(0, i)).is_some() as i8)))?,
-        IsIpv6 => r.fixed(|i| Ok(Some(parse_v6(call.bytes(0, i)).is_some() as i8)))?,
-        // `::` and `::1` are addresses of their own.
-        IsIpv4Compat => r.fixed(|i| {
-            let reserved = call.bytes(0, i).get(12..).is_some_and(|b| matches!(b, [0, 0, 0, 0 | 1]));
-            Ok(Some((begins(i, [0; 6]) && !reserved) as i8))
-        })?,
-        IsIpv4Mapped => r.fixed(|i| Ok(Some(begins(i, [0, 0, 0, 0, 0, 0xFFFF]) as i8)))?,
-        _ => return Ok(None),
-    }))
+fn wrong(call: &Call, i: usize) -> Result<()> {
+    let shown = shown(call.bytes(0, i));
+    call.fault(Error::wrong_value_for_type("string", format_args!("'{shown}'"), call.name()))
+}
+
+/// Bytes as INET6_ATON makes them that begin with these six words.
+fn begins(call: &Call, i: usize, words: [u16; 6]) -> bool {
+    <[u8; 16]>::try_from(call.bytes(0, i)).is_ok_and(|b| Ipv6Addr::from(b).segments()[..6] == words)
+}
+
+fn inet_aton(call: &Call) -> Result<Chunk> {
+    call.rows().fixed(|i| {
+        let v = parse_numbers(call.bytes(0, i));
+        if v.is_none() {
+            wrong(call, i)?;
+        }
+        Ok(v)
+    })
+}
+
+fn inet_ntoa(call: &Call) -> Result<Chunk> {
+    call.rows().strings(|i, out| {
+        let Ok(v) = u32::try_from(call.int(0, i)) else { return Ok(false) };
+        out.extend_from_slice(Ipv4Addr::from(v).to_string().as_bytes());
+        Ok(true)
+    })
+}
+
+fn inet6_aton(call: &Call) -> Result<Chunk> {
+    call.rows().strings(|i, out| {
+        let s = call.bytes(0, i);
+        if let Some(v4) = parse_v4(s) {
+            out.extend_from_slice(&v4.octets());
+        } else if let Some(v6) = parse_v6(s) {
+            out.extend_from_slice(&v6.octets());
+        } else {
+            wrong(call, i)?;
+            return Ok(false);
+        }
+        Ok(true)
+    })
+}
+
+fn inet6_ntoa(call: &Call) -> Result<Chunk> {
+    call.rows().strings(|i, out| {
+        let b = call.bytes(0, i);
+        if let Ok(v4) = <[u8; 4]>::try_from(b) {
+            out.extend_from_slice(Ipv4Addr::from(v4).to_string().as_bytes());
+        } else if let Ok(v6) = <[u8; 16]>::try_from(b) {
+            write_v6(v6, out);
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    })
+}
+
+fn is_ipv4(call: &Call) -> Result<Chunk> {
+    call.rows().fixed(|i| Ok(Some(parse_v4(call.bytes(0, i)).is_some() as i8)))
+}
+
+fn is_ipv6(call: &Call) -> Result<Chunk> {
+    call.rows().fixed(|i| Ok(Some(parse_v6(call.bytes(0, i)).is_some() as i8)))
+}
+
+/// `::` and `::1` are addresses of their own.
+fn is_ipv4_compat(call: &Call) -> Result<Chunk> {
+    call.rows().fixed(|i| {
+        let reserved = call.bytes(0, i).get(12..).is_some_and(|b| matches!(b, [0, 0, 0, 0 | 1]));
+        Ok(Some((begins(call, i, [0; 6]) && !reserved) as i8))
+    })
+}
+
+fn is_ipv4_mapped(call: &Call) -> Result<Chunk> {
+    call.rows().fixed(|i| Ok(Some(begins(call, i, [0, 0, 0, 0, 0, 0xFFFF]) as i8)))
 }

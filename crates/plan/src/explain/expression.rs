@@ -1,7 +1,7 @@
 //! Expressions in MySQL's words: `(lineitem.l_shipdate <= DATE'1998-09-02')`.
 
 use crate::OutputColumn;
-use expr::{AggCall, AggFunc, Expr, ExprKind, Function, Truth, WindowCall, WindowFunc};
+use expr::{AggCall, AggFunc, Expr, ExprKind, Truth, WindowCall, WindowFunc};
 use std::borrow::Cow;
 use types::{SqlType, Value};
 
@@ -177,7 +177,7 @@ fn write(e: &Expr, names: &Names, out: &mut String, depth: usize) {
             out.push_str(" end)");
         }
         // what a quotient is shown as; MySQL has no words for it
-        ExprKind::Call { function: Function::RoundToScale, args } => write(&args[0], names, out, d),
+        ExprKind::Call { function, args } if function.is_rounding() => write(&args[0], names, out, d),
         ExprKind::Call { function, args } => {
             out.push_str(&function.name().to_lowercase());
             out.push('(');

@@ -5,10 +5,6 @@ use expr::{AggFunc, Expr, ExprKind, TrimSide, build};
 use parser::ast;
 use types::{Charset, Collation, Error, Result, SqlType, StringKind};
 
-/// Functions that must run row by row, in order, on one thread.
-const SERIAL: [&str; 7] =
-    ["sleep", "get_lock", "release_lock", "release_all_locks", "is_free_lock", "is_used_lock", "benchmark"];
-
 impl<'a> Bind<'a, '_, '_> {
     pub fn literal(&mut self, l: &ast::Literal) -> Result<Expr> {
         use ast::Literal as L;
@@ -148,12 +144,17 @@ impl<'a> Bind<'a, '_, '_> {
         match &*f.name.to_ascii_lowercase() {
             "any_value" => return self.any_value(&f.args),
             "grouping" => return self.grouping(&f.args),
-            name if SERIAL.contains(&name) => self.shared.serial = true,
-            "last_insert_id" if !f.args.is_empty() => self.shared.serial = true,
             _ => {}
         }
         let args = f.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
-        build::function(&f.name, args, &self.shared.session)
+        let call = build::function(&f.name, args, &self.shared.session)?;
+        self.shared.serial |= match &call.kind {
+            ExprKind::Call { function, .. } => function.record().is_serial(),
+            // LAST_INSERT_ID(x)
+            ExprKind::SetUserVar { .. } => true,
+            _ => false,
+        };
+        Ok(call)
     }
 
     fn cast(&mut self, c: &'a ast::Cast) -> Result<Expr> {

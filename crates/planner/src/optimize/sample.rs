@@ -2,7 +2,7 @@
 
 use catalog::TableStats;
 use expr::eval::Compiled;
-use expr::{ColumnId, EvalContext, Expr, ExprKind, Function, Params, SessionInfo, UserVars, Warnings};
+use expr::{ColumnId, EvalContext, Expr, ExprKind, Params, SessionInfo, UserVars, Warnings};
 use std::sync::atomic::AtomicBool;
 use types::SqlType;
 
@@ -60,9 +60,7 @@ pub fn try_predicates<'e>(
             }
             ExprKind::Call { function, .. } if function.is_volatile() => fits = false,
             // A megabyte for each row of the sample takes longer than a plan is worth.
-            ExprKind::Call {
-                function: Function::Repeat | Function::Lpad | Function::Rpad | Function::Space, ..
-            } => fits = false,
+            ExprKind::Call { function, .. } if function.record().is_expanding() => fits = false,
             _ => e.nullable = true,
         });
         if fits {

@@ -9,14 +9,42 @@
 mod long;
 mod pattern;
 
-use super::Function;
-use super::eval::Call;
+use super::Call;
+use super::record::{Nulls, Ret, new, records};
+use super::rules::check_charsets;
+use crate::Expr;
 use crate::eval::strbuf::StrBuf;
+use Nulls::Maybe;
+use Ret::{Bool, First, Int, Long};
 pub(crate) use pattern::Pattern;
 use pattern::{Flags, MATCHES_ASKED, next_start};
 use types::collation::utf8;
-use types::{Ask, Collation, Error, Result};
-use vector::{Chunk, Selection, Vector};
+use types::{Collation, Error, Result};
+use vector::{Chunk, Vector};
+
+records! {
+    REGEXP_LIKE = new(&["REGEXP_LIKE"], 2, 3, "s", Bool, regexp_like).converts(in_like).may_warn();
+    REGEXP_INSTR = new(&["REGEXP_INSTR"], 2, 6, "ssiiis", Int, regexp_instr).converts(in_instr).may_warn();
+    REGEXP_SUBSTR = new(&["REGEXP_SUBSTR"], 2, 5, "ssiis", First, regexp_substr).converts(in_substr).nulls(Maybe)
+        .may_warn();
+    REGEXP_REPLACE = new(&["REGEXP_REPLACE"], 3, 6, "sssiis", Long, regexp_replace).converts(in_replace).may_warn();
+}
+
+fn in_like(args: &mut [Expr], _: Collation) -> Result<()> {
+    check_charsets(args, "regexp_like")
+}
+
+fn in_instr(args: &mut [Expr], _: Collation) -> Result<()> {
+    check_charsets(args, "regexp_instr")
+}
+
+fn in_substr(args: &mut [Expr], _: Collation) -> Result<()> {
+    check_charsets(args, "regexp_substr")
+}
+
+fn in_replace(args: &mut [Expr], _: Collation) -> Result<()> {
+    check_charsets(args, "regexp_replace")
+}
 
 /// The compiled pattern of a row; a constant pattern is compiled once.
 fn compile(call: &Call, i: usize, flags: Option<usize>) -> Result<Pattern> {
@@ -44,7 +72,7 @@ fn compile(call: &Call, i: usize, flags: Option<usize>) -> Result<Pattern> {
             b'm' => wanted.multi_line = true,
             b'n' => wanted.dot_all = true,
             b'u' => wanted.unix_lines = true,
-            _ => return Err(Error::wrong_arguments(call.function.name().to_ascii_lowercase())),
+            _ => return Err(Error::wrong_arguments(call.name())),
         }
     }
     if pattern.is_empty() {
@@ -58,94 +86,100 @@ fn compile(call: &Call, i: usize, flags: Option<usize>) -> Result<Pattern> {
 /// Byte offset of the 1-based character position; None if it is out of bounds.
 fn start_at(call: &Call, s: &[u8], pos: i64) -> Result<usize> {
     if pos < 1 || pos - 1 > utf8::char_count(s) as i64 {
-        return Err(if pos < 1 {
-            Error::wrong_arguments(call.function.name().to_ascii_lowercase())
-        } else {
-            Error::regexp_index_outofbounds()
-        });
+        return Err(if pos < 1 { Error::wrong_arguments(call.name()) } else { Error::regexp_index_outofbounds() });
     }
     Ok(utf8::offset_of_char(s, pos as usize - 1))
 }
 
-/// REGEXP functions; None if the function is none of them.
-pub(crate) fn eval(call: &Call, rows: usize, sel: &Selection) -> Result<Option<Chunk>> {
-    let r = call.rows(rows, sel);
-    let arg = |k: usize, i: usize, default: i64| if call.len() > k { call.int(k, i) } else { default };
-    let ask: Ask<'_> = &|| call.ctx.check_killed();
+/// An argument that may be left out.
+fn arg(call: &Call, k: usize, i: usize, default: i64) -> i64 {
+    if call.len() > k { call.int(k, i) } else { default }
+}
+
+fn regexp_like(call: &Call) -> Result<Chunk> {
+    let ask = || call.ctx.check_killed();
+    let r = call.rows();
     let constant = call.args[1..].iter().all(|v| matches!(v, Vector::Const(_)));
-    Ok(Some(match call.function {
-        Function::RegexpLike => {
-            let any = r.valid.as_ref().is_none_or(|v| v.count_ones() > 0);
-            let fixed = if constant && any { Some(compile(call, 0, Some(2))?) } else { None };
-            r.fixed(|i| {
-                let re = match &fixed {
-                    Some(r) => r,
-                    None => &compile(call, i, Some(2))?,
-                };
-                Ok(Some(match std::str::from_utf8(call.bytes(0, i)) {
-                    Ok(s) => re.is_match(s, ask)?,
-                    Err(_) => re.is_match(&String::from_utf8_lossy(call.bytes(0, i)), ask)?,
-                } as i8))
-            })?
+    let any = r.valid.as_ref().is_none_or(|v| v.count_ones() > 0);
+    let fixed = if constant && any { Some(compile(call, 0, Some(2))?) } else { None };
+    r.fixed(|i| {
+        let re = match &fixed {
+            Some(r) => r,
+            None => &compile(call, i, Some(2))?,
+        };
+        Ok(Some(match std::str::from_utf8(call.bytes(0, i)) {
+            Ok(s) => re.is_match(s, &ask)?,
+            Err(_) => re.is_match(&String::from_utf8_lossy(call.bytes(0, i)), &ask)?,
+        } as i8))
+    })
+}
+
+fn regexp_instr(call: &Call) -> Result<Chunk> {
+    let ask = || call.ctx.check_killed();
+    call.rows().fixed(|i| {
+        let re = compile(call, i, Some(5))?;
+        let s = call.bytes(0, i);
+        let text = String::from_utf8_lossy(s);
+        let start = start_at(call, text.as_bytes(), arg(call, 2, i, 1))?;
+        let occurrence = arg(call, 3, i, 1).max(1) as usize;
+        let found = re.nth(&text[start..], occurrence, &ask)?;
+        Ok(Some(found.map_or(0, |m| {
+            let at = start + if arg(call, 4, i, 0) == 0 { m.start } else { m.end };
+            utf8::char_count(&text.as_bytes()[..at]) as i64 + 1
+        })))
+    })
+}
+
+fn regexp_substr(call: &Call) -> Result<Chunk> {
+    let ask = || call.ctx.check_killed();
+    call.rows().strings(|i, out| {
+        let re = compile(call, i, Some(4))?;
+        let text = String::from_utf8_lossy(call.bytes(0, i));
+        let start = start_at(call, text.as_bytes(), arg(call, 2, i, 1))?;
+        let occurrence = arg(call, 3, i, 1).max(1) as usize;
+        match re.nth(&text[start..], occurrence, &ask)? {
+            Some(m) => {
+                out.extend_from_slice(&text.as_bytes()[start + m.start..start + m.end]);
+                Ok(true)
+            }
+            None => Ok(false),
         }
-        Function::RegexpInstr => r.fixed(|i| {
-            let re = compile(call, i, Some(5))?;
-            let s = call.bytes(0, i);
-            let text = String::from_utf8_lossy(s);
-            let start = start_at(call, text.as_bytes(), arg(2, i, 1))?;
-            let occurrence = arg(3, i, 1).max(1) as usize;
-            let found = re.nth(&text[start..], occurrence, ask)?;
-            Ok(Some(found.map_or(0, |m| {
-                let at = start + if arg(4, i, 0) == 0 { m.start } else { m.end };
-                utf8::char_count(&text.as_bytes()[..at]) as i64 + 1
-            })))
-        })?,
-        Function::RegexpSubstr => r.strings(|i, out| {
-            let re = compile(call, i, Some(4))?;
-            let text = String::from_utf8_lossy(call.bytes(0, i));
-            let start = start_at(call, text.as_bytes(), arg(2, i, 1))?;
-            let occurrence = arg(3, i, 1).max(1) as usize;
-            match re.nth(&text[start..], occurrence, ask)? {
-                Some(m) => {
-                    out.extend_from_slice(&text.as_bytes()[start + m.start..start + m.end]);
-                    Ok(true)
-                }
-                None => Ok(false),
+    })
+}
+
+fn regexp_replace(call: &Call) -> Result<Chunk> {
+    let ask = || call.ctx.check_killed();
+    call.rows().strings(|i, out| {
+        let re = compile(call, i, Some(5))?;
+        let text = String::from_utf8_lossy(call.bytes(0, i));
+        let with = String::from_utf8_lossy(call.bytes(2, i));
+        let names_groups = with.contains('$');
+        let start = start_at(call, text.as_bytes(), arg(call, 3, i, 1))?;
+        let occurrence = arg(call, 4, i, 0).max(0) as usize;
+        out.extend_from_slice(&text.as_bytes()[..start]);
+        let rest = &text[start..];
+        let (mut at, mut from, mut k) = (0, Some(0), 0);
+        while let Some(begin) = from
+            && let Some(m) = re.find_at(rest, begin, &ask)?
+        {
+            (from, k) = (next_start(rest, m), k + 1);
+            if k % MATCHES_ASKED == 0 {
+                ask()?;
             }
-        })?,
-        Function::RegexpReplace => r.strings(|i, out| {
-            let re = compile(call, i, Some(5))?;
-            let text = String::from_utf8_lossy(call.bytes(0, i));
-            let with = String::from_utf8_lossy(call.bytes(2, i));
-            let names_groups = with.contains('$');
-            let start = start_at(call, text.as_bytes(), arg(3, i, 1))?;
-            let occurrence = arg(4, i, 0).max(0) as usize;
-            out.extend_from_slice(&text.as_bytes()[..start]);
-            let rest = &text[start..];
-            let (mut at, mut from, mut k) = (0, Some(0), 0);
-            while let Some(begin) = from
-                && let Some(m) = re.find_at(rest, begin, ask)?
-            {
-                (from, k) = (next_start(rest, m), k + 1);
-                if k % MATCHES_ASKED == 0 {
-                    ask()?;
-                }
-                if occurrence != 0 && k != occurrence {
-                    continue;
-                }
-                out.extend_from_slice(&rest.as_bytes()[at..m.start]);
-                let groups = if names_groups { re.groups(rest, m, ask)? } else { vec![] };
-                expand(&with, rest, &groups, out);
-                at = m.end;
-                if k == occurrence {
-                    break;
-                }
+            if occurrence != 0 && k != occurrence {
+                continue;
             }
-            out.extend_from_slice(&rest.as_bytes()[at..]);
-            Ok(true)
-        })?,
-        _ => return Ok(None),
-    }))
+            out.extend_from_slice(&rest.as_bytes()[at..m.start]);
+            let groups = if names_groups { re.groups(rest, m, &ask)? } else { vec![] };
+            expand(&with, rest, &groups, out);
+            at = m.end;
+            if k == occurrence {
+                break;
+            }
+        }
+        out.extend_from_slice(&rest.as_bytes()[at..]);
+        Ok(true)
+    })
 }
 
 /// `$1` is a group, `\` takes the next character as it is.

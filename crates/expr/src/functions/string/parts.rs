@@ -1,11 +1,10 @@
 //! Parts of strings: lengths, positions, substrings, trimming.
 
-use crate::functions::TrimSide;
-use crate::functions::eval::Call;
+use crate::functions::{Call, TrimSide};
 use memchr::memmem;
 use types::collation::utf8;
 use types::{Ask, Collation, Result};
-use vector::{Chunk, Selection, StrValues, StrView, Values, Vector};
+use vector::{Chunk, StrValues, StrView, Values, Vector};
 
 /// Length in characters.
 #[inline]
@@ -21,17 +20,12 @@ pub(super) fn offset(c: Collation, s: &[u8], n: i64) -> usize {
 }
 
 /// Results that are parts of the first argument: views into its heap, nothing copied.
-pub(super) fn slices(
-    call: &Call,
-    rows: usize,
-    sel: &Selection,
-    f: impl Fn(usize, &[u8]) -> (usize, usize),
-) -> Result<Chunk> {
-    let r = call.rows(rows, sel);
+pub(super) fn slices(call: &Call, f: impl Fn(usize, &[u8]) -> (usize, usize)) -> Result<Chunk> {
+    let r = call.rows();
     let (chunk, constant) = call.args[0].chunk();
     match (&chunk.values, constant) {
         (Values::Str(s), false) => {
-            let mut views = vec![StrView::EMPTY; rows];
+            let mut views = vec![StrView::EMPTY; call.row_count];
             r.try_each(|i| {
                 let v = &s.views[i];
                 let b = v.bytes(&s.heap);
@@ -57,7 +51,7 @@ pub(super) fn slices(
 }
 
 /// SUBSTRING(s, pos, len) with constants that lie within the four bytes that each view holds of its string.
-pub(super) fn short_prefix(call: &Call, rows: usize, sel: &Selection) -> Option<Chunk> {
+pub(super) fn short_prefix(call: &Call) -> Option<Chunk> {
     let (Vector::Flat(chunk), Vector::Const(_), Vector::Const(_)) = (&call.args[0], &call.args[1], &call.args[2])
     else {
         return None;
@@ -69,8 +63,8 @@ pub(super) fn short_prefix(call: &Call, rows: usize, sel: &Selection) -> Option<
     }
     let (from, to) = ((pos - 1) as usize, (pos - 1 + len) as usize);
     let c = call.collation(0);
-    let mut views = vec![StrView::EMPTY; rows];
-    sel.for_each(rows, |i| {
+    let mut views = vec![StrView::EMPTY; call.row_count];
+    call.sel.for_each(call.row_count, |i| {
         let v = &s.views[i];
         let p = v.prefix();
         views[i] = if v.len() >= 4 && p.is_ascii() {

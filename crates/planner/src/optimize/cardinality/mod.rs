@@ -436,7 +436,7 @@ fn computed(e: &Expr, input: &Estimate) -> ColumnEstimate {
         }
         ExprKind::Cast { expr, .. } => ColumnEstimate { width: width_of(&e.ty), ..computed(expr, input) },
         ExprKind::Call { function, args } => {
-            let d = if format!("{function:?}").contains("Year") { 20.0 } else { distinct_of(args.iter(), input) };
+            let d = function.value_count().unwrap_or_else(|| distinct_of(args.iter(), input));
             let d = d.min(input.rows.max(1.0));
             ColumnEstimate { distinct: d, domain: d, ..ColumnEstimate::unknown(d, &e.ty) }
         }
