@@ -84,7 +84,7 @@ mod write;
 pub use access::RunLeaves;
 pub use background::Background;
 pub use batch::Keys;
-pub use bulk::{BulkAppender, BulkDone, ColumnBuilder};
+pub use bulk::{BulkAppender, BulkDone, ColumnBuilder, RowsBehind};
 pub use change_by_key::Step;
 pub use checkpoint::run::CheckpointDone;
 pub use current::Found;

@@ -90,6 +90,37 @@ impl Values {
         }
     }
 
+    /// The integers of at most 64 bits in the array `to` of either family, which holds all that count. `None`: these, or
+    /// those of `to`, are none.
+    pub fn carried(&self, to: PhysType) -> Option<Values> {
+        macro_rules! each {
+            ($v:expr) => {
+                match to {
+                    PhysType::I8 => Values::I8($v.iter().map(|&x| x as i8).collect()),
+                    PhysType::I16 => Values::I16($v.iter().map(|&x| x as i16).collect()),
+                    PhysType::I32 => Values::I32($v.iter().map(|&x| x as i32).collect()),
+                    PhysType::I64 => Values::I64($v.iter().map(|&x| x as i64).collect()),
+                    PhysType::U8 => Values::U8($v.iter().map(|&x| x as u8).collect()),
+                    PhysType::U16 => Values::U16($v.iter().map(|&x| x as u16).collect()),
+                    PhysType::U32 => Values::U32($v.iter().map(|&x| x as u32).collect()),
+                    PhysType::U64 => Values::U64($v.iter().map(|&x| x as u64).collect()),
+                    _ => return None,
+                }
+            };
+        }
+        Some(match self {
+            Values::I8(v) => each!(v),
+            Values::I16(v) => each!(v),
+            Values::I32(v) => each!(v),
+            Values::I64(v) => each!(v),
+            Values::U8(v) => each!(v),
+            Values::U16(v) => each!(v),
+            Values::U32(v) => each!(v),
+            Values::U64(v) => each!(v),
+            _ => return None,
+        })
+    }
+
     /// The same values in physical form `phys`, which must be the same or a wider one of the family.
     ///
     /// # Panics

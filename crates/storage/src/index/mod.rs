@@ -17,7 +17,7 @@ pub mod sampled;
 pub mod set;
 pub mod unique;
 
-pub use unique::{Conflict, ShardGuard, UniqueIndex};
+pub use unique::{Conflict, OnConflict, ShardGuard, UniqueIndex};
 
 use crate::heap::Heap;
 use crate::leaf::Leaf;

@@ -39,10 +39,20 @@ impl LeafKeys {
     }
 }
 
+/// What becomes of a new leaf with a row whose key exists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnConflict {
+    /// Error 1062.
+    Fail,
+    /// One of the two rows is dropped: the later one in the load's input, else the new one.
+    Drop,
+    /// Nothing more: the caller takes the leaf back. So it is where a transaction would have to be waited for.
+    GiveUp,
+}
+
 impl UniqueIndex {
-    /// Makes all rows of a leaf just attached by `txn` findable, and checks them for conflicts. A row whose key exists is
-    /// error 1062, or with `ignore` one of the two is dropped: the later one in the load's input, else the new one. Appends
-    /// the dropped rows to `dropped`.
+    /// Makes all rows of a leaf just attached by `txn` findable, and checks them for conflicts. Appends the dropped rows
+    /// to `dropped`. False: it gave up.
     #[expect(clippy::too_many_arguments)]
     pub fn enter_leaf(
         &self,
@@ -50,11 +60,11 @@ impl UniqueIndex {
         txn: &Txn,
         rows: Rows<'_>,
         leaf_no: u64,
-        ignore: bool,
+        on_conflict: OnConflict,
         dropped: &mut Vec<(u64, Error)>,
         dissolved: &dyn Fn(u64, usize),
-    ) -> Result<()> {
-        let Some(LeafKeys { chunks, rows: n, ascending }) = LeafKeys::of(self, rows, leaf_no) else { return Ok(()) };
+    ) -> Result<bool> {
+        let Some(LeafKeys { chunks, rows: n, ascending }) = LeafKeys::of(self, rows, leaf_no) else { return Ok(true) };
         let chunks: Vec<&Chunk> = chunks.iter().map(|c| &**c).collect();
         let in_run = ascending.filter(|a| a.0 == n).is_some_and(|(_, min, max)| {
             self.runs.add(&self.spec, rows.heap, leaf_no, n, &min, &max)
@@ -64,7 +74,7 @@ impl UniqueIndex {
         // A row that came in by the hash was counted before it looked at the runs: either it saw this run, or it is
         // counted now and found below.
         if in_run && self.hashed.load(Ordering::SeqCst) == 0 {
-            return Ok(());
+            return Ok(true);
         }
         let hashes = self.spec.hash_rows(&chunks, 0..n);
         for (slot, hash) in hashes.into_iter().enumerate() {
@@ -81,6 +91,9 @@ impl UniqueIndex {
                     Conflict::None => {
                         let holders = self.absence_held(&shard, hash, txn);
                         if !holders.is_empty() {
+                            if on_conflict == OnConflict::GiveUp {
+                                return Ok(false);
+                            }
                             drop(shard);
                             wait.on(&holders, || self.key_wanted(key))?;
                             continue;
@@ -90,7 +103,8 @@ impl UniqueIndex {
                         }
                         break;
                     }
-                    Conflict::Duplicate(other) if ignore => {
+                    _ if on_conflict == OnConflict::GiveUp => return Ok(false),
+                    Conflict::Duplicate(other) if on_conflict == OnConflict::Drop => {
                         let later = if self.comes_later(txn, rows, other, row_id) { other } else { row_id };
                         let (leaf_no, slot) = rows.split(later);
                         // The shard's latch does not keep out a thread that drops the same row for another index.
@@ -108,7 +122,7 @@ impl UniqueIndex {
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Dissolves the runs that stand in the way of one of `n` rows with keys from `min` to `max`, if they are much

@@ -34,6 +34,7 @@ use crate::leaf::{Leaf, RowState};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, Rank, RwLock, WriteGuard};
 use crate::txn::{Snapshot, Txn};
 use hashbrown::HashTable;
+pub use leaves::OnConflict;
 use runs::Runs;
 use std::sync::Arc;
 use vector::Chunk;
