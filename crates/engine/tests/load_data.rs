@@ -57,8 +57,9 @@ fn a_file_of_the_client_with_set() {
                 SET d = STR_TO_DATE(@day, '%d.%m.%Y'), n = NULLIF(@n, '') + 1";
     let done = run(&mut s, load, b"24.12.2023\t4\tab\tq\n01.02.2024\t\ttoo long\tr\n").expect("loads");
     assert_eq!(done.ok.info, "Records: 2  Deleted: 0  Skipped: 0  Warnings: 1");
-    assert_eq!(done.ok.last_insert_id, 1);
+    assert_eq!(done.ok.last_insert_id, 0);
     assert_eq!(rows(&mut s, "SHOW WARNINGS"), ["Warning,1265,Data truncated for column 's' at row 2"]);
+    assert_eq!(rows(&mut s, "SELECT LAST_INSERT_ID()"), ["1"]);
     assert_eq!(rows(&mut s, "SELECT * FROM t ORDER BY id"), ["1,2023-12-24,5,ab", "2,2024-02-01,~,too l"]);
     assert_eq!(rows(&mut s, "SELECT @skip, @n"), ["r,"]);
     // LOCAL skips rows whose keys exist.
@@ -186,4 +187,50 @@ fn latin1_files() {
     run(&mut s, "CREATE TABLE t (a VARCHAR(10))", b"").expect("valid");
     run(&mut s, "LOAD DATA LOCAL INFILE 'f' INTO TABLE t CHARACTER SET latin1", b"caf\xe9\n\x80 5\n").expect("loads");
     assert_eq!(rows(&mut s, "SELECT * FROM t"), ["caf\u{e9}", "\u{20ac} 5"]);
+}
+
+/// As MariaDB answers, and MySQL, whose code this part of it is.
+#[test]
+fn auto_increment_goes_on_behind_given_values() {
+    let mut s = session();
+    let load = "LOAD DATA LOCAL INFILE 'x' INTO TABLE t";
+    run(&mut s, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, a VARCHAR(10))", b"").expect("valid");
+    run(&mut s, "INSERT INTO t (a) VALUES ('first')", b"").expect("inserts");
+    let done = run(&mut s, load, b"10\tx\n\\N\ty\n0\tz\n5\tw\n\\N\tv\n").expect("loads");
+    assert_eq!((done.ok.affected_rows, done.ok.last_insert_id), (5, 0));
+    assert_eq!(rows(&mut s, "SELECT LAST_INSERT_ID()"), ["11"]);
+    assert_eq!(rows(&mut s, "SELECT * FROM t ORDER BY id"), ["1,first", "5,w", "10,x", "11,y", "12,z", "13,v"]);
+    run(&mut s, "SET auto_increment_increment = 10, auto_increment_offset = 3", b"").expect("variables");
+    run(&mut s, &format!("{load} (a)"), b"p\nq\nr\n").expect("loads");
+    assert_eq!(rows(&mut s, "SELECT LAST_INSERT_ID()"), ["23"]);
+    assert_eq!(rows(&mut s, "SELECT id FROM t WHERE id > 13 ORDER BY id"), ["23", "33", "43"]);
+    run(&mut s, &format!("{load} (a) SET a = CONCAT(a, '!')"), b"p\nq\nr\n").expect("loads");
+    assert_eq!(rows(&mut s, "SELECT LAST_INSERT_ID()"), ["53"]);
+    assert_eq!(rows(&mut s, "SELECT id FROM t WHERE id > 43 ORDER BY id"), ["53", "63", "73"]);
+    // All given: what was generated last is still what there is to say.
+    run(&mut s, load, b"500\tp\n501\tq\n").expect("loads");
+    assert_eq!(rows(&mut s, "SELECT LAST_INSERT_ID()"), ["53"]);
+    let done = run(&mut s, "INSERT INTO t (a) SELECT a FROM t ORDER BY id LIMIT 3", b"").expect("inserts");
+    assert_eq!((done.ok.affected_rows, done.ok.last_insert_id), (3, 503));
+    assert_eq!(rows(&mut s, "SELECT id FROM t WHERE id > 501 ORDER BY id"), ["503", "513", "523"]);
+}
+
+/// Several threads read such a load; the values generated are behind all that rows before them came with.
+#[test]
+fn auto_increment_of_a_load_in_several_blocks() {
+    let db = Database::open(Options { workers: Some(2), ..Options::default() }).expect("opens");
+    let mut s = db.session("root", "localhost");
+    run(&mut s, "CREATE DATABASE d", b"").expect("new");
+    s.use_database("d").expect("it is there");
+    run(&mut s, "CREATE TABLE t (id BIGINT AUTO_INCREMENT PRIMARY KEY, a VARCHAR(200), n INT)", b"").expect("valid");
+    let mut text = Vec::new();
+    for i in 1..=40_000 {
+        let id = if i % 1000 == 0 { "0".to_string() } else { (i * 10).to_string() };
+        text.extend_from_slice(format!("{id}\t{}\t{i}\n", "x".repeat(180)).as_bytes());
+    }
+    run(&mut s, "LOAD DATA LOCAL INFILE 'x' INTO TABLE t", &text).expect("loads");
+    assert_eq!(rows(&mut s, "SELECT COUNT(*), COUNT(DISTINCT id) FROM t"), ["40000,40000"]);
+    let behind = "SELECT COUNT(*) FROM t WHERE n % 1000 = 0 AND id > (n - 1) * 10";
+    assert_eq!(rows(&mut s, behind), ["40"]);
+    assert_eq!(rows(&mut s, "SELECT LAST_INSERT_ID() = (SELECT id FROM t WHERE n = 1000)"), ["1"]);
 }

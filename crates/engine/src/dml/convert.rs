@@ -3,12 +3,13 @@
 //! A value that does not fit its column is an error in strict mode; else, and with IGNORE, it is adjusted and a warning
 //! says so (MySQL manual, "Server SQL Modes", "The IGNORE Keyword").
 
+use super::whole;
 use crate::session::Session;
 use catalog::{ColumnDef, TableDef};
 use std::sync::Arc;
 use types::temporal::{TemporalMode, TimeZone};
 use types::value::{ConvertMode, convert_for_column, render_text, zero_of};
-use types::{Date, Error, Result, SqlType, StringKind, Value, WarningLevel};
+use types::{Date, Error, Result, SqlType, StringKind, Value, Warning, WarningLevel};
 use vector::{Chunk, ChunkBuilder, Vector};
 
 /// Fits values to the columns of one table, for one statement.
@@ -42,26 +43,18 @@ impl<'s> Converter<'s> {
             return Ok(Value::Null);
         }
         let c = &self.def.columns[idx];
-        if let (Value::Timestamp(_), SqlType::Timestamp { fsp: from }, SqlType::Timestamp { fsp }) = (value, ty, &c.ty)
-            && from <= fsp
-        {
-            // not by way of local time, which comes twice where clocks are set back
+        if is_same_instant(value, ty, &c.ty) {
             return Ok(value.clone());
         }
         let value = self.as_text(stored_form(value, ty, &self.zone), ty, &c.ty);
-        let (v, warning) = convert_for_column(&value, &wide_type(c), &c.name, row, &self.mode())?;
-        if let Some(w) = warning {
+        let stored = store(&value, c, row, &self.mode())?;
+        if let Some(w) = stored.warning {
             self.session.warn(w);
         }
-        let (v, fits) = fixed_digits(v, c);
-        if !fits {
+        for _ in 0..stored.beyond {
             self.fault(Error::warn_data_out_of_range(&c.name, row))?;
         }
-        if c.unsigned && is_below_zero(&value, &v) {
-            self.fault(Error::warn_data_out_of_range(&c.name, row))?;
-            return Ok(zero_of(&c.ty));
-        }
-        Ok(v)
+        Ok(stored.value)
     }
 
     /// What a string column gets: temporal values with all the digits of their type; in copies and for TEXT, numbers as well.
@@ -97,11 +90,23 @@ impl<'s> Converter<'s> {
         if is_temporal && matches!(c.ty, SqlType::String { .. }) {
             return None; // how many digits it has is known with its type alone
         }
-        match convert_for_column(value, &wide_type(c), &c.name, 1, &ConvertMode { strict: true, ..self.mode() }) {
-            Ok((v, None)) => {
-                let (v, fits) = fixed_digits(v, c);
-                (fits && !(c.unsigned && is_below_zero(value, &v))).then_some(v)
-            }
+        self.stored_exactly(c, value)
+    }
+
+    /// The same of a value of type `ty`; NULL is taken whatever the column says of it.
+    fn fit_typed(&self, c: &ColumnDef, value: &Value, ty: &SqlType) -> Option<Value> {
+        if value.is_null() {
+            return Some(Value::Null);
+        }
+        if is_same_instant(value, ty, &c.ty) {
+            return Some(value.clone());
+        }
+        self.stored_exactly(c, &self.as_text(stored_form(value, ty, &self.zone), ty, &c.ty))
+    }
+
+    fn stored_exactly(&self, c: &ColumnDef, value: &Value) -> Option<Value> {
+        match store(value, c, 1, &ConvertMode { strict: true, ..self.mode() }) {
+            Ok(Stored { value, warning: None, beyond: 0 }) => Some(value),
             _ => None,
         }
     }
@@ -131,12 +136,12 @@ impl<'s> Converter<'s> {
     /// The values of a query's output as column `idx` stores them. `first_row`: number of the first one, for messages.
     pub fn column(&self, idx: usize, values: &Vector, ty: &SqlType, rows: usize, first_row: u64) -> Result<Arc<Chunk>> {
         let c = &self.def.columns[idx];
-        let (chunk, _) = values.chunk();
-        let exact = c.float_digits.is_none() && !c.unsigned;
-        let same = *ty == c.ty && matches!(ty, SqlType::Int { .. } | SqlType::Double) && exact
-            || *ty == c.ty && ty.is_unsigned() && matches!(ty, SqlType::Int { .. });
-        if same && (c.nullable || !chunk.has_nulls()) && chunk.values.phys() == ty.phys() {
-            return Ok(values.flatten(rows));
+        let fitted = match values {
+            Vector::Flat(chunk) => self.fit_chunk(idx, chunk, ty),
+            Vector::Const(_) => self.fit_column(idx, values, ty, rows),
+        };
+        if let Some(chunk) = fitted.filter(|chunk| c.nullable || !chunk.has_nulls()) {
+            return Ok(chunk.widened(c.ty.phys()));
         }
         let mut out = ChunkBuilder::new(c.ty.phys(), rows);
         for i in 0..rows {
@@ -149,16 +154,63 @@ impl<'s> Converter<'s> {
         }
         Ok(Arc::new(out.finish()))
     }
+
+    /// The same by a kernel, if that takes neither an adjustment nor an error; NULLs stay, and integers may lie in a
+    /// narrower array.
+    fn fit_chunk(&self, idx: usize, chunk: &Arc<Chunk>, ty: &SqlType) -> Option<Arc<Chunk>> {
+        whole::fitted(chunk, ty, &self.def.columns[idx], &self.mode())
+    }
+
+    /// The same by a kernel or else value by value.
+    pub fn fit_column(&self, idx: usize, values: &Vector, ty: &SqlType, rows: usize) -> Option<Arc<Chunk>> {
+        if let Vector::Flat(chunk) = values
+            && let Some(chunk) = self.fit_chunk(idx, chunk, ty)
+        {
+            return Some(chunk);
+        }
+        let c = &self.def.columns[idx];
+        let (chunk, constant) = values.chunk();
+        let different = if constant { rows.min(1) } else { rows };
+        let mut out = ChunkBuilder::new(c.ty.phys(), different);
+        for i in 0..different {
+            out.push(&self.fit_typed(c, &chunk.value(i, ty), ty)?);
+        }
+        let out = out.finish();
+        Some(Arc::new(if constant { out.gather(&vec![0; rows]) } else { out }))
+    }
+}
+
+/// Whether a TIMESTAMP is stored as it is: not by way of local time, which comes twice where clocks are set back.
+fn is_same_instant(value: &Value, ty: &SqlType, to: &SqlType) -> bool {
+    matches!((value, ty, to), (Value::Timestamp(_), SqlType::Timestamp { fsp: from }, SqlType::Timestamp { fsp }) if from <= fsp)
+}
+
+/// A value as a column stores it.
+pub(crate) struct Stored {
+    pub value: Value,
+    /// What was done to it.
+    pub warning: Option<Warning>,
+    /// How often it was beyond what the column takes: more digits than it has, or below zero where that is not.
+    pub beyond: u8,
+}
+
+/// The one conversion of a value that is not NULL to what column `c` stores.
+pub(crate) fn store(value: &Value, c: &ColumnDef, row: u64, mode: &ConvertMode<'_>) -> Result<Stored> {
+    let (stored, warning) = convert_for_column(value, &wide_type(c), &c.name, row, mode)?;
+    let (stored, fits) = fixed_digits(stored, c);
+    let below_zero = c.unsigned && is_below_zero(value, &stored);
+    let beyond = u8::from(!fits) + u8::from(below_zero);
+    Ok(Stored { value: if below_zero { zero_of(&c.ty) } else { stored }, warning, beyond })
 }
 
 /// The type that a value is converted to first: what goes into a FLOAT(M,D) is rounded while it is a DOUBLE.
-pub(crate) fn wide_type(c: &ColumnDef) -> SqlType {
+fn wide_type(c: &ColumnDef) -> SqlType {
     if c.float_digits.is_some() { SqlType::Double } else { c.ty }
 }
 
 /// A FLOAT(M,D) or DOUBLE(M,D) has D digits behind the point, and M - D before it: the value rounded, or the greatest
 /// there is, and whether it fitted. Other columns' values stay.
-pub(crate) fn fixed_digits(value: Value, c: &ColumnDef) -> (Value, bool) {
+fn fixed_digits(value: Value, c: &ColumnDef) -> (Value, bool) {
     let (Some((m, d)), Value::Double(v)) = (c.float_digits, &value) else { return (value, true) };
     let scale = 10f64.powi(d.into());
     let mut max = 10f64.powi(i32::from(m) - i32::from(d)) - 1.0 / scale;
@@ -192,7 +244,7 @@ pub(crate) fn now(session: &Session, ty: &SqlType) -> Value {
 
 /// What an UNSIGNED column is given, and would store. What a DECIMAL column is given must not be below zero even if it
 /// is rounded to zero.
-pub(crate) fn is_below_zero(given: &Value, stored: &Value) -> bool {
+fn is_below_zero(given: &Value, stored: &Value) -> bool {
     match stored {
         Value::Decimal(d) => d.is_negative() || given.to_decimal().value.is_negative(),
         Value::Float(v) => *v < 0.0,

@@ -14,7 +14,7 @@ use planner::bind::{BoundLocking, DuplicateNames};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use types::{Collation, Result, SqlType};
-use vector::Batch;
+use vector::{Batch, Chunk, Vector};
 
 /// A planned query and its columns.
 pub(crate) struct BoundSource {
@@ -183,25 +183,19 @@ impl Session {
         if !is_copy {
             w.check_defaults()?;
         }
-        let types: Vec<SqlType> = source.columns.iter().map(|c| c.ty).collect();
+        let mut types: Vec<SqlType> = source.columns.iter().map(|c| c.ty).collect();
         let mut literals = vec![];
         for (at, (c, &target)) in source.columns.iter().zip(columns).enumerate() {
             if let Some(e) = &c.literal {
-                literals.push((at, self.eval_bound(&build::assigned(e.clone(), &def.columns[target].ty))?));
+                let (value, ty) = self.eval_bound(&build::assigned(e.clone(), &def.columns[target].ty))?;
+                literals.push((at, Vector::Const(Arc::new(Chunk::single(ty.phys(), &value)))));
+                types[at] = ty;
             }
         }
-        let mut row = Vec::with_capacity(types.len());
         let mut write = |batch: &Batch| {
-            let mut result = Ok(());
-            batch.selection.for_each(batch.rows, |i| {
-                if result.is_ok() {
-                    row.clear();
-                    row.extend(batch.columns.iter().zip(&types).map(|(c, ty)| Some((c.value(i, ty), *ty))));
-                    literals.iter().for_each(|(at, value)| row[*at] = Some(value.clone()));
-                    result = w.push(&row);
-                }
-            });
-            result.map(|()| ControlFlow::Continue(()))
+            let mut batch = batch.compact();
+            literals.iter().for_each(|(at, value)| batch.columns[*at] = value.clone());
+            w.push_batch(&batch, &types).map(|()| ControlFlow::Continue(()))
         };
         let finds = match &source.plan {
             SourcePlan::Plain(plan) => plan,

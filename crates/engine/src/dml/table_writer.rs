@@ -14,7 +14,7 @@ use crate::session::Session;
 use catalog::TableDef;
 use planner::bind::ViewCheck;
 use std::sync::Arc;
-use storage::{LockWait, RowLock, Snapshot, Table, Txn};
+use storage::{LockWait, RowLock, RowsBehind, Snapshot, Table, Txn};
 use types::{Error, ErrorCode, Result, WarningLevel};
 use vector::{Batch, Chunk, Values, Vector};
 
@@ -40,6 +40,8 @@ pub(crate) struct TableWriter<'s> {
     pub(super) cascade: Cascade,
     /// Rows that break a rule are left as they are, with a warning.
     ignore: bool,
+    /// Rows that come in batches and are not all in the table yet.
+    behind: Option<RowsBehind>,
 }
 
 impl<'s> TableWriter<'s> {
@@ -64,6 +66,7 @@ impl<'s> TableWriter<'s> {
             keys: ForeignKeys::new(session, def)?,
             cascade,
             ignore,
+            behind: None,
         })
     }
 
@@ -120,6 +123,37 @@ impl<'s> TableWriter<'s> {
         }
         let positions = batch.selection.to_positions(rows).into_iter().map(usize::from).collect();
         self.insert_rows(&batch, positions, on_duplicate, done)
+    }
+
+    /// Whether a row that is inserted is no more than that: it refers to nothing, and a fault is the statement's.
+    pub fn inserts_plainly(&self) -> bool {
+        !self.ignore && !self.keys.refers()
+    }
+
+    /// Inserts rows of which many come, where [`Self::inserts_plainly`]: some of them may only be in the table after
+    /// [`Self::flush_behind`]. Integers may lie in narrower arrays than the table's.
+    pub fn insert_behind(&mut self, mut columns: Vec<Arc<Chunk>>, rows: usize, first_row: u64) -> Result<()> {
+        if !self.rules.is_empty() {
+            let types = self.table.types();
+            columns = columns.into_iter().zip(types).map(|(c, phys)| c.widened(*phys)).collect();
+            let mut batch = Batch::new(rows, columns.iter().cloned().map(Vector::Flat).collect());
+            let said = self.session.warnings().count();
+            match self.broken_rules(&mut batch, first_row) {
+                Ok(broken) if broken.is_empty() => {}
+                _ => {
+                    self.session.warnings().forget_after(said);
+                    self.flush_behind()?;
+                    return self.insert(columns, rows, first_row, &OnDuplicate::Error, &mut |_, _| {});
+                }
+            }
+            columns = batch.columns.iter().map(|c| c.flatten(rows)).collect();
+        }
+        self.behind.get_or_insert_with(|| RowsBehind::new(&self.table, &self.txn)).push(columns, rows)
+    }
+
+    /// All rows are in the table.
+    pub fn flush_behind(&mut self) -> Result<()> {
+        self.behind.as_mut().map_or(Ok(()), RowsBehind::flush)
     }
 
     /// Computes generated columns; which rows break a rule.

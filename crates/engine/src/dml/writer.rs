@@ -5,11 +5,8 @@
 //! ```
 //! A row that cannot be stored fails with the error of its first bad column in strict mode; else the value is adjusted
 //! and a warning says so (MySQL manual, "Server SQL Modes").
-//!
-//! AUTO_INCREMENT values are taken from the table's counter as innodb_autoinc_lock_mode says of modes 1 and 2: a statement
-//! that knows how many rows it brings takes that many consecutive ones when it needs the first, others take one at a
-//! time. What is taken is not given back.
 
+use super::auto_increment::AutoIncrement;
 use super::convert::now;
 use super::on_duplicate::OnDuplicate;
 use super::table_writer::{Outcome, TableWriter, generated_takes_no_value};
@@ -26,7 +23,7 @@ use vector::{BATCH_ROWS_MAX, Chunk, ChunkBuilder};
 
 /// What one INSERT gives a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Source {
+pub(super) enum Source {
     /// The value at this position of the given row.
     Given(usize),
     /// The same, which is of the column's type already.
@@ -72,16 +69,16 @@ impl WriteMode {
 const BATCH_BYTES_MAX: usize = 16 << 20;
 
 pub(crate) struct RowWriter<'s> {
-    session: &'s Session,
-    def: Arc<TableDef>,
-    writer: TableWriter<'s>,
-    mode: WriteMode,
-    sources: Vec<Source>,
+    pub(super) session: &'s Session,
+    pub(super) def: Arc<TableDef>,
+    pub(super) writer: TableWriter<'s>,
+    pub(super) mode: WriteMode,
+    pub(super) sources: Vec<Source>,
     /// Columns as their values are looked at: those given, as they are listed, then the others.
     order: Vec<usize>,
-    defaults: Vec<Option<Value>>,
+    pub(super) defaults: Vec<Option<Value>>,
     /// There are defaults that are computed from other columns.
-    row_defaults: bool,
+    pub(super) row_defaults: bool,
     builders: Vec<ChunkBuilder>,
     /// Of the strings in them.
     batch_bytes: usize,
@@ -89,30 +86,23 @@ pub(crate) struct RowWriter<'s> {
     memory: Option<Reservation>,
     /// The row being converted.
     row: Vec<Value>,
-    auto: Option<AutoIncrement>,
+    pub(super) auto: Option<AutoValues>,
     /// Rows given so far, for messages.
-    row_number: u64,
+    pub(super) row_number: u64,
     /// Rows written so far, as a batch.
-    rows_flushed: u64,
-    written: Written,
+    pub(super) rows_flushed: u64,
+    pub(super) written: Written,
     /// The row that the last one updated instead of being inserted.
     last_updated: Option<u64>,
 }
 
 /// The statement's AUTO_INCREMENT values.
-struct AutoIncrement {
-    column: usize,
-    step: u64,
-    offset: u64,
-    /// Values taken from the table's counter and not used yet: the next one, and how many.
-    next: u64,
-    left: u64,
-    /// The greatest value that a row came with.
-    greatest_given: u64,
+pub(super) struct AutoValues {
+    pub ids: AutoIncrement,
     /// A row may turn out not to be inserted; the next one then gets the value generated for it.
-    left_over: bool,
+    pub left_over: bool,
     /// Of each row of the batch: the value, and whether it was generated.
-    values: Vec<(u64, bool)>,
+    pub values: Vec<(u64, bool)>,
 }
 
 /// What an INSERT did.
@@ -160,17 +150,9 @@ impl<'s> RowWriter<'s> {
             })
             .collect();
         let hot = session.vars().hot();
-        let (step, offset) = (hot.auto_increment_step, hot.auto_increment_offset);
-        let auto = def.columns.iter().position(|c| c.auto_increment).map(|column| AutoIncrement {
-            column,
-            step,
-            offset,
-            next: 0,
-            left: 0,
-            greatest_given: 0,
-            left_over: mode.ignore || matches!(mode.on_duplicate, OnDuplicate::Update(_)),
-            values: Vec::new(),
-        });
+        let left_over = mode.ignore || matches!(mode.on_duplicate, OnDuplicate::Update(_));
+        let ids = AutoIncrement::of(def, hot.auto_increment_step, hot.auto_increment_offset);
+        let auto = ids.map(|ids| AutoValues { ids, left_over, values: Vec::new() });
         let mut w = RowWriter {
             session,
             def: def.clone(),
@@ -250,7 +232,16 @@ impl<'s> RowWriter<'s> {
     /// Adds a row. `None` stands for DEFAULT. Behind the columns given stands what ON DUPLICATE KEY UPDATE reads.
     pub fn push(&mut self, row: &[Option<(Value, SqlType)>]) -> Result<()> {
         self.row_number += 1;
-        if let Err(e) = self.convert_row(row) {
+        let said = self.session.warnings().count();
+        let mut converted = self.convert_row(row);
+        if self.mode.ignore && !self.builders[0].is_empty() && self.session.warnings().count() > said {
+            // What there is to say of the rows before it comes first.
+            self.session.warnings().forget_after(said);
+            self.write_before_fault()?;
+            self.start_batch(BATCH_ROWS_MAX as u64);
+            converted = self.convert_row(row);
+        }
+        if let Err(e) = converted {
             self.write_before_fault()?;
             return Err(e);
         }
@@ -315,7 +306,7 @@ impl<'s> RowWriter<'s> {
             }
         }
         // A row that has faults takes no generated value.
-        if let Some(column) = self.auto.as_ref().map(|a| a.column) {
+        if let Some(column) = self.auto.as_ref().map(|a| a.ids.column) {
             let given = std::mem::replace(&mut self.row[column], Value::Null);
             self.row[column] = self.auto_increment(column, given)?;
         }
@@ -418,45 +409,41 @@ impl<'s> RowWriter<'s> {
         };
         if given != 0 || (zero_is_value && !value.is_null()) {
             if given > 0 {
-                let given = u64::try_from(given).unwrap_or(u64::MAX);
-                a.greatest_given = a.greatest_given.max(given);
-                if given >= a.next {
-                    a.left = 0;
-                }
+                a.ids.given(u64::try_from(given).unwrap_or(u64::MAX));
             }
             // Clients are told of negative ones as of all: by their 64 bits.
             a.values.push((given as u64, false));
             return Ok(value);
         }
-        if a.left == 0 && self.session.insert_id() != 0 {
-            // SET insert_id names the first value; the others of the statement follow it.
-            (a.next, a.left) = (self.session.take_insert_id(), u64::from(u32::MAX));
-        } else if a.left == 0 {
-            // The table learns of given values when their rows are in it; those of this batch are not yet.
-            self.writer.table().observe_auto_increment(a.greatest_given);
-            a.left = self.mode.expected_rows.max(1);
-            // Of `step` consecutive values exactly one is offset modulo step.
-            let first = self.writer.table().reserve_auto_increment(a.step.saturating_mul(a.left));
-            a.next = first.saturating_add((a.offset + a.step - first % a.step) % a.step);
+        if a.ids.is_spent() && self.session.insert_id() != 0 {
+            a.ids.begin_at(self.session.take_insert_id());
         }
-        let n = a.next;
-        a.next = a.next.saturating_add(a.step);
-        a.left -= 1;
-        let n = super::generated_value(n, &self.def.columns[i].ty, a.step)?;
+        let n = a.ids.take(self.writer.table(), self.mode.expected_rows)?;
         a.values.push((n, true));
         let exact = self.writer.converter().convert_exactly(i, &Value::UInt(n), self.row_number);
         exact.map_err(|_| Error::autoinc_read_failed())
     }
 
-    fn flush(&mut self) -> Result<()> {
+    /// Whether rows come in with nothing to be done or known about single ones.
+    pub(super) fn writes_plainly(&self) -> bool {
+        matches!(self.mode.on_duplicate, OnDuplicate::Error) && !self.mode.keep_ids && self.writer.inserts_plainly()
+    }
+
+    /// The rows that came one by one are written.
+    pub(super) fn flush(&mut self) -> Result<()> {
         let rows = self.builders[0].len();
         if rows == 0 {
             return Ok(());
         }
-        self.session.check_killed()?;
         let full = std::mem::take(&mut self.builders);
         self.start_batch(1);
         let columns: Vec<Arc<Chunk>> = full.into_iter().map(|b| Arc::new(b.finish())).collect();
+        self.write(columns, rows)
+    }
+
+    /// Writes a batch of converted rows.
+    pub(super) fn write(&mut self, columns: Vec<Arc<Chunk>>, rows: usize) -> Result<()> {
+        self.session.check_killed()?;
         let (written, last_updated, keep) = (&mut self.written, &mut self.last_updated, self.mode.keep_ids);
         let auto = self.auto.as_ref().map(|a| &a.values);
         let mut inserted = 0;
@@ -499,8 +486,7 @@ impl<'s> RowWriter<'s> {
                 && inserted == 0
                 && a.left_over
             {
-                a.next = value;
-                a.left += 1;
+                a.ids.give_back(value);
             }
             a.values.clear();
         }
@@ -510,11 +496,12 @@ impl<'s> RowWriter<'s> {
     /// Writes what is left.
     pub fn finish(mut self) -> Result<Written> {
         self.flush()?;
+        self.writer.flush_behind()?;
         if let Some(id) = self.written.first_generated {
             self.written.id_shown = id;
         } else if let (Some(id), Some(a)) = (self.last_updated, &self.auto) {
-            let value = self.writer.table().fetch(&[id], &[a.column], &self.writer.current()).columns;
-            self.written.id_shown = match value[0].value(0, &self.def.columns[a.column].ty) {
+            let value = self.writer.table().fetch(&[id], &[a.ids.column], &self.writer.current()).columns;
+            self.written.id_shown = match value[0].value(0, &self.def.columns[a.ids.column].ty) {
                 Value::Int(v) => v as u64,
                 Value::UInt(v) => v,
                 _ => 0,

@@ -2,13 +2,14 @@
 //!
 //! The usual forms of numbers, dates and ASCII strings are read here, straight into the column builders. Anything else
 //! (signs of rounding, exponents, odd dates, text that is too long) takes the way of every other statement:
-//! [`convert_for_column`], with its warnings and errors.
+//! [`store`], with its warnings and errors.
 
 use super::fields::Field;
-use crate::dml::zero_of;
+use crate::dml::{AutoIncrement, store, zero_of};
 use catalog::{ColumnDef, DefaultValue};
+use std::cell::RefCell;
 use storage::BulkAppender;
-use types::value::{ConvertMode, convert_for_column};
+use types::value::ConvertMode;
 use types::{Collation, Date, Error, PhysType, Result, SqlType, StringKind, Value, Warning, WarningLevel};
 
 /// The character set of the file.
@@ -28,6 +29,22 @@ pub struct RowContext<'a> {
     /// The row's number in the input, from 1. May wait for earlier blocks: for messages only.
     pub row_number: &'a dyn Fn() -> u64,
     pub warn: &'a dyn Fn(Warning),
+    /// Of the AUTO_INCREMENT column, if the table has one.
+    pub ids: &'a RefCell<Option<LoadIds>>,
+}
+
+/// The AUTO_INCREMENT values of one thread of a load.
+#[derive(Debug)]
+pub struct LoadIds {
+    ids: AutoIncrement,
+    /// The first one that was generated.
+    pub first: Option<u64>,
+}
+
+impl LoadIds {
+    pub fn new(ids: AutoIncrement) -> LoadIds {
+        LoadIds { ids, first: None }
+    }
 }
 
 impl RowContext<'_> {
@@ -39,12 +56,34 @@ impl RowContext<'_> {
         (self.warn)(error.into_warning(WarningLevel::Warning));
         Ok(())
     }
+
+    /// A row came with this AUTO_INCREMENT value.
+    fn id_given(&self, value: u64) {
+        if let Some(ids) = &mut *self.ids.borrow_mut() {
+            ids.ids.given(value);
+        }
+    }
+
+    /// The next AUTO_INCREMENT value. The rows of earlier blocks are in the table by then, with the values that they came
+    /// with.
+    fn next_id(&self, out: &BulkAppender) -> Result<u64> {
+        (self.row_number)();
+        let mut ids = self.ids.borrow_mut();
+        let ids = ids.as_mut().ok_or_else(|| Error::internal("values for a column that is not AUTO_INCREMENT"))?;
+        let next = ids.ids.take(out.table(), 1)?;
+        ids.first.get_or_insert(next);
+        Ok(next)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Fast {
     Int {
         min: i64,
+        max: i64,
+    },
+    /// AUTO_INCREMENT: 0 has a meaning of its own.
+    Id {
         max: i64,
     },
     /// Scaled to i64; as many digits before the point as `limit` allows.
@@ -75,8 +114,10 @@ pub struct ColumnTarget {
 impl ColumnTarget {
     pub fn new(column: usize, def: &ColumnDef) -> ColumnTarget {
         let fast = match def.ty {
-            // AUTO_INCREMENT gives 0 a meaning of its own.
-            _ if def.auto_increment => Fast::None,
+            SqlType::Int { size, unsigned } if def.auto_increment => {
+                Fast::Id { max: size.range(unsigned).1.min(i64::MAX as i128) as i64 }
+            }
+            _ if def.auto_increment || def.float_digits.is_some() => Fast::None,
             SqlType::Int { size, unsigned } => {
                 let (min, max) = size.range(unsigned);
                 Fast::Int { min: min as i64, max: max.min(i64::MAX as i128) as i64 }
@@ -103,17 +144,24 @@ impl ColumnTarget {
     /// Appends the field's value to the column.
     #[inline]
     pub fn store(&self, field: Field<'_>, out: &mut BulkAppender, context: &RowContext<'_>) -> Result<()> {
-        if !field.is_null && self.store_fast(field.bytes, out, context.charset) {
+        if !field.is_null && self.store_fast(field.bytes, out, context) {
             return Ok(());
         }
         self.store_slow(field, out, context)
     }
 
     #[inline]
-    fn store_fast(&self, text: &[u8], out: &mut BulkAppender, charset: FileCharset) -> bool {
+    fn store_fast(&self, text: &[u8], out: &mut BulkAppender, context: &RowContext<'_>) -> bool {
         match self.fast {
             Fast::Int { min, max } => match parse_int(text) {
                 Some(v) if min <= v && v <= max => out.column(self.column).push_int(v),
+                _ => return false,
+            },
+            Fast::Id { max } => match parse_int(text) {
+                Some(v) if 0 < v && v <= max => {
+                    context.id_given(v as u64);
+                    out.column(self.column).push_int(v);
+                }
                 _ => return false,
             },
             Fast::Decimal { scale, limit } => match parse_decimal(text, scale) {
@@ -125,7 +173,8 @@ impl ColumnTarget {
                 None => return false,
             },
             Fast::Text { len, trim } => {
-                let plain = text.is_ascii() || charset == FileCharset::Utf8 && std::str::from_utf8(text).is_ok();
+                let plain =
+                    text.is_ascii() || context.charset == FileCharset::Utf8 && std::str::from_utf8(text).is_ok();
                 if text.len() > len || !plain || trim && text.last() == Some(&b' ') {
                     return false;
                 }
@@ -174,21 +223,15 @@ impl ColumnTarget {
             Value::Null
         } else {
             // The row's number is dear, and few conversions mention it.
-            match convert_for_column(value, &def.ty, &def.name, 0, context.mode) {
-                Ok((stored, None)) => stored,
-                _ => {
-                    let row = (context.row_number)();
-                    let (stored, warning) = convert_for_column(value, &def.ty, &def.name, row, context.mode)?;
-                    warning.into_iter().for_each(context.warn);
-                    stored
-                }
+            let stored = match store(value, def, 0, context.mode) {
+                Ok(stored) if stored.warning.is_none() => stored,
+                _ => store(value, def, (context.row_number)(), context.mode)?,
+            };
+            stored.warning.into_iter().for_each(context.warn);
+            for _ in 0..stored.beyond {
+                context.misfit(Error::warn_data_out_of_range(&def.name, (context.row_number)()))?;
             }
-        };
-        let stored = if def.unsigned && is_negative(&stored) {
-            context.misfit(Error::warn_data_out_of_range(&def.name, (context.row_number)()))?;
-            zero_of(&def.ty)
-        } else {
-            stored
+            stored.value
         };
         let asks_for_next = def.auto_increment
             && match &stored {
@@ -198,10 +241,8 @@ impl ColumnTarget {
             };
         let stored = match stored {
             _ if asks_for_next => {
-                let next = crate::dml::generated_value(out.table().reserve_auto_increment(1), &def.ty, 1)?;
-                convert_for_column(&Value::UInt(next), &def.ty, &def.name, 0, context.mode)
-                    .map_err(|_| Error::autoinc_read_failed())?
-                    .0
+                let next = store(&Value::UInt(context.next_id(out)?), def, 0, context.mode);
+                next.ok().filter(|n| n.beyond == 0 && n.warning.is_none()).ok_or_else(Error::autoinc_read_failed)?.value
             }
             Value::Null if !def.nullable => {
                 context.misfit(Error::warn_null_to_notnull(&def.name, (context.row_number)()))?;
@@ -209,17 +250,15 @@ impl ColumnTarget {
             }
             stored => stored,
         };
+        if def.auto_increment && !asks_for_next {
+            context.id_given(match &stored {
+                Value::Int(v) => (*v).max(0) as u64,
+                Value::UInt(v) => *v,
+                _ => 0,
+            });
+        }
         out.push_value(self.column, &stored);
         Ok(())
-    }
-}
-
-fn is_negative(v: &Value) -> bool {
-    match v {
-        Value::Decimal(d) => d.is_negative(),
-        Value::Float(v) => *v < 0.0,
-        Value::Double(v) => *v < 0.0,
-        _ => false,
     }
 }
 

@@ -10,11 +10,13 @@
 //! 2. Of several errors the one of the first block is reported.
 
 use super::blocks::{Block, BlockReader};
-use super::columns::{ColumnTarget, FileCharset, RowContext};
+use super::columns::{ColumnTarget, FileCharset, LoadIds, RowContext};
 use super::fields::Scanner;
 use super::format::Format;
+use crate::dml::AutoIncrement;
 use executor::MemoryAccountant;
 use expr::Warnings;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -64,6 +66,8 @@ pub struct Load<'a> {
     pub mode: ConvertMode<'a>,
     pub charset: FileCharset,
     pub no_auto_value_on_zero: bool,
+    /// Of the table's AUTO_INCREMENT column.
+    pub ids: Option<AutoIncrement>,
     /// Rows whose unique keys exist are skipped.
     pub ignore_duplicates: bool,
     pub warnings: &'a Warnings,
@@ -84,6 +88,8 @@ pub struct Loaded {
     pub skipped: u64,
     /// Values of the user variables after the last row; `None`: NULL or never read.
     pub user_vars: Vec<Option<Vec<u8>>>,
+    /// The first AUTO_INCREMENT value that was generated.
+    pub first_generated: Option<u64>,
 }
 
 /// The blocks' order, for those who need it.
@@ -149,6 +155,8 @@ struct Part {
     done: BulkDone,
     /// Of the last block that this worker had, the values of its last row.
     user_vars: Option<(u64, Vec<Option<Vec<u8>>>)>,
+    /// The first AUTO_INCREMENT value that this worker generated, with its block.
+    first_generated: Option<(u64, u64)>,
 }
 
 impl Load<'_> {
@@ -177,7 +185,12 @@ impl Load<'_> {
             None => result?,
         }
         let user_vars = total.user_vars.map_or_else(|| vec![None; self.user_vars], |v| v.1);
-        Ok(Loaded { rows: total.done.rows, skipped: total.done.duplicates, user_vars })
+        Ok(Loaded {
+            rows: total.done.rows,
+            skipped: total.done.duplicates,
+            user_vars,
+            first_generated: total.first_generated.map(|f| f.1),
+        })
     }
 
     fn run_here(&self, first: Block, reader: &mut BlockReader<'_>, order: &Order) -> Result<Part> {
@@ -250,6 +263,7 @@ impl Part {
         if other.user_vars.as_ref().map(|v| v.0) > self.user_vars.as_ref().map(|v| v.0) {
             self.user_vars = other.user_vars;
         }
+        self.first_generated = self.first_generated.into_iter().chain(other.first_generated).min();
     }
 }
 
@@ -259,6 +273,8 @@ struct Worker<'a> {
     order: &'a Order,
     out: BulkAppender,
     user_vars: Option<(u64, Vec<Option<Vec<u8>>>)>,
+    ids: RefCell<Option<LoadIds>>,
+    first_generated: Option<(u64, u64)>,
 }
 
 impl<'a> Worker<'a> {
@@ -267,7 +283,8 @@ impl<'a> Worker<'a> {
         if load.ignore_duplicates {
             out = out.ignore_duplicates();
         }
-        Worker { load, order, out, user_vars: None }
+        let ids = RefCell::new(load.ids.clone().map(LoadIds::new));
+        Worker { load, order, out, user_vars: None, ids, first_generated: None }
     }
 
     fn block(&mut self, block: &Block) -> Result<()> {
@@ -302,60 +319,17 @@ impl<'a> Worker<'a> {
                 no_auto_value_on_zero: load.no_auto_value_on_zero,
                 row_number: &number,
                 warn: &warn,
+                ids: &self.ids,
             };
-            self.row(&mut scanner, &context, &mut user_vars)?;
+            row(load, &mut self.out, &mut scanner, &context, &mut user_vars)?;
             self.out.end_row()?;
         }
+        let first = self.ids.get_mut().as_ref().and_then(|ids| ids.first);
+        self.first_generated = self.first_generated.or(first.map(|id| (block.number, id)));
         if load.user_vars > 0 && rows > 0 {
             self.user_vars = Some((block.number, user_vars));
         }
         Ok(rows)
-    }
-
-    fn row(
-        &mut self,
-        scanner: &mut Scanner<'_>,
-        context: &RowContext<'_>,
-        user_vars: &mut [Option<Vec<u8>>],
-    ) -> Result<()> {
-        let load = self.load;
-        let mut targets = load.targets.iter();
-        while scanner.has_field() {
-            let Some(target) = targets.next() else { break };
-            let field = scanner.next_field();
-            match target {
-                FieldTarget::Column(c) => c.store(field, &mut self.out, context)?,
-                FieldTarget::UserVar(i) => user_vars[*i] = (!field.is_null).then(|| field.bytes.to_vec()),
-                FieldTarget::Nothing => {}
-            }
-        }
-        for target in targets {
-            // Each missing column counts.
-            if !matches!(target, FieldTarget::UserVar(_)) {
-                context.misfit(Error::warn_too_few_records((context.row_number)()))?;
-            }
-            match target {
-                FieldTarget::Column(c) => c.store_missing(&mut self.out, context)?,
-                FieldTarget::UserVar(i) => user_vars[*i] = None,
-                FieldTarget::Nothing => {}
-            }
-        }
-        if scanner.end_line() {
-            context.misfit(Error::warn_too_many_records((context.row_number)()))?;
-        }
-        let computed = load.compute.map_or(Ok(vec![]), |compute| compute(user_vars))?;
-        for (column, fill) in &load.fills {
-            match fill {
-                Fill::Value(v) => self.out.push_value(*column, v),
-                Fill::Next(c) => c.store_value(&Value::Null, &mut self.out, context)?,
-                Fill::NoDefault(c) => {
-                    context.misfit(Error::no_default_for_field(c.name()))?;
-                    c.store_missing(&mut self.out, context)?;
-                }
-                Fill::Computed(i, c) => c.store_value(&computed[*i], &mut self.out, context)?,
-            }
-        }
-        Ok(())
     }
 
     fn warn_of_duplicates(&mut self) {
@@ -370,6 +344,53 @@ impl<'a> Worker<'a> {
         }
         let done = self.out.finish()?;
         self.warn_of_duplicates();
-        Ok(Part { done, user_vars: self.user_vars })
+        Ok(Part { done, user_vars: self.user_vars, first_generated: self.first_generated })
     }
+}
+
+/// Reads one row.
+fn row(
+    load: &Load<'_>,
+    out: &mut BulkAppender,
+    scanner: &mut Scanner<'_>,
+    context: &RowContext<'_>,
+    user_vars: &mut [Option<Vec<u8>>],
+) -> Result<()> {
+    let mut targets = load.targets.iter();
+    while scanner.has_field() {
+        let Some(target) = targets.next() else { break };
+        let field = scanner.next_field();
+        match target {
+            FieldTarget::Column(c) => c.store(field, out, context)?,
+            FieldTarget::UserVar(i) => user_vars[*i] = (!field.is_null).then(|| field.bytes.to_vec()),
+            FieldTarget::Nothing => {}
+        }
+    }
+    for target in targets {
+        // Each missing column counts.
+        if !matches!(target, FieldTarget::UserVar(_)) {
+            context.misfit(Error::warn_too_few_records((context.row_number)()))?;
+        }
+        match target {
+            FieldTarget::Column(c) => c.store_missing(out, context)?,
+            FieldTarget::UserVar(i) => user_vars[*i] = None,
+            FieldTarget::Nothing => {}
+        }
+    }
+    if scanner.end_line() {
+        context.misfit(Error::warn_too_many_records((context.row_number)()))?;
+    }
+    let computed = load.compute.map_or(Ok(vec![]), |compute| compute(user_vars))?;
+    for (column, fill) in &load.fills {
+        match fill {
+            Fill::Value(v) => out.push_value(*column, v),
+            Fill::Next(c) => c.store_value(&Value::Null, out, context)?,
+            Fill::NoDefault(c) => {
+                context.misfit(Error::no_default_for_field(c.name()))?;
+                c.store_missing(out, context)?;
+            }
+            Fill::Computed(i, c) => c.store_value(&computed[*i], out, context)?,
+        }
+    }
+    Ok(())
 }

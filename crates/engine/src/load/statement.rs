@@ -9,7 +9,7 @@ use super::format::Format;
 use super::rows::RowLoad;
 use super::run::{FieldTarget, Fill, Load, Loaded};
 use super::source::{self, Source};
-use crate::dml::now;
+use crate::dml::{AutoIncrement, now};
 use crate::session::Session;
 use crate::sink::ResultSink;
 use catalog::{ColumnDef, DefaultValue, TableDef};
@@ -58,7 +58,6 @@ impl Session {
         }
         let targets = self.load_targets(l, &def)?;
         let (txn, savepoint) = self.begin_change_of(def.temporary)?;
-        let before = self.db().store().expect_table(&def)?.auto_increment();
         let process = self.process().clone();
         let check_killed = || process.check_killed();
         // A client sends all of its file; what is left of it is read when the rows of a failed load are gone.
@@ -74,9 +73,9 @@ impl Session {
             let value = value.map_or(Value::Null, |b| Value::Bytes(b.into()));
             self.user_vars().set(name, value, FIELD_TYPE)?;
         }
-        let first_generated = if targets.generates && loaded.rows > 0 { before } else { 0 };
-        if first_generated > 0 {
-            self.set_last_insert_id(first_generated);
+        // Of a load LAST_INSERT_ID() alone tells it, not the answer.
+        if let Some(id) = loaded.first_generated {
+            self.set_last_insert_id(id);
         }
         let inserted = loaded.rows - loaded.skipped;
         self.status().innodb_rows_inserted.add(inserted);
@@ -88,7 +87,7 @@ impl Session {
             loaded.skipped,
             self.warnings().count()
         );
-        self.send_ok_with_id(inserted, first_generated, info, more, sink)
+        self.send_ok(inserted, info, more, sink)
     }
 
     /// Whether the load has to go row by row.
@@ -158,8 +157,7 @@ impl Session {
             written.rows - written.copied,
             self.warnings().count()
         );
-        let id = written.first_generated.unwrap_or(0);
-        self.send_ok_with_id(written.copied + written.deleted, id, info, more, sink)
+        self.send_ok(written.copied + written.deleted, info, more, sink)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -190,6 +188,7 @@ impl Session {
             let value = |e| Ok(crate::dml::stored_form(&expr::eval::eval_const(e, &context)?, &e.ty, &zone));
             targets.computed.iter().map(value).collect()
         };
+        let hot = self.vars().hot();
         let one_by_one = targets.generates || !targets.computed.is_empty();
         let load = Load {
             table: &table,
@@ -202,6 +201,7 @@ impl Session {
             compute: if targets.computed.is_empty() { None } else { Some(&compute) },
             mode: ConvertMode { strict: mode.strict && !ignore, ..mode },
             charset,
+            ids: AutoIncrement::of(def, hot.auto_increment_step, hot.auto_increment_offset),
             no_auto_value_on_zero: self.sql_mode().no_auto_value_on_zero,
             ignore_duplicates: ignore,
             warnings: self.warnings(),

@@ -4,7 +4,7 @@ use super::change::{Decided, PointDelete, PointUpdate, Ready};
 use super::insert::{PointInsert, ReadyRows};
 use super::key::{KeyChunks, with_refs};
 use super::point::PointLock;
-use crate::dml::Converter;
+use crate::dml::{AutoIncrement, Converter};
 use crate::query::timestamps::RowToLocal;
 use crate::session::Session;
 use crate::sink::ResultSink;
@@ -221,18 +221,18 @@ impl Session {
     /// Puts the next AUTO_INCREMENT values into the column; returns the first.
     fn generate(&self, insert: &PointInsert, column: usize, ready: &mut ReadyRows, table: &Table) -> Result<u64> {
         let hot = self.vars().hot();
-        let (step, offset) = (hot.auto_increment_step, hot.auto_increment_offset);
-        let taken = table.reserve_auto_increment(step.saturating_mul(ready.rows as u64));
-        let first = taken.saturating_add((offset + step - taken % step) % step);
         let ty = insert.table.columns[column].ty;
         let SqlType::Int { unsigned, .. } = ty else { return Err(Error::internal("AUTO_INCREMENT is an integer")) };
+        let mut ids = AutoIncrement::new(column, ty, hot.auto_increment_step, hot.auto_increment_offset);
         let mut builder = vector::ChunkBuilder::new(ty.phys(), ready.rows);
-        for i in 0..ready.rows as u64 {
-            let n = crate::dml::generated_value(first.saturating_add(step.saturating_mul(i)), &ty, step)?;
+        let mut first = None;
+        for _ in 0..ready.rows {
+            let n = ids.take(table, ready.rows as u64)?;
+            first.get_or_insert(n);
             builder.push(&if unsigned { Value::UInt(n) } else { Value::Int(n as i64) });
         }
         ready.columns[column] = builder.finish();
-        crate::dml::generated_value(first, &ty, step)
+        first.ok_or_else(|| Error::internal("an INSERT without rows"))
     }
 
     /// What [`Session::begin_known_statement`] counted is counted again.

@@ -2,7 +2,6 @@
 
 use super::Session;
 use crate::database::Database;
-use crate::dml::{fixed_digits, is_below_zero, wide_type};
 use crate::information_schema;
 use catalog::{CatalogReader, ColumnDef, Relation, TableDef, TableEngine};
 use executor::VirtualTables;
@@ -12,7 +11,7 @@ use planner::bind::SystemVariables;
 use planner::optimize::{OptimizerSettings, Switches};
 use std::sync::Arc;
 use types::temporal::{TemporalMode, TimeZone};
-use types::value::{ConvertMode, convert_for_column};
+use types::value::ConvertMode;
 use types::{Collation, DateTime, Error, Result, SqlType, Timestamp, Value, Warning, WarningLevel};
 use variables::{self, Scope, VarDef};
 use vector::Batch;
@@ -276,10 +275,9 @@ impl Session {
         let zone = self.time_zone();
         let mode = ConvertMode { strict: true, ..self.convert_mode(&zone) };
         let value = crate::dml::stored_form(value, ty, &zone);
-        let (stored, _) = convert_for_column(&value, &wide_type(c), &c.name, 1, &mode)?;
-        let (stored, fits) = fixed_digits(stored, c);
-        let fits = fits && !(c.unsigned && is_below_zero(&value, &stored));
-        if fits { Ok(stored) } else { Err(Error::warn_data_out_of_range(&c.name, 1)) }
+        let stored = crate::dml::store(&value, c, 1, &mode)?;
+        let fits = stored.beyond == 0;
+        if fits { Ok(stored.value) } else { Err(Error::warn_data_out_of_range(&c.name, 1)) }
     }
 }
 
