@@ -10,7 +10,6 @@
 //! Invariants: no packets here (a [`sink::ResultSink`] takes rows); no async; a statement holds no latch while it waits
 //! for its sink; an error leaves the session usable.
 
-mod collect;
 mod database;
 mod ddl;
 mod dml;
@@ -20,16 +19,17 @@ mod load;
 mod plan_cache;
 mod prepared;
 mod query;
-mod rows;
 mod session;
 mod show;
-mod sink;
 mod statistics;
 mod stream;
 
+pub use crate::session::Session;
+pub use ::session::collect::{Collect, LocalFiles, open_local};
+pub use ::session::sink::{ColumnMeta, EndInfo, OkInfo, ResultShape, ResultSink, RowAt, StatusFlags};
+pub use ::session::{LogReopener, Options, ServerStopper};
 pub use accounts::{Account, Accounts, AuthPlugin, Privilege, Rights, Verifier};
-pub use collect::{Collect, LocalFiles, open_local};
-pub use database::{Database, LogReopener, Options, ServerStopper};
+pub use database::Database;
 pub use machine::files;
 pub use monitor::Notices;
 pub use monitor::process::{Entry, Kill, Process, ProcessInfo, ProcessList};
@@ -37,8 +37,6 @@ pub use monitor::status::GlobalStatus;
 /// The columns of EXPLAIN's table.
 pub use plan::explain::TRADITIONAL_COLUMNS as EXPLAIN_COLUMNS;
 pub use prepared::PreparedInfo;
-pub use session::Session;
-pub use sink::{ColumnMeta, EndInfo, OkInfo, ResultShape, ResultSink, RowAt, StatusFlags};
 pub use storage::sync::on_wait;
 pub use storage::{Snapshot, TableStream, Unsettled};
 pub use types::VERSION;

@@ -10,19 +10,18 @@ mod select_limit;
 mod sleep;
 pub(crate) mod timestamps;
 
-use crate::session::Session;
-use crate::sink::{ResultShape, ResultSink};
+use crate::session::Execution;
 use catalog::TableId;
-use executor::{ExecContext, Lookups, MemoryAccountant, NodeStatsSet, StoreTables, Tables, TempFiles};
-use expr::{EvalContext, Params};
+use executor::{ExecContext, Lookups, NodeStatsSet, StoreTables, Tables, TempFiles};
 use parser::ast;
 use plan::Plan;
 use plan::logical::LogicalQuery;
-use planner::bind::Binder;
+use session::Frame;
+use session::sink::{ResultShape, ResultSink};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use storage::Snapshot;
-use types::{Error, Overseer, Result, SqlType, Value};
+use types::{Error, Result, SqlType, Value};
 use vector::Batch;
 
 /// Rows at which a statement is worth more than its own thread.
@@ -31,7 +30,7 @@ const PARALLEL_ROWS_MIN: f64 = 20_000.0;
 /// Rows of values with their types.
 type Rows = Vec<Vec<(Value, SqlType)>>;
 
-impl Session {
+impl Execution<'_> {
     /// Answers a query of the client.
     pub(crate) fn query(&mut self, query: &ast::Query, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         self.status().com_select.add(1);
@@ -86,32 +85,6 @@ impl Session {
         sink.end_rows(&self.end_info(more))
     }
 
-    /// A binder of this session, which knows the values of the running statement's parameters.
-    pub(crate) fn binder<'a>(&'a self, info: &'a expr::SessionInfo) -> Binder<'a> {
-        match self.param_types() {
-            Some(types) => self.untyped_binder(info).with_param_types(types),
-            None => self.untyped_binder(info).with_params(self.params()),
-        }
-    }
-
-    /// A binder that is still to be told of parameters.
-    pub(crate) fn untyped_binder<'a>(&'a self, info: &'a expr::SessionInfo) -> Binder<'a> {
-        Binder::new(self, info, self).overseen(Some(self))
-    }
-
-    /// Values of the parameters that the running plan holds.
-    pub(crate) fn plan_params(&self) -> Params {
-        match self.param_types() {
-            Some(_) => Params { values: self.params().iter().cloned().map(Some).collect() },
-            None => Params::default(),
-        }
-    }
-
-    pub(crate) fn bind_query(&self, query: &ast::Query) -> Result<LogicalQuery> {
-        let info = self.info();
-        self.binder(&info).bind_query(query)
-    }
-
     pub(crate) fn optimize(&self, logical: LogicalQuery) -> Result<Arc<Plan>> {
         if !logical.locks.is_empty() {
             // Who can lock rows has taken them out.
@@ -126,15 +99,13 @@ impl Session {
     /// The same, the plan's warnings left in it.
     pub(crate) fn optimize_quietly(&self, logical: LogicalQuery) -> Result<Arc<Plan>> {
         let settings = self.optimizer_settings();
+        let mut weighed = self.is_traced().then(plan::explain::Weighed::default);
+        let overseer: &Frame<'_> = self;
         let store = self.db().store();
-        let overseer: Option<&dyn Overseer> = Some(self);
-        let plan = if self.is_traced() {
-            let mut weighed = plan::explain::Weighed::default();
-            let plan = planner::optimize::optimize_traced(logical, store, &settings, overseer, Some(&mut weighed));
-            plan.inspect(|plan| self.keep_trace(&weighed, plan))
-        } else {
-            planner::optimize::optimize_traced(logical, store, &settings, overseer, None)
-        };
+        let plan = planner::optimize::optimize_traced(logical, store, &settings, Some(overseer), weighed.as_mut());
+        if let (Some(weighed), Ok(plan)) = (&weighed, &plan) {
+            self.keep_trace(weighed, plan);
+        }
         self.db().keep_statistics();
         plan.map(Arc::new)
     }
@@ -157,18 +128,6 @@ impl Session {
     /// Fixes what the running statement sees.
     pub(crate) fn runner(&mut self) -> Runner {
         Runner::at(self.read_snapshot())
-    }
-
-    /// What a statement may hold: its share of what all may.
-    pub(crate) fn statement_memory(&self) -> Arc<MemoryAccountant> {
-        MemoryAccountant::child(self.db().memory(), self.statement_limit_bytes())
-    }
-
-    fn statement_limit_bytes(&self) -> usize {
-        match self.vars().hot().max_query_memory {
-            0 => self.db().memory().limit_bytes(),
-            n => n as usize,
-        }
     }
 
     fn run_at(
@@ -200,7 +159,7 @@ impl Session {
             warnings: self.warnings(),
             params: &params,
             tables,
-            virtual_tables: self,
+            virtual_tables: &**self,
             pool: self.db().pool(),
             memory: self.statement_memory(),
             bounds: self.vars().hot().bounds,
@@ -264,26 +223,6 @@ impl Session {
         let mut row = rows.pop().ok_or_else(|| Error::internal("an expression yielded no row"))?;
         row.pop().ok_or_else(|| Error::internal("an expression yielded no column"))
     }
-
-    pub(crate) fn bind_constant_expr(&self, e: &ast::Expr) -> Result<expr::Expr> {
-        let info = self.info();
-        self.binder(&info).bind_constant_expr(e)
-    }
-
-    /// The value of an expression without subqueries and columns.
-    pub(crate) fn eval_bound(&self, bound: &expr::Expr) -> Result<(Value, SqlType)> {
-        let info = self.info();
-        let params = Params::default();
-        let value = expr::eval::eval_const(bound, &self.eval_context(&info, &params))?;
-        Ok((value, bound.ty))
-    }
-
-    pub(crate) fn eval_context<'a>(&'a self, info: &'a expr::SessionInfo, params: &'a Params) -> EvalContext<'a> {
-        EvalContext {
-            strings: expr::eval::StringLimit::of(self.statement_limit_bytes()),
-            ..EvalContext::new(info, params, self.user_vars(), self.warnings(), self.process().stop_flag())
-        }
-    }
 }
 
 /// A statement's snapshot, ready to run plans.
@@ -324,7 +263,7 @@ impl Runner {
 
     pub fn run(
         self,
-        session: &Session,
+        session: &Execution<'_>,
         plan: &Arc<Plan>,
         stats: Option<&NodeStatsSet>,
         out: &mut dyn FnMut(&Batch) -> Result<ControlFlow<()>>,

@@ -283,7 +283,7 @@ impl Warnings {
     }
 
     /// Adds those of `other`.
-    pub(crate) fn absorb(&self, other: Warnings) {
+    pub fn absorb(&self, other: Warnings) {
         let uncounted = other.count();
         if uncounted == 0 {
             return;

@@ -3,7 +3,7 @@
 //! MySQL manual, "CREATE TABLE and Generated Columns", "CHECK Constraints", "FOREIGN KEY Constraints".
 
 use super::index;
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{
     CatalogReader, CheckConstraint, FkAction, ForeignKey, Generated, IndexDef, IndexKind, IndexPart, Relation,
     TableDef, TableEngine,
@@ -16,7 +16,7 @@ use types::{Error, ErrorCode, Result, SqlType, StringKind};
 pub type GeneratedClause = (usize, ast::Expr, bool);
 
 /// Binds the expressions of generated columns, all other columns being defined.
-pub fn generate(session: &Session, def: &mut TableDef, clauses: &[GeneratedClause]) -> Result<()> {
+pub fn generate(session: &Execution<'_>, def: &mut TableDef, clauses: &[GeneratedClause]) -> Result<()> {
     for (idx, clause, stored) in clauses {
         let name = def.columns[*idx].name.clone();
         let bound = session.bind_table_expr(clause, def).map_err(|e| match e.code() {
@@ -108,7 +108,11 @@ pub fn check_columns_kept(
 }
 
 /// Adds CHECK constraints; those of a column come with its position.
-pub fn add_checks(session: &Session, def: &mut TableDef, checks: &[(Option<usize>, ast::CheckDef)]) -> Result<()> {
+pub fn add_checks(
+    session: &Execution<'_>,
+    def: &mut TableDef,
+    checks: &[(Option<usize>, ast::CheckDef)],
+) -> Result<()> {
     if checks.is_empty() {
         return Ok(());
     }
@@ -139,7 +143,13 @@ pub fn add_checks(session: &Session, def: &mut TableDef, checks: &[(Option<usize
     Ok(())
 }
 
-fn bind_check(session: &Session, def: &TableDef, column: Option<usize>, name: &str, expr: &ast::Expr) -> Result<Expr> {
+fn bind_check(
+    session: &Execution<'_>,
+    def: &TableDef,
+    column: Option<usize>,
+    name: &str,
+    expr: &ast::Expr,
+) -> Result<Expr> {
     let bound = session.bind_table_expr(expr, def).map_err(|e| match e.code() {
         ErrorCode::BAD_FIELD => Error::check_constraint_refers_unknown_column(name, unknown_column(&e)),
         ErrorCode::NOT_SUPPORTED_YET => Error::check_constraint_function_is_not_allowed(name),
@@ -165,7 +175,11 @@ fn bind_check(session: &Session, def: &TableDef, column: Option<usize>, name: &s
 }
 
 /// Of all tables but the one being defined, which is there already when it is altered.
-fn names_in_schema(session: &Session, def: &TableDef, names: impl Fn(&TableDef) -> Vec<Box<str>>) -> Vec<Box<str>> {
+fn names_in_schema(
+    session: &Execution<'_>,
+    def: &TableDef,
+    names: impl Fn(&TableDef) -> Vec<Box<str>>,
+) -> Vec<Box<str>> {
     session.db().catalog().read(|s| {
         let relations = s.get(&def.schema).into_iter().flat_map(|s| s.relations.iter());
         let others = relations.filter_map(|r| match r {
@@ -177,7 +191,7 @@ fn names_in_schema(session: &Session, def: &TableDef, names: impl Fn(&TableDef) 
 }
 
 /// Adds FOREIGN KEYs, and an index for each that has none. Engines without transactions forget them, as in MySQL.
-pub fn add_foreign_keys(session: &Session, def: &mut TableDef, keys: &[ast::ForeignKey]) -> Result<()> {
+pub fn add_foreign_keys(session: &Execution<'_>, def: &mut TableDef, keys: &[ast::ForeignKey]) -> Result<()> {
     if keys.is_empty() || def.engine != TableEngine::InnoDb {
         return Ok(());
     }
@@ -231,7 +245,7 @@ fn action(a: Option<ast::FkAction>) -> Result<FkAction> {
     })
 }
 
-fn foreign_key(session: &Session, def: &TableDef, name: Box<str>, key: &ast::ForeignKey) -> Result<ForeignKey> {
+fn foreign_key(session: &Execution<'_>, def: &TableDef, name: Box<str>, key: &ast::ForeignKey) -> Result<ForeignKey> {
     let r = &key.references;
     if matches!(r.match_, Some(ast::FkMatch::Full | ast::FkMatch::Partial)) {
         return Err(Error::not_supported("MATCH FULL and MATCH PARTIAL"));
@@ -282,7 +296,7 @@ fn foreign_key(session: &Session, def: &TableDef, name: Box<str>, key: &ast::For
 
 /// The parent's columns must fit, and be a unique key. Without foreign_key_checks a missing parent is no fault, nor is it
 /// where the table itself has no such key.
-fn check_parent(session: &Session, def: &TableDef, fk: &ForeignKey) -> Result<()> {
+fn check_parent(session: &Execution<'_>, def: &TableDef, fk: &ForeignKey) -> Result<()> {
     let strict = session.vars().on("foreign_key_checks");
     let found;
     let parent: &TableDef = if fk.references(&def.schema, &def.name) {
@@ -321,7 +335,7 @@ fn check_parent(session: &Session, def: &TableDef, fk: &ForeignKey) -> Result<()
 
 /// A table that others refer to which were made before it (without foreign_key_checks) must fit them when it comes, under
 /// this name: 3734, 3780, 1822.
-pub fn check_children(session: &Session, parent: &TableDef, (schema, name): (&str, &str)) -> Result<()> {
+pub fn check_children(session: &Execution<'_>, parent: &TableDef, (schema, name): (&str, &str)) -> Result<()> {
     if parent.engine != TableEngine::InnoDb {
         return Ok(());
     }
@@ -385,7 +399,7 @@ fn is_superseded(def: &TableDef, index: &IndexDef) -> bool {
     def.indexes.iter().any(|i| i.name != index.name && i.begins_with(index.parts.iter().map(|p| p.column_idx)))
 }
 
-impl Session {
+impl Execution<'_> {
     pub(super) fn bind_table_expr(&self, e: &ast::Expr, table: &TableDef) -> Result<Expr> {
         let info = self.info();
         self.binder(&info).bind_table_expr(e, table)

@@ -10,14 +10,16 @@
 //! Source: MySQL manual, "Data Type Default Values".
 
 use super::constraints::{columns_of, unknown_column};
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::{Expr, ExprKind, Params, build};
 use parser::ast;
-use types::{Error, ErrorCode, Result, Value};
+use session::Frame;
+use types::value::ConvertMode;
+use types::{Error, ErrorCode, Result, SqlType, Value};
 
 /// Binds the expressions, given with the positions of their columns.
-pub fn bind(session: &Session, def: &mut TableDef, clauses: &[(usize, ast::Expr)]) -> Result<()> {
+pub fn bind(session: &Execution<'_>, def: &mut TableDef, clauses: &[(usize, ast::Expr)]) -> Result<()> {
     for (idx, expr) in clauses {
         let name = def.columns[*idx].name.clone();
         let mut bound = session.bind_table_expr(expr, def).map_err(|e| match e.code() {
@@ -88,7 +90,7 @@ pub fn check_columns_kept(
     Ok(())
 }
 
-impl Session {
+impl Execution<'_> {
     /// A default's value for a row whose columns hold these values.
     pub(crate) fn eval_default(&self, expr: &Expr, def: &TableDef, row: &[Value]) -> Result<Value> {
         let mut e = expr.clone();
@@ -102,4 +104,13 @@ impl Session {
         let params = Params::default();
         expr::eval::eval_const(&e, &self.eval_context(&info, &params))
     }
+}
+
+/// A constant default in its column's type; any loss is an error.
+pub fn convert_default(frame: &Frame<'_>, value: &Value, ty: &SqlType, c: &ColumnDef) -> Result<Value> {
+    let zone = frame.time_zone();
+    let mode = ConvertMode { strict: true, ..frame.convert_mode(&zone) };
+    let value = crate::dml::stored_form(value, ty, &zone);
+    let stored = crate::dml::store(&value, c, 1, &mode)?;
+    if stored.beyond == 0 { Ok(stored.value) } else { Err(Error::warn_data_out_of_range(&c.name, 1)) }
 }

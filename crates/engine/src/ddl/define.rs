@@ -1,7 +1,7 @@
 //! CREATE TABLE's body to a definition.
 
 use super::{column, constraints, defaults, functional, index, show_create};
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef, TableEngine, TableId};
 use parser::ast;
 use types::{Collation, Error, Result, SqlType, StringKind, Value};
@@ -117,7 +117,7 @@ fn shown(list: &[ast::TableOption]) -> Vec<(Box<str>, Box<str>)> {
 /// Builds the definition of CREATE TABLE (...), names checked, defaults evaluated.
 #[allow(clippy::too_many_arguments)]
 pub fn table(
-    session: &Session,
+    session: &Execution<'_>,
     id: TableId,
     schema: &str,
     name: &str,
@@ -273,7 +273,7 @@ fn check_row_size(columns: &[ColumnDef]) -> Result<()> {
 
 /// Evaluates DEFAULT without parentheses. Constants are converted to the column's type (1067 if they do not fit);
 /// CURRENT_TIMESTAMP is kept.
-fn default_value(session: &Session, c: &ColumnDef, default: &ast::Expr) -> Result<DefaultValue> {
+fn default_value(session: &Execution<'_>, c: &ColumnDef, default: &ast::Expr) -> Result<DefaultValue> {
     let is_lob =
         matches!(c.ty, SqlType::String { kind, .. } if !matches!(kind, StringKind::Char | StringKind::VarChar));
     if let ast::ExprKind::Function(f) = &default.kind {
@@ -300,5 +300,7 @@ fn default_value(session: &Session, c: &ColumnDef, default: &ast::Expr) -> Resul
     if is_lob {
         return Err(Error::blob_cant_have_default(&c.name));
     }
-    session.convert_default(&value, &ty, c).map(DefaultValue::Value).map_err(|_| Error::invalid_default(&c.name))
+    super::defaults::convert_default(session, &value, &ty, c)
+        .map(DefaultValue::Value)
+        .map_err(|_| Error::invalid_default(&c.name))
 }

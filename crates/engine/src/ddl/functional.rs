@@ -9,14 +9,14 @@
 
 use super::constraints::{columns_of, disallowed, unknown_column};
 use super::index;
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{ColumnDef, Generated, TableDef};
 use expr::ExprKind;
 use parser::ast;
 use types::{Error, ErrorCode, Result, SqlType, StringKind};
 
 /// Puts hidden columns behind the expressions, to which the parts of the indexes point so far.
-pub fn add_columns(session: &Session, def: &mut TableDef, exprs: &[ast::Expr]) -> Result<()> {
+pub fn add_columns(session: &Execution<'_>, def: &mut TableDef, exprs: &[ast::Expr]) -> Result<()> {
     for i in 0..def.indexes.len() {
         for p in 0..def.indexes[i].parts.len() {
             let at = def.indexes[i].parts[p].column_idx;
@@ -30,7 +30,13 @@ pub fn add_columns(session: &Session, def: &mut TableDef, exprs: &[ast::Expr]) -
     Ok(())
 }
 
-fn hidden_column(session: &Session, def: &TableDef, index: &str, part: usize, expr: &ast::Expr) -> Result<ColumnDef> {
+fn hidden_column(
+    session: &Execution<'_>,
+    def: &TableDef,
+    index: &str,
+    part: usize,
+    expr: &ast::Expr,
+) -> Result<ColumnDef> {
     let bound = session.bind_table_expr(expr, def).map_err(|e| match e.code() {
         ErrorCode::BAD_FIELD => Error::bad_field(unknown_column(&e), "functional index"),
         ErrorCode::NOT_SUPPORTED_YET => Error::functional_index_function_is_not_allowed(index),

@@ -2,7 +2,7 @@
 //!
 //! MySQL manual, "CREATE INDEX Statement" and "Column Prefix Key Parts".
 
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{ColumnDef, IndexAlgorithm, IndexDef, IndexKind, IndexPart, TableDef};
 use parser::ast;
 use types::{Collation, Error, ErrorCode, Result, SqlType, StringKind, WarningLevel};
@@ -22,7 +22,7 @@ pub const FIRST_EXPR: usize = usize::MAX / 2;
 /// Builds a table's keys in MySQL's order: primary, unique, others. Without strict mode too long parts of keys that are
 /// not unique are cut, with a warning.
 pub fn define_all(
-    session: &Session,
+    session: &Execution<'_>,
     columns: &mut [ColumnDef],
     keys: Vec<ast::IndexDef>,
 ) -> Result<(Vec<IndexDef>, KeyExprs)> {
@@ -52,7 +52,7 @@ pub fn define_all(
 }
 
 fn define(
-    session: &Session,
+    session: &Execution<'_>,
     columns: &mut [ColumnDef],
     key: &ast::IndexDef,
     before: &[IndexDef],
@@ -133,7 +133,7 @@ pub(super) fn generated_name(column: &str, before: &[IndexDef]) -> Box<str> {
 }
 
 /// `warned`: whom to tell that the part is cut.
-fn define_part(columns: &[ColumnDef], part: &ast::KeyPart, warned: Option<&Session>) -> Result<IndexPart> {
+fn define_part(columns: &[ColumnDef], part: &ast::KeyPart, warned: Option<&Execution<'_>>) -> Result<IndexPart> {
     let ast::KeyPartKey::Column { name, prefix } = &part.key else {
         return Err(Error::internal("an expression is no column"));
     };
@@ -178,7 +178,7 @@ fn char_bytes(ty: &SqlType) -> u64 {
     }
 }
 
-impl Session {
+impl Execution<'_> {
     /// 1831 for keys over the same parts as one before them, where either is new.
     pub(super) fn warn_of_duplicate_keys(&self, def: &TableDef, is_new: impl Fn(&str) -> bool) {
         for (i, index) in def.indexes.iter().enumerate() {

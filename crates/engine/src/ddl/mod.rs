@@ -18,5 +18,4 @@ pub mod index;
 pub mod show_create;
 pub mod statements;
 mod tables;
-pub mod view_text;
 mod views;

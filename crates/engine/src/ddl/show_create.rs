@@ -1,9 +1,9 @@
 //! SHOW CREATE TABLE / VIEW / DATABASE: definitions as the statements that make them, in MySQL 8's layout.
 
-use super::view_text;
 use catalog::{
     ColumnDef, DefaultValue, FkAction, ForeignKey, IndexAlgorithm, IndexDef, IndexKind, TableDef, TableEngine, ViewDef,
 };
+use session::view_text;
 use std::fmt::Write;
 use types::{Collation, IntSize, SqlType, StringKind, Value};
 

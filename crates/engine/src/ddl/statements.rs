@@ -4,17 +4,17 @@
 //! of a dropped table lives on until the last statement that reads it ends.
 
 use super::constraints;
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
 use catalog::{Relation, SchemaDef, TableDef, ViewDef};
-use parser::ast::{self, ObjectName, Statement};
+use parser::ast::{self, Statement};
+use session::sink::ResultSink;
 use std::sync::Arc;
 use types::{Collation, Error, Result};
 
 /// Schemas of the server itself.
 const SYSTEM_SCHEMAS: &[&str] = &["information_schema", "mysql", "performance_schema", "sys"];
 
-impl Session {
+impl Execution<'_> {
     pub(crate) fn ddl(
         &mut self,
         statement: &Statement,
@@ -39,25 +39,6 @@ impl Session {
             _ => return Err(Error::internal("not a schema change")),
         };
         self.send_ok(affected, String::new(), more, sink)
-    }
-
-    /// The schema and name of an object; 1046 without a current database.
-    pub(crate) fn resolve_name(&self, name: &ObjectName) -> Result<(Box<str>, Box<str>)> {
-        let schema = match &name.schema {
-            Some(s) => self.canonical_schema(s).ok_or_else(|| Error::bad_db(s.as_str()))?,
-            None => self.current_database().ok_or_else(Error::no_db)?.into(),
-        };
-        Ok((schema, name.name.as_str().into()))
-    }
-
-    /// A base table by name; 1146, or 1347 for a view.
-    pub(crate) fn base_table(&self, name: &ObjectName) -> Result<Arc<TableDef>> {
-        let (schema, name) = self.resolve_name(name)?;
-        match catalog::CatalogReader::relation(self, &schema, &name) {
-            Some(Relation::Table(t)) => Ok(t),
-            Some(Relation::View(_)) => Err(Error::wrong_object(&schema, &name, "BASE TABLE")),
-            None => Err(Error::no_such_table(&schema, &name)),
-        }
     }
 
     pub(super) fn check_user_schema(&self, schema: &str) -> Result<()> {
@@ -122,9 +103,7 @@ impl Session {
         for relation in schema.relations.iter() {
             self.forget_storage(relation);
         }
-        if self.current_database() == Some(name.as_str()) {
-            self.leave_database();
-        }
+        self.leave_database(name.as_str());
         Ok(schema.relations.len() as u64)
     }
 

@@ -3,20 +3,20 @@
 use super::statements::{check_name, rename_relation};
 use super::{constraints, define};
 use crate::dml::{OnDuplicate, WriteMode};
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
 use catalog::{CatalogReader, Relation, TableDef, TableEngine};
 use parser::ast::{self, CreateTableBody, ObjectName, Statement};
+use session::sink::ResultSink;
 use std::sync::Arc;
 use types::{Error, Result, WarningLevel};
 
-impl Session {
+impl Execution<'_> {
     pub(super) fn create_table(&mut self, c: &ast::CreateTable, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         let (schema, name) = self.resolve_name(&c.name)?;
         check_name(&name, || Error::wrong_table_name(&name))?;
         if let Err(denied) = self.check_user_schema(&schema) {
             // A dump of all databases makes the tables of `mysql` where there are none.
-            let is_there = || catalog::CatalogReader::relation(self, &schema, &name).is_some();
+            let is_there = || catalog::CatalogReader::relation(&**self, &schema, &name).is_some();
             if !c.if_not_exists || c.temporary || !is_there() {
                 return Err(denied);
             }
@@ -213,7 +213,7 @@ impl Session {
                 temporary.push((schema, table));
                 continue;
             }
-            match catalog::CatalogReader::relation(self, &schema, &table) {
+            match catalog::CatalogReader::relation(&**self, &schema, &table) {
                 Some(Relation::Table(_)) if !d.temporary => found.push((schema, table)),
                 _ => missing.push(format!("{schema}.{table}")),
             }

@@ -1,19 +1,19 @@
 //! CREATE, ALTER and DROP VIEW.
 
 use super::statements::check_name;
-use super::view_text;
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{Relation, ViewDef};
 use parser::ast;
+use session::view_text;
 use std::sync::Arc;
 use types::{Error, Result};
 
-impl Session {
+impl Execution<'_> {
     pub(super) fn create_view(&mut self, v: &ast::CreateView, _text: &[u8]) -> Result<u64> {
         let (schema, name) = self.resolve_name(&v.name)?;
         check_name(&name, || Error::wrong_table_name(&name))?;
         self.check_user_schema(&schema)?;
-        let existing = catalog::CatalogReader::relation(self, &schema, &name);
+        let existing = catalog::CatalogReader::relation(&**self, &schema, &name);
         match &existing {
             Some(Relation::Table(_)) if v.or_replace || v.alter => {
                 return Err(Error::wrong_object(&schema, &name, "VIEW"));
@@ -97,7 +97,7 @@ impl Session {
         let mut missing = Vec::new();
         for name in &d.views {
             let (schema, view) = self.resolve_name(name)?;
-            match catalog::CatalogReader::relation(self, &schema, &view) {
+            match catalog::CatalogReader::relation(&**self, &schema, &view) {
                 Some(Relation::View(_)) => found.push((schema, view)),
                 Some(Relation::Table(_)) => return Err(Error::wrong_object(&schema, &view, "VIEW")),
                 None => missing.push(format!("{schema}.{view}")),

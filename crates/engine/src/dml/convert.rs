@@ -4,7 +4,7 @@
 //! says so (MySQL manual, "Server SQL Modes", "The IGNORE Keyword").
 
 use super::whole;
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{ColumnDef, TableDef};
 use std::sync::Arc;
 use types::temporal::{TemporalMode, TimeZone};
@@ -14,7 +14,7 @@ use vector::{Chunk, ChunkBuilder, Vector};
 
 /// Fits values to the columns of one table, for one statement.
 pub(crate) struct Converter<'s> {
-    session: &'s Session,
+    session: &'s Execution<'s>,
     def: Arc<TableDef>,
     zone: TimeZone,
     temporal: TemporalMode,
@@ -26,7 +26,7 @@ pub(crate) struct Converter<'s> {
 
 impl<'s> Converter<'s> {
     /// `ignore`: the statement says IGNORE, so faults are warnings.
-    pub fn new(session: &'s Session, def: &Arc<TableDef>, ignore: bool) -> Converter<'s> {
+    pub fn new(session: &'s Execution<'s>, def: &Arc<TableDef>, ignore: bool) -> Converter<'s> {
         let zone = session.time_zone();
         let mode = session.convert_mode(&zone);
         let (temporal, today, strict) = (mode.temporal, mode.today, mode.strict && !ignore);
@@ -227,7 +227,7 @@ fn fixed_digits(value: Value, c: &ColumnDef) -> (Value, bool) {
 }
 
 /// CURRENT_TIMESTAMP as a value of the column's type.
-pub(crate) fn now(session: &Session, ty: &SqlType) -> Value {
+pub(crate) fn now(session: &Execution<'_>, ty: &SqlType) -> Value {
     let us = session.now_us();
     match ty {
         SqlType::Timestamp { fsp } => {

@@ -2,14 +2,14 @@
 //! without being looked for, and what duplicates led to, counts for no index.
 
 use super::writer::Written;
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{TableDef, TableId};
 use plan::{Plan, PlanNode, PlanOp};
 use planner::bind::DmlTarget;
 use storage::IndexIo;
 use types::Result;
 
-impl Session {
+impl Execution<'_> {
     /// A statement has changed so many rows of each of its targets, which this plan found. `how` counts them.
     pub(super) fn count_changes(
         &self,

@@ -5,11 +5,11 @@ use super::keyed::KeyedRow;
 use super::returning::{ReturnedRows, Returning};
 use super::table_writer::TableWriter;
 use super::targets::{may_repeat_rows, row_ids};
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
 use parser::ast::{self, TableRef};
 use plan::Plan;
 use planner::bind::{BoundDelete, DmlTarget};
+use session::sink::ResultSink;
 use std::collections::HashSet;
 use std::sync::Arc;
 use storage::{IndexIo, Txn};
@@ -25,7 +25,7 @@ pub(crate) struct DeletePlan {
     locks: StatementLocks,
 }
 
-impl Session {
+impl Execution<'_> {
     pub(crate) fn delete(&mut self, d: &ast::Delete, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         let plan = self.plan_delete(d, |_| true)?.ok_or_else(|| Error::internal("a DELETE without a plan"))?;
         let returning = match d.from.first() {

@@ -13,7 +13,7 @@
 //! Source: MySQL manual, "FOREIGN KEY Constraints".
 
 use super::table_writer::{TableWriter, same};
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{FkAction, ForeignKey, Relation, TableDef, TableId};
 use std::sync::Arc;
 use storage::{Candidates, Found, KeyRange, LockWait, RowLockMode, Snapshot, Table, Txn};
@@ -37,7 +37,7 @@ struct Outgoing {
     fk: usize,
     parent: Option<(Arc<Table>, usize)>,
     /// To the table itself, which nobody can see yet: all its rows are looked at when they are there
-    /// ([`Session::check_own_references`]).
+    /// ([`Frame::check_own_references`]).
     is_late: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct ForeignKeys {
 }
 
 impl ForeignKeys {
-    pub fn new(session: &Session, def: &TableDef) -> Result<ForeignKeys> {
+    pub fn new(session: &Execution<'_>, def: &TableDef) -> Result<ForeignKeys> {
         let mut keys = ForeignKeys::default();
         if def.temporary || !session.vars().hot().foreign_key_checks {
             return Ok(keys);
@@ -130,7 +130,7 @@ pub(crate) fn referenced_index(parent: &TableDef, columns: &[Box<str>]) -> Optio
     })
 }
 
-impl Session {
+impl Execution<'_> {
     /// 1452 if a row of a table that nobody can see yet refers to a row of the table that is not there.
     pub(super) fn check_own_references(&self, def: &TableDef, txn: &Txn) -> Result<()> {
         let keys = ForeignKeys::new(self, def)?;

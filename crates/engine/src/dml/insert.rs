@@ -4,11 +4,11 @@ use super::on_duplicate::OnDuplicate;
 use super::source::BoundSource;
 use super::writer::{WriteMode, Written, check_not_generated};
 use crate::query::{Runner, has_locking};
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
 use catalog::{CatalogReader, Relation, TableDef, TableEngine};
 use parser::ast::{self, Insert, InsertSource};
 use planner::bind::ViewCheck;
+use session::sink::ResultSink;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use storage::Txn;
@@ -24,7 +24,7 @@ pub(crate) struct InsertInto {
     pub view: Option<(Box<str>, Box<str>)>,
 }
 
-impl Session {
+impl Execution<'_> {
     pub(crate) fn insert(&mut self, i: &Insert, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         let status = self.status();
         if i.replace { &status.com_replace } else { &status.com_insert }.add(1);
@@ -98,7 +98,7 @@ impl Session {
     /// The table that an INSERT writes to, be it through a view.
     pub(crate) fn insert_into(&self, i: &Insert) -> Result<InsertInto> {
         let (schema, name) = self.resolve_name(&i.table)?;
-        let Some(Relation::View(view)) = CatalogReader::relation(self, &schema, &name) else {
+        let Some(Relation::View(view)) = CatalogReader::relation(&**self, &schema, &name) else {
             let def = self.insertable(&i.table)?;
             let columns = self.insert_columns(&def, i.columns.as_deref())?;
             return Ok(InsertInto { def, columns, view_checks: Vec::new(), view: None });
@@ -125,7 +125,7 @@ impl Session {
     /// A table by name, to insert into.
     pub(crate) fn insertable(&self, name: &ast::ObjectName) -> Result<Arc<TableDef>> {
         let (schema, n) = self.resolve_name(name)?;
-        if let Some(Relation::View(_)) = CatalogReader::relation(self, &schema, &n) {
+        if let Some(Relation::View(_)) = CatalogReader::relation(&**self, &schema, &n) {
             return Err(Error::not_supported("LOAD DATA into a view"));
         }
         let def = self.base_table(name)?;

@@ -10,7 +10,7 @@
 //!
 //! Source: MySQL manual, "Locks Set by Different SQL Statements in InnoDB".
 
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::TableId;
 use executor::{Lookup, Lookups};
 use plan::logical::LogicalQuery;
@@ -58,7 +58,7 @@ impl StatementLocks {
     }
 }
 
-impl Session {
+impl Execution<'_> {
     /// What the locking clauses of a statement's inner queries mean. Takes them out of the query, and the metadata locks of
     /// those who change rows.
     pub(crate) fn take_locks(&self, query: &mut LogicalQuery) -> Result<StatementLocks> {

@@ -1,4 +1,4 @@
-//! The one row that UPDATE or DELETE is about, found by a unique key: what [`Session::find_rows`] does, without a plan.
+//! The one row that UPDATE or DELETE is about, found by a unique key: what [`Frame::find_rows`] does, without a plan.
 //!
 //! ```text
 //!   key ─▶ Table::change_by_key: the row's newest version, held ─▶ rest of WHERE ─▶ the query's output
@@ -8,7 +8,7 @@
 
 use super::targets::FoundRows;
 use crate::plan_cache::{ChangeShape, KeyChunks, UniqueKey, with_refs};
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::TableDef;
 use expr::{Compiled, Expr, ExprKind, Params};
 use plan::logical::LogicalQuery;
@@ -36,7 +36,7 @@ pub(crate) struct KeyedRow {
 
 impl KeyedRow {
     /// `None`: the query is of another shape.
-    pub fn of(session: &Session, query: &LogicalQuery) -> Option<KeyedRow> {
+    pub fn of(session: &Execution<'_>, query: &LogicalQuery) -> Option<KeyedRow> {
         let shape = ChangeShape::of(query)?;
         let position = |id| shape.position(id);
         let (key, rest) = UniqueKey::among(shape.table, shape.predicates, &position)?;
@@ -81,7 +81,7 @@ impl KeyedRow {
 
 impl KeyedRow {
     /// Whether the values that the running statement gives are of the key's types.
-    pub fn suits(&self, session: &Session) -> bool {
+    pub fn suits(&self, session: &Execution<'_>) -> bool {
         !matches!(self.key.chunks(session.params()), KeyChunks::Unsuited)
     }
 }
@@ -93,7 +93,7 @@ pub(crate) struct HeldRow {
     pub columns: Vec<Chunk>,
 }
 
-impl Session {
+impl Execution<'_> {
     /// Locks the row of a unique key, for the transaction, and takes `columns` of its newest version.
     pub(crate) fn hold_by_key(
         &self,

@@ -41,7 +41,7 @@ pub(crate) use types::value::zero_of;
 pub(crate) use update::UpdatePlan;
 pub(crate) use writer::{RowWriter, WriteMode, Written};
 
-impl crate::session::Session {
+impl crate::session::Execution<'_> {
     /// A statement that changes rows begins: in strict mode a fault in a value, such as 1/0, is an error, unless it says
     /// IGNORE.
     pub(crate) fn begin_judging(&self, ignore: bool) {

@@ -4,7 +4,7 @@
 //! are taken one after the other for each duplicate, each bound with the row's values by then.
 
 use super::table_writer::TableWriter;
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{DefaultValue, TableDef};
 use expr::{Compiled, Params, SessionInfo};
 use parser::ast;
@@ -50,7 +50,7 @@ struct EachTime {
 impl OnDuplicate {
     /// `view`: the one that the rows are written through.
     pub fn of(
-        session: &Session,
+        session: &Execution<'_>,
         insert: &ast::Insert,
         def: &Arc<TableDef>,
         names: Option<DuplicateNames>,

@@ -5,12 +5,12 @@
 use crate::query::Runner;
 use crate::query::meta;
 use crate::query::timestamps::ToLocal;
-use crate::session::Session;
-use crate::sink::{ColumnMeta, ResultSink};
+use crate::session::Execution;
 use catalog::TableDef;
 use parser::ast;
 use plan::Plan;
 use plan::logical::Logical;
+use session::sink::{ColumnMeta, ResultSink};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use storage::Snapshot;
@@ -29,7 +29,7 @@ pub(crate) struct ReturnedRows {
     batches: Vec<Batch>,
 }
 
-impl Session {
+impl Execution<'_> {
     /// `None` for an empty list.
     pub(super) fn plan_returning(
         &self,
@@ -90,7 +90,7 @@ fn check_not_grouped(mut plan: &Logical) -> Result<()> {
 
 impl Returning {
     /// The list's values for the rows with these ids, as `snapshot` sees them.
-    pub fn run(self, session: &Session, def: &TableDef, ids: &[u64], snapshot: Snapshot) -> Result<ReturnedRows> {
+    pub fn run(self, session: &Execution<'_>, def: &TableDef, ids: &[u64], snapshot: Snapshot) -> Result<ReturnedRows> {
         let mut local = ToLocal::new(&self.metas, session);
         let mut batches = Vec::new();
         Runner::of_rows(snapshot, def.id, ids.to_vec()).run(session, &self.plan, None, &mut |batch| {
@@ -102,7 +102,7 @@ impl Returning {
 }
 
 impl ReturnedRows {
-    pub fn send(self, session: &mut Session, affected: u64, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+    pub fn send(self, session: &mut Execution<'_>, affected: u64, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         sink.columns(&self.metas)?;
         for batch in &self.batches {
             sink.batch(batch)?;

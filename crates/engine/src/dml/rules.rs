@@ -1,7 +1,7 @@
 //! Generated columns, CHECK constraints and views' CHECK OPTION, compiled for one statement.
 
 use super::convert::Converter;
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::TableDef;
 use expr::{Compiled, Expr, ExprKind, Params, SessionInfo, Truth};
 use planner::bind::ViewCheck;
@@ -44,7 +44,7 @@ fn columns_used(e: &Expr) -> Vec<usize> {
 
 impl Rules {
     /// `views`: what CHECK OPTION of the view demands that the rows are written through.
-    pub fn new(session: &Session, def: &TableDef, views: &[ViewCheck]) -> Result<Rules> {
+    pub fn new(session: &Execution<'_>, def: &TableDef, views: &[ViewCheck]) -> Result<Rules> {
         let mut rules = Rules { generated: vec![], checks: vec![], info: None, params: Params::default() };
         let plain = def.columns.iter().all(|c| c.generated.is_none()) && def.checks.iter().all(|c| !c.enforced);
         if plain && views.is_empty() {
@@ -83,7 +83,7 @@ impl Rules {
     /// that depend on them; returns which.
     pub fn generate(
         &self,
-        session: &Session,
+        session: &Execution<'_>,
         converter: &Converter<'_>,
         batch: &mut Batch,
         changed: Option<&[usize]>,
@@ -109,7 +109,7 @@ impl Rules {
     /// columns are looked at.
     pub fn violations(
         &self,
-        session: &Session,
+        session: &Execution<'_>,
         batch: &Batch,
         changed: Option<&[usize]>,
     ) -> Result<Vec<(usize, Error)>> {

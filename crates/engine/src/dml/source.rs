@@ -3,17 +3,17 @@
 use super::on_duplicate::OnDuplicate;
 use super::writer::{RowWriter, WriteMode, Written, check_not_generated};
 use crate::query::{LockingPlan, Runner, has_locking};
-use crate::session::Session;
-use catalog::{ColumnDef, DefaultValue, TableDef};
-use expr::{Expr, ExprKind, build};
+use crate::session::Execution;
+use catalog::{ColumnDef, TableDef};
+use expr::build;
 use parser::ast;
 use plan::Plan;
 use plan::explain::Change;
-use plan::logical::{Logical, LogicalQuery};
 use planner::bind::{BoundLocking, DuplicateNames};
+use session::source_columns::{SourceColumn, source_columns};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use types::{Collation, Result, SqlType};
+use types::{Result, SqlType};
 use vector::{Batch, Chunk, Vector};
 
 /// A planned query and its columns.
@@ -46,85 +46,7 @@ impl BoundSource {
     }
 }
 
-/// A column of a query that is bound.
-pub(crate) struct SourceColumn {
-    name: Box<str>,
-    ty: SqlType,
-    nullable: bool,
-    /// The base table's column that it is.
-    origin: Option<ColumnDef>,
-    /// The hexadecimal literal that it is: a number to a column of numbers.
-    literal: Option<Expr>,
-}
-
-/// The first `width` columns of the query's output.
-pub(crate) fn source_columns(query: &LogicalQuery, width: usize) -> Vec<SourceColumn> {
-    let column = |(id, name): &(_, Box<str>)| {
-        let c = query.columns.get(*id);
-        let origin = c.origin.as_ref().map(|(t, i)| t.columns[*i].clone());
-        let literal = match &query.root {
-            Logical::Project { exprs, .. } => exprs.iter().find(|(e, _)| e == id).map(|(_, e)| e),
-            _ => None,
-        };
-        let is_hex = |e: &&Expr| matches!(e.kind, ExprKind::Call { function, .. } if function.is_hex_literal());
-        let literal = literal.filter(is_hex).cloned();
-        SourceColumn { name: name.clone(), ty: c.ty, nullable: c.nullable, origin, literal }
-    };
-    query.output.iter().take(width).map(column).collect()
-}
-
-impl SourceColumn {
-    /// As a column of a table: a base table's column keeps its attributes, but for AUTO_INCREMENT and keys. The default of
-    /// what was AUTO_INCREMENT is 0.
-    pub fn column(&self) -> ColumnDef {
-        let default = |o: &ColumnDef| match &o.default {
-            DefaultValue::None if o.auto_increment => DefaultValue::Value(super::zero_of(&o.ty)),
-            default if default.reads_row() => DefaultValue::None,
-            default => default.clone(),
-        };
-        match &self.origin {
-            Some(o) => ColumnDef {
-                name: self.name.clone(),
-                default: default(o),
-                generated: None,
-                auto_increment: false,
-                nullable: o.nullable || self.nullable,
-                invisible: false,
-                ..o.clone()
-            },
-            None => ColumnDef {
-                unsigned: self.ty.is_unsigned(),
-                ..ColumnDef::plain(&self.name, storable(self.ty), self.nullable)
-            },
-        }
-    }
-}
-
-/// The column type for an expression's type.
-fn storable(ty: SqlType) -> SqlType {
-    match ty {
-        SqlType::Null => SqlType::String { kind: types::StringKind::Char, len: 0, collation: Collation::Binary },
-        SqlType::Bool => SqlType::INT,
-        SqlType::String { kind, len, collation } => {
-            let max = 65535 / if collation == Collation::Binary { 1 } else { collation.charset().max_len() };
-            let kind = match kind {
-                types::StringKind::VarChar | types::StringKind::Char if len > max => types::StringKind::LongText,
-                k => k,
-            };
-            let len = match kind {
-                types::StringKind::VarChar | types::StringKind::Char => len,
-                types::StringKind::TinyText => u8::MAX.into(),
-                types::StringKind::Text => u16::MAX.into(),
-                types::StringKind::MediumText => 0xFF_FFFF,
-                types::StringKind::LongText => u32::MAX,
-            };
-            SqlType::String { kind, len, collation }
-        }
-        other => other,
-    }
-}
-
-impl Session {
+impl Execution<'_> {
     /// The SELECT that makes the rows of a table which has its types.
     pub(crate) fn bind_source(&self, query: &ast::Query) -> Result<BoundSource> {
         let bound = if has_locking(query) { self.bind_locking(query)? } else { self.bind_query(query)?.into() };

@@ -10,7 +10,7 @@ use super::convert::{Converter, now};
 use super::foreign_key::{Cascade, ForeignKeys};
 use super::on_duplicate::OnDuplicate;
 use super::rules::{Rules, without};
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::TableDef;
 use planner::bind::ViewCheck;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) enum Outcome {
 }
 
 pub(crate) struct TableWriter<'s> {
-    pub(super) session: &'s Session,
+    pub(super) session: &'s Execution<'s>,
     pub(super) def: Arc<TableDef>,
     pub(super) table: Arc<Table>,
     pub(super) txn: Arc<Txn>,
@@ -45,12 +45,17 @@ pub(crate) struct TableWriter<'s> {
 }
 
 impl<'s> TableWriter<'s> {
-    pub fn new(session: &'s Session, def: &Arc<TableDef>, txn: Arc<Txn>, ignore: bool) -> Result<TableWriter<'s>> {
+    pub fn new(
+        session: &'s Execution<'s>,
+        def: &Arc<TableDef>,
+        txn: Arc<Txn>,
+        ignore: bool,
+    ) -> Result<TableWriter<'s>> {
         TableWriter::cascading(session, def, txn, ignore, Cascade::default())
     }
 
     pub(super) fn cascading(
-        session: &'s Session,
+        session: &'s Execution<'s>,
         def: &Arc<TableDef>,
         txn: Arc<Txn>,
         ignore: bool,

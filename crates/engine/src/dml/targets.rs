@@ -17,7 +17,7 @@ use super::key_locks::{KeyLocks, StatementLocks};
 use super::keyed::KeyedRow;
 use crate::plan_cache::is_by_key;
 use crate::query::Runner;
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::TableEngine;
 use executor::Reservation;
 use executor::columns::batch_bytes;
@@ -48,7 +48,7 @@ impl FoundRows {
     }
 }
 
-impl Session {
+impl Execution<'_> {
     /// 1044 for the server's own tables.
     pub(super) fn check_changeable(&self, targets: &[DmlTarget]) -> Result<()> {
         match targets.iter().find(|t| t.table.engine == TableEngine::Virtual) {

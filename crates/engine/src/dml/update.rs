@@ -6,12 +6,12 @@ use super::keyed::KeyedRow;
 use super::table_writer::TableWriter;
 use super::targets::{may_repeat_rows, row_ids};
 use super::writer::check_not_generated;
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
 use catalog::DefaultValue;
 use parser::ast;
 use plan::Plan;
 use planner::bind::{BoundAssignment, BoundUpdate, DmlTarget, NewValue};
+use session::sink::ResultSink;
 use std::collections::HashSet;
 use std::sync::Arc;
 use storage::{IndexIo, Txn};
@@ -40,7 +40,7 @@ pub(crate) struct UpdatePlan {
     locks: StatementLocks,
 }
 
-impl Session {
+impl Execution<'_> {
     pub(crate) fn update(&mut self, u: &ast::Update, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         if self.changes_consumers(u) {
             let (matched, changed) = self.change_consumers(u)?;
@@ -134,7 +134,7 @@ struct TargetUpdate<'s, 'u> {
 
 impl<'s, 'u> TargetUpdate<'s, 'u> {
     fn new(
-        session: &'s Session,
+        session: &'s Execution<'s>,
         plan: &'u UpdatePlan,
         target: usize,
         ignore: bool,
@@ -210,7 +210,7 @@ impl<'s, 'u> TargetUpdate<'s, 'u> {
     }
 }
 
-impl Session {
+impl Execution<'_> {
     /// `SET column = DEFAULT`: one value for all rows.
     pub(super) fn default_chunk(
         &self,

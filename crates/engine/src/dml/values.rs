@@ -9,7 +9,7 @@
 use super::insert::InsertInto;
 use super::table_writer::generated_takes_no_value;
 use super::writer::{RowWriter, WriteMode, Written};
-use crate::session::Session;
+use crate::session::Execution;
 use expr::{EvalContext, Expr, Params};
 use parser::ast::{self, ExprKind};
 use planner::bind::{Binder, NamedTarget};
@@ -19,7 +19,7 @@ use types::{Error, ErrorCode, Result, SqlType, Value};
 
 /// Where values are evaluated.
 struct Place<'a> {
-    session: &'a Session,
+    session: &'a Execution<'a>,
     into: &'a InsertInto,
     columns: &'a [usize],
     target: NamedTarget,
@@ -42,7 +42,7 @@ enum Named {
     OfRow,
 }
 
-impl Session {
+impl Execution<'_> {
     /// Writes `rows`, which are those of `insert`.
     pub(super) fn insert_values(
         &self,

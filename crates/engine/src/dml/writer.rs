@@ -10,7 +10,7 @@ use super::auto_increment::AutoIncrement;
 use super::convert::now;
 use super::on_duplicate::OnDuplicate;
 use super::table_writer::{Outcome, TableWriter, generated_takes_no_value};
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use executor::Reservation;
 use expr::Params;
@@ -69,7 +69,7 @@ impl WriteMode {
 const BATCH_BYTES_MAX: usize = 16 << 20;
 
 pub(crate) struct RowWriter<'s> {
-    pub(super) session: &'s Session,
+    pub(super) session: &'s Execution<'s>,
     pub(super) def: Arc<TableDef>,
     pub(super) writer: TableWriter<'s>,
     pub(super) mode: WriteMode,
@@ -135,7 +135,7 @@ impl Written {
 impl<'s> RowWriter<'s> {
     /// `columns`: positions in the definition of the given values, in their order.
     pub fn new(
-        session: &'s Session,
+        session: &'s Execution<'s>,
         def: &Arc<TableDef>,
         txn: Arc<Txn>,
         columns: &[usize],

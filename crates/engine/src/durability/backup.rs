@@ -1,12 +1,12 @@
 //! BACKUP TO 'folder': a copy of the database at one moment, while everybody goes on. A server started on the copy has
 //! the data. Ours alone; MySQL's CLONE LOCAL DATA DIRECTORY is its nearest kin.
 
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
+use session::sink::ResultSink;
 use std::path::Path;
 use types::Result;
 
-impl Session {
+impl Execution<'_> {
     /// A relative path starts at the data folder. secure_file_priv bounds it: 1290.
     pub(crate) fn backup(&mut self, dir: &str, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         self.commit()?;

@@ -2,12 +2,13 @@
 
 use super::journal::{self, Journal};
 use super::texts;
-use crate::collect::Collect;
-use crate::database::{Database, Options};
+use crate::database::Database;
 use crate::session::Session;
 use accounts::{Account, Accounts};
 use catalog::{Catalog, Relation, SchemaDef, TableId};
 use disk::Io;
+use session::Options;
+use session::collect::Collect;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -52,7 +53,7 @@ pub fn open(disk: Arc<dyn Io>, dir: &Path, settings: &Settings, tell: Tell<'_>, 
     let mut tables = BTreeMap::new();
     let mut definer = |key: &ObjectKey, object: &Object| {
         let id = TableId(object.table_id);
-        let def = Arc::new(texts::table(&mut session, id, &key.schema, &key.name, &object.text)?);
+        let def = Arc::new(texts::table(&mut session.execution(), id, &key.schema, &key.name, &object.text)?);
         tables.insert((key.schema.clone(), key.name.clone()), def.clone());
         Ok(def)
     };
@@ -136,7 +137,7 @@ pub fn fill(catalog: &Catalog, opened: &mut Opened) -> Result<()> {
 pub fn check_round_trip(table: &catalog::TableDef) {
     let mut session = scratch_session().expect("a database in memory opens");
     let text = texts::of_table(table, None);
-    let back = texts::table(&mut session, table.id, &table.schema, &table.name, &text);
+    let back = texts::table(&mut session.execution(), table.id, &table.schema, &table.name, &text);
     match back {
         Ok(back) => {
             let same = comparable(&back) == comparable(table);

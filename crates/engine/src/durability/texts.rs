@@ -4,11 +4,12 @@
 //! columns that have histograms, each with its histogram; behind [`MADE_KEY`] the name of a key that a foreign key made. Whatever a
 //! definition has must therefore be printed there and read back; debug builds compare.
 
-use crate::ddl::{show_create, view_text};
-use crate::session::Session;
+use crate::ddl::show_create;
+use crate::session::Execution;
 use crate::statistics::json;
 use accounts::{Account, AuthPlugin, Verifier};
 use catalog::{SchemaDef, TableDef, TableId, ViewDef};
+use session::view_text;
 use std::sync::Arc;
 use types::{Collation, Error, ErrorCode, Result};
 
@@ -81,7 +82,7 @@ pub fn of_table(table: &TableDef, auto_increment: Option<u64>) -> Box<[u8]> {
 }
 
 /// Reads a table's definition with a session that has no sql_mode and checks no foreign keys.
-pub fn table(session: &mut Session, id: TableId, schema: &str, name: &str, bytes: &[u8]) -> Result<TableDef> {
+pub fn table(session: &mut Execution<'_>, id: TableId, schema: &str, name: &str, bytes: &[u8]) -> Result<TableDef> {
     let bad = |why: &dyn std::fmt::Display| unreadable("table", schema, name, why);
     let fields = get(bytes).ok_or_else(|| bad(&"its text is damaged"))?;
     let [create, created_at, ref histograms @ ..] = fields[..] else { return Err(bad(&"its text is damaged")) };

@@ -3,7 +3,7 @@
 
 use super::VirtualTable;
 use super::reading::Reading;
-use crate::rows::{BIGINT, RowSet, UBIGINT, long_text, text};
+use session::rows::{BIGINT, RowSet, UBIGINT, long_text, text};
 use types::SqlType;
 
 const DATETIME: SqlType = SqlType::DateTime { fsp: 0 };

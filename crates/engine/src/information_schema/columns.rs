@@ -3,8 +3,8 @@
 use super::VirtualTable;
 use super::reading::Reading;
 use crate::ddl::show_create::{column_type, default_text};
-use crate::rows::{BIGINT, RowSet, UBIGINT, int, long_text, opt, s, text, uint};
 use catalog::{ColumnDef, DefaultValue, IndexKind, Relation, TableDef};
+use session::rows::{BIGINT, RowSet, UBIGINT, int, long_text, opt, s, text, uint};
 use types::{Collation, IntSize, SqlType, StringKind, Value};
 
 pub const COLUMNS: VirtualTable = VirtualTable {

@@ -3,15 +3,15 @@
 //! A view `x$name` of sys has plain figures (picoseconds) where `name` has texts for people.
 
 use super::VirtualTable;
-use crate::rows::{RowSet, UBIGINT, long_text, opt, s, text, uint};
-use crate::session::Session;
 use monitor::digests::{Digest, Sums};
+use session::Frame;
+use session::rows::{RowSet, UBIGINT, long_text, opt, s, text, uint};
 use std::sync::Arc;
 use types::{SqlType, Value};
 
 const TIME: SqlType = SqlType::DateTime { fsp: 6 };
 
-fn time(session: &Session, us: i64) -> Value {
+fn time(session: &Frame<'_>, us: i64) -> Value {
     Value::DateTime(session.local_datetime(us))
 }
 
@@ -81,7 +81,7 @@ pub const EVENTS_STATEMENTS_SUMMARY_BY_DIGEST: VirtualTable = VirtualTable {
     },
 };
 
-fn summary_row(session: &Session, d: &Digest, m: &Sums) -> Vec<Value> {
+fn summary_row(session: &Frame<'_>, d: &Digest, m: &Sums) -> Vec<Value> {
     let a = &m.all;
     let mut row = vec![opt(d.schema.as_deref()), opt(d.digest.as_deref()), opt(d.text.as_deref()), uint(m.count)];
     row.extend(
@@ -168,7 +168,7 @@ fn average(sum: u64, count: u64) -> Value {
     uint((sum as f64 / count.max(1) as f64).round() as u64)
 }
 
-fn shown(session: &Session, column: &Shown, d: &Digest, m: &Sums, plain: bool) -> Value {
+fn shown(session: &Frame<'_>, column: &Shown, d: &Digest, m: &Sums, plain: bool) -> Value {
     let a = &m.all;
     let percent = |part, of| Value::Double((share(part, of) * 1e4).round() / 1e4);
     let duration = |nanos| if plain { uint(ps(nanos)) } else { s(shown_time(nanos)) };
@@ -214,7 +214,7 @@ fn shown(session: &Session, column: &Shown, d: &Digest, m: &Sums, plain: bool) -
 type Found = Vec<(Arc<Digest>, Sums)>;
 
 /// A view: which digests it shows and in which order.
-fn view(session: &Session, out: &mut RowSet, columns: &[Shown], plain: bool, choose: impl FnOnce(&mut Found)) {
+fn view(session: &Frame<'_>, out: &mut RowSet, columns: &[Shown], plain: bool, choose: impl FnOnce(&mut Found)) {
     let mut found = session.db().digests().all();
     choose(&mut found);
     for (d, m) in &found {

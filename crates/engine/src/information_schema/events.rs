@@ -2,11 +2,11 @@
 //! setup_consumers; mysql.slow_log, mysql.general_log.
 
 use super::VirtualTable;
-use crate::rows::{UBIGINT, long_text, opt, s, text, uint};
-use crate::session::Session;
 use accounts::Privilege;
 use monitor::digests::Digest;
 use monitor::history::Event;
+use session::Frame;
+use session::rows::{UBIGINT, long_text, opt, s, text, uint};
 use std::collections::HashMap;
 use std::sync::Arc;
 use types::{SqlType, Value};
@@ -78,11 +78,11 @@ fn event_name(text: &str) -> String {
 }
 
 /// Picoseconds since the server's start.
-fn since_start(session: &Session, at_us: i64) -> u64 {
+fn since_start(session: &Frame<'_>, at_us: i64) -> u64 {
     (at_us - session.db().started_us()).max(0) as u64 * 1_000_000
 }
 
-fn event_row(session: &Session, e: &Event, digests: &HashMap<u64, Arc<Digest>>, runs: bool) -> Vec<Value> {
+fn event_row(session: &Frame<'_>, e: &Event, digests: &HashMap<u64, Arc<Digest>>, runs: bool) -> Vec<Value> {
     let digest = digests.get(&e.digest);
     let shown = match (e.text.is_empty(), digest.and_then(|d| d.text.as_deref())) {
         (true, Some(digest)) => digest.to_string(),
@@ -200,37 +200,36 @@ pub const SETUP_CONSUMERS: VirtualTable = VirtualTable {
     name: "setup_consumers",
     columns: &[("NAME", text(64)), ("ENABLED", text(3))],
     rows: |session, out| {
-        for (name, on) in session.consumers() {
+        for (name, on) in consumers(session) {
             out.push(vec![s(name), s(if on { "YES" } else { "NO" })]);
         }
     },
 };
 
-impl Session {
-    pub(crate) fn consumers(&self) -> [(&'static str, bool); 4] {
-        let (digests, history) = (self.db().digests(), self.db().history());
-        [
-            ("events_statements_current", history.is_on()),
-            ("events_statements_history", history.is_on()),
-            ("events_statements_history_long", history.is_on() && history.is_long_on()),
-            ("statements_digest", digests.is_on()),
-        ]
-    }
-
-    /// Turns one on or off; how many it changed.
-    pub(crate) fn set_consumer(&self, name: &str, on: bool) -> u64 {
-        let before = self.consumers();
-        match name {
-            "events_statements_history_long" => self.db().history().set_long_on(on),
-            "events_statements_current" | "events_statements_history" => self.db().history().set_on(on),
-            "statements_digest" => self.db().digests().set_on(on),
-            _ => {}
-        }
-        u64::from(before != self.consumers())
-    }
+/// What is kept of statements, and whether it is.
+pub fn consumers(frame: &Frame<'_>) -> [(&'static str, bool); 4] {
+    let (digests, history) = (frame.db().digests(), frame.db().history());
+    [
+        ("events_statements_current", history.is_on()),
+        ("events_statements_history", history.is_on()),
+        ("events_statements_history_long", history.is_on() && history.is_long_on()),
+        ("statements_digest", digests.is_on()),
+    ]
 }
 
-fn server_id(session: &Session) -> Value {
+/// Turns one on or off; how many it changed.
+pub fn set_consumer(frame: &Frame<'_>, name: &str, on: bool) -> u64 {
+    let before = consumers(frame);
+    match name {
+        "events_statements_history_long" => frame.db().history().set_long_on(on),
+        "events_statements_current" | "events_statements_history" => frame.db().history().set_on(on),
+        "statements_digest" => frame.db().digests().set_on(on),
+        _ => {}
+    }
+    u64::from(before != consumers(frame))
+}
+
+fn server_id(session: &Frame<'_>) -> Value {
     uint(session.db().variables().int("server_id").max(0) as u64)
 }
 

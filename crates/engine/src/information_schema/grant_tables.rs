@@ -3,8 +3,8 @@
 
 use super::VirtualTable;
 use super::absent::empty;
-use crate::rows::{UBIGINT, s, text, uint};
 use accounts::Account;
+use session::rows::{UBIGINT, s, text, uint};
 use types::{SqlType, Value};
 
 const TIMESTAMP: SqlType = SqlType::Timestamp { fsp: 0 };

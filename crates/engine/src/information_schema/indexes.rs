@@ -8,8 +8,8 @@
 
 use super::VirtualTable;
 use super::statistics::base_tables;
-use crate::rows::{BIGINT, long_text, s, text};
 use catalog::{IndexDef, IndexKind, TableDef};
+use session::rows::{BIGINT, long_text, s, text};
 use types::Value;
 
 fn columns(t: &TableDef, i: &IndexDef) -> String {

@@ -4,9 +4,9 @@
 //! first NN parts of a key. MySQL manual, "Configuring Persistent Optimizer Statistics Parameters".
 
 use super::VirtualTable;
-use crate::rows::{RowSet, UBIGINT, s, text, uint};
-use crate::session::Session;
 use catalog::{Relation, Statistics, TableDef, TableEngine, TableStats};
+use session::Frame;
+use session::rows::{RowSet, UBIGINT, s, text, uint};
 use std::sync::Arc;
 use types::{SqlType, Value};
 
@@ -58,7 +58,7 @@ fn updated(t: &TableDef) -> Value {
     Value::Timestamp(types::Timestamp(t.created_at * 1_000_000))
 }
 
-fn tables(session: &Session) -> Vec<(Arc<TableDef>, Arc<TableStats>)> {
+fn tables(session: &Frame<'_>) -> Vec<(Arc<TableDef>, Arc<TableStats>)> {
     let relations = session.relations(None).into_iter();
     let tables = relations.filter_map(|r| match r {
         Relation::Table(t) if t.engine == TableEngine::InnoDb => Some(t),
@@ -67,7 +67,7 @@ fn tables(session: &Session) -> Vec<(Arc<TableDef>, Arc<TableStats>)> {
     tables.filter_map(|t| Statistics::table(session.db().store(), t.id).map(|s| (t, s))).collect()
 }
 
-fn index_rows(session: &Session, t: &TableDef, stats: &TableStats, out: &mut RowSet) {
+fn index_rows(session: &Frame<'_>, t: &TableDef, stats: &TableStats, out: &mut RowSet) {
     for index in &t.indexes {
         for n in 1..=index.parts.len() {
             let names: Vec<&str> = index.parts[..n].iter().map(|p| &*t.columns[p.column_idx].name).collect();

@@ -2,7 +2,7 @@
 //! parser need not tell most of them from other identifiers.
 
 use super::VirtualTable;
-use crate::rows::{BIGINT, int, s, text};
+use session::rows::{BIGINT, int, s, text};
 
 static UNRESERVED: &str = include_str!("unreserved_words.txt");
 

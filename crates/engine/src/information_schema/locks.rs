@@ -2,9 +2,9 @@
 //! sys.innodb_lock_waits.
 
 use super::VirtualTable;
-use crate::rows::{BIGINT, RowSet, UBIGINT, int, long_text, opt, s, text, uint};
-use crate::session::Session;
 use mdl::{OpenTxn, Owner, Until};
+use session::Frame;
+use session::rows::{BIGINT, RowSet, UBIGINT, int, long_text, opt, s, text, uint};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,12 +20,12 @@ fn unix_us(t: SystemTime) -> i64 {
     t.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64)
 }
 
-fn datetime(session: &Session, t: SystemTime) -> Value {
+fn datetime(session: &Frame<'_>, t: SystemTime) -> Value {
     Value::DateTime(session.local_datetime(unix_us(t) / 1_000_000 * 1_000_000))
 }
 
 /// Sessions with an open transaction, by id of the transaction.
-pub fn open_transactions(session: &Session) -> Vec<(Arc<Owner>, OpenTxn)> {
+pub fn open_transactions(session: &Frame<'_>) -> Vec<(Arc<Owner>, OpenTxn)> {
     let owners = session.db().mdl().owners();
     let mut open: Vec<_> = owners.into_iter().filter_map(|o| o.open_txn().map(|t| (o, t))).collect();
     open.sort_by_key(|(_, t)| t.txn.id());
@@ -33,7 +33,7 @@ pub fn open_transactions(session: &Session) -> Vec<(Arc<Owner>, OpenTxn)> {
 }
 
 /// Waits for rows and keys, by owner.
-fn row_waits(session: &Session) -> Vec<(WaitInfo, RowLockName)> {
+fn row_waits(session: &Frame<'_>) -> Vec<(WaitInfo, RowLockName)> {
     let waits = session.db().store().txns().waits().waits().into_iter();
     waits.filter_map(|w| if let Wanted::Row(name) = w.wanted.clone() { Some((w, name)) } else { None }).collect()
 }
@@ -203,7 +203,7 @@ pub const DATA_LOCKS: VirtualTable = VirtualTable {
 /// (waiting, blocking) pairs: each with its session and transaction, and the lock wanted.
 type Pair = ((Arc<Owner>, OpenTxn), (Arc<Owner>, OpenTxn), WaitInfo, RowLockName);
 
-fn pairs(session: &Session) -> Vec<Pair> {
+fn pairs(session: &Frame<'_>) -> Vec<Pair> {
     let open: HashMap<OwnerId, (Arc<Owner>, OpenTxn)> =
         open_transactions(session).into_iter().map(|(o, t)| (o.id, (o, t))).collect();
     let mut out = Vec::new();
@@ -304,7 +304,7 @@ pub const SYS_INNODB_LOCK_WAITS: VirtualTable = VirtualTable {
 };
 
 /// The text of SHOW ENGINE INNODB STATUS: the sections that have a meaning here, laid out as in MySQL.
-pub fn engine_status(session: &Session) -> String {
+pub fn engine_status(session: &Frame<'_>) -> String {
     use std::fmt::Write;
     let mut out = String::new();
     let line = "=====================================";
@@ -357,12 +357,12 @@ pub fn engine_status(session: &Session) -> String {
     out
 }
 
-fn datetime_text(session: &Session, t: SystemTime) -> String {
-    crate::rows::display(&datetime(session, t))
+fn datetime_text(session: &Frame<'_>, t: SystemTime) -> String {
+    session::rows::display(&datetime(session, t))
 }
 
 /// SHOW ENGINE INNODB STATUS.
-pub fn engine_status_rows(session: &Session) -> RowSet {
+pub fn engine_status_rows(session: &Frame<'_>) -> RowSet {
     let mut rows = RowSet::new(&[("Type", text(10)), ("Name", text(512)), ("Status", long_text())]);
     rows.push(vec![s("InnoDB"), s(""), s(engine_status(session))]);
     rows

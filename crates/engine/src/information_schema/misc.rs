@@ -1,8 +1,8 @@
 //! Character sets, collations, engines, sessions and privileges.
 
 use super::VirtualTable;
-use crate::rows::{BIGINT, UBIGINT, int, long_text, opt, s, text, uint};
-use crate::session::Session;
+use session::Frame;
+use session::rows::{BIGINT, UBIGINT, int, long_text, opt, s, text, uint};
 use types::{Collation, SqlType, Value};
 
 /// The character sets: name, description, bytes of the longest character.
@@ -105,9 +105,9 @@ pub const ENGINES: VirtualTable = VirtualTable {
 };
 
 /// The rows of SHOW PROCESSLIST: the session's own user's, or with PROCESS all. Info is cut to 100 characters unless `full`.
-pub fn process_rows(session: &Session, full: bool) -> Vec<Vec<Value>> {
+pub fn process_rows(session: &Frame<'_>, full: bool) -> Vec<Vec<Value>> {
     session
-        .database_handle()
+        .db()
         .processes()
         .infos()
         .iter()

@@ -6,7 +6,7 @@
 mod absent;
 pub mod columns;
 mod digests;
-mod events;
+pub mod events;
 mod grant_tables;
 mod indexes;
 mod innodb_stats;
@@ -14,17 +14,18 @@ mod keywords;
 pub mod locks;
 pub mod misc;
 mod reading;
-mod setup;
 mod statistics;
 mod status;
 pub mod table_io;
 mod tables;
 
-use crate::rows::{RowSet, virtual_table};
-use crate::session::Session;
+use crate::database::Database;
+use crate::statistics::costs;
 use catalog::{Relation, TableId};
-use std::sync::Arc;
-use types::{SqlType, Value};
+use session::rows::{RowSet, virtual_table};
+use session::{Frame, ServerTables};
+use std::sync::{Arc, Weak};
+use types::{Result, SqlType, Value};
 
 pub use columns as columns_of;
 use reading::Reading;
@@ -178,11 +179,54 @@ pub fn relation(schema: &str, name: &str) -> Option<Relation> {
 
 /// Makes the rows of a table. Those of other databases and tables than `wanted` says, by columns and their values, may be
 /// missing.
-pub fn rows(session: &Session, schema: &str, name: &str, wanted: &[(usize, Value)]) -> Option<RowSet> {
+pub fn rows(session: &Frame<'_>, schema: &str, name: &str, wanted: &[(usize, Value)]) -> Option<RowSet> {
     let t = schema_of(schema)?.1.iter().find(|t| t.name.eq_ignore_ascii_case(name))?;
     let mut set = RowSet::new(t.columns);
     (t.rows)(&Reading::new(session, t, wanted), &mut set);
     Some(set)
+}
+
+/// The tables of a database that the server makes up.
+#[derive(Debug)]
+pub struct MadeUp(Weak<Database>);
+
+impl MadeUp {
+    pub fn of(db: &Arc<Database>) -> MadeUp {
+        MadeUp(Arc::downgrade(db))
+    }
+}
+
+impl ServerTables for MadeUp {
+    fn has_schema(&self, schema: &str) -> bool {
+        is_virtual(schema)
+    }
+
+    fn has(&self, schema: &str, name: &str) -> bool {
+        is_virtual(schema) || is_virtual_table(schema, name)
+    }
+
+    fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
+        relation(schema, name)
+    }
+
+    fn relations(&self, schema: &str) -> Vec<Relation> {
+        relations(schema)
+    }
+
+    fn rows(&self, frame: &Frame<'_>, schema: &str, name: &str, wanted: &[(usize, Value)]) -> Option<RowSet> {
+        rows(frame, schema, name, wanted)
+    }
+
+    fn named(&self, frame: &Frame<'_>, schema: &str, name: &str) -> Result<()> {
+        match self.0.upgrade() {
+            Some(db) if costs::is_cost_table(schema, name) => db.need_cost_tables(frame, name),
+            _ => Ok(()),
+        }
+    }
+
+    fn engine_status(&self, frame: &Frame<'_>) -> String {
+        locks::engine_status(frame)
+    }
 }
 
 #[cfg(test)]

@@ -4,29 +4,29 @@
 //! columns. MySQL manual, "Optimizing INFORMATION_SCHEMA Queries".
 
 use super::VirtualTable;
-use crate::session::Session;
 use catalog::Relation;
+use session::Frame;
 use std::ops::Deref;
 use types::{Collation, Value};
 
 /// A session with what it asks for.
 pub struct Reading<'s> {
-    session: &'s Session,
+    session: &'s Frame<'s>,
     /// `None`: of all of them.
     schema: Option<Value>,
     relation: Option<Value>,
 }
 
-impl Deref for Reading<'_> {
-    type Target = Session;
+impl<'s> Deref for Reading<'s> {
+    type Target = Frame<'s>;
 
-    fn deref(&self) -> &Session {
+    fn deref(&self) -> &Frame<'s> {
         self.session
     }
 }
 
 impl<'s> Reading<'s> {
-    pub fn new(session: &'s Session, table: &VirtualTable, wanted: &[(usize, Value)]) -> Reading<'s> {
+    pub fn new(session: &'s Frame<'s>, table: &VirtualTable, wanted: &[(usize, Value)]) -> Reading<'s> {
         let value = |names: &[&str]| {
             let named =
                 |(column, _): &&(usize, Value)| table.columns.get(*column).is_some_and(|c| names.contains(&c.0));

@@ -1,10 +1,10 @@
 //! STATISTICS, COLUMN_STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS, REFERENTIAL_CONSTRAINTS, CHECK_CONSTRAINTS.
 
 use super::VirtualTable;
-use crate::rows::{BIGINT, UBIGINT, int, long_text, opt, s, text, uint};
-use crate::session::Session;
 use crate::statistics::json;
 use catalog::{CatalogReader, IndexAlgorithm, IndexKind, Relation, TableDef, TableEngine};
+use session::Frame;
+use session::rows::{BIGINT, UBIGINT, int, long_text, opt, s, text, uint};
 use std::sync::Arc;
 use types::Value;
 
@@ -62,7 +62,7 @@ pub const COLUMN_STATISTICS: VirtualTable = VirtualTable {
 };
 
 /// All tables but those that the server makes.
-pub(super) fn base_tables(session: &Session) -> Vec<Arc<TableDef>> {
+pub(super) fn base_tables(session: &Frame<'_>) -> Vec<Arc<TableDef>> {
     tables_of(session.relations(None))
 }
 
@@ -76,7 +76,7 @@ fn tables_of(relations: Vec<Relation>) -> Vec<Arc<TableDef>> {
 
 /// The rows of SHOW INDEX: Table, Non_unique, Key_name, Seq_in_index, Column_name, Collation, Cardinality, Sub_part,
 /// Packed, Null, Index_type, Comment, Index_comment, Visible, Expression.
-pub fn index_rows(session: &Session, t: &TableDef) -> Vec<Vec<Value>> {
+pub fn index_rows(session: &Frame<'_>, t: &TableDef) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for i in &t.indexes {
         for (n, part) in i.parts.iter().enumerate() {

@@ -1,14 +1,16 @@
 //! Status and system variables as tables.
 
 use super::VirtualTable;
-use crate::rows::{RowSet, s, text};
-use crate::session::Session;
+use crate::show::server::show_variables;
+use crate::show::status::status_rows;
+use session::Frame;
+use session::rows::{RowSet, s, text};
 use types::SqlType;
 
 const COLUMNS: &[(&str, SqlType)] = &[("VARIABLE_NAME", text(64)), ("VARIABLE_VALUE", text(1024))];
 
-fn status(session: &Session, global: bool, out: &mut RowSet) {
-    for (name, value) in session.status_rows(global) {
+fn status(session: &Frame<'_>, global: bool, out: &mut RowSet) {
+    for (name, value) in status_rows(session, global) {
         out.push(vec![s(name), s(value)]);
     }
 }
@@ -19,8 +21,8 @@ pub const SESSION_STATUS: VirtualTable =
 pub const GLOBAL_STATUS: VirtualTable =
     VirtualTable { name: "GLOBAL_STATUS", columns: COLUMNS, rows: |session, out| status(session, true, out) };
 
-fn variables(session: &Session, global: bool, out: &mut RowSet) {
-    out.rows.extend(session.show_variables(global).rows);
+fn variables(session: &Frame<'_>, global: bool, out: &mut RowSet) {
+    out.rows.extend(show_variables(session, global).rows);
 }
 
 pub const SESSION_VARIABLES: VirtualTable =

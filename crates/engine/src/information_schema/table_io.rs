@@ -11,9 +11,9 @@
 
 use super::VirtualTable;
 use super::statistics::base_tables;
-use crate::rows::{RowSet, UBIGINT, opt, s, text, uint};
-use crate::session::Session;
 use catalog::TableDef;
+use session::Frame;
+use session::rows::{RowSet, UBIGINT, opt, s, text, uint};
 use std::sync::Arc;
 use storage::IoCounts;
 use types::{SqlType, Value};
@@ -57,7 +57,7 @@ fn figures(c: &IoCounts) -> impl Iterator<Item = Value> {
 type OfIndex = (Option<String>, IoCounts);
 
 /// The tables, each with its indexes' figures in their order, and then what came without one.
-fn tables(session: &Session) -> Vec<(Arc<TableDef>, Vec<OfIndex>)> {
+fn tables(session: &Frame<'_>) -> Vec<(Arc<TableDef>, Vec<OfIndex>)> {
     let of_table = |t: Arc<TableDef>| {
         let io = session.db().store().table(t.id)?.io();
         let index = |(n, i): (usize, &catalog::IndexDef)| (Some(i.name.to_string()), io.of(Some(n)).counts());
@@ -137,7 +137,7 @@ const fn index_columns(plain: bool) -> [Column; 11] {
 }
 
 /// The busiest first.
-fn index_statistics(session: &Session, out: &mut RowSet, plain: bool) {
+fn index_statistics(session: &Frame<'_>, out: &mut RowSet, plain: bool) {
     let mut rows = Vec::new();
     for (t, all) in tables(session) {
         rows.extend(all.into_iter().filter_map(|(name, c)| Some((t.clone(), name?, c))));
@@ -165,7 +165,7 @@ const fn table_columns(plain: bool) -> [Column; 11] {
 }
 
 /// The busiest first.
-fn table_statistics(session: &Session, out: &mut RowSet, plain: bool) {
+fn table_statistics(session: &Frame<'_>, out: &mut RowSet, plain: bool) {
     let mut rows: Vec<_> = tables(session).into_iter().map(|(t, all)| (t, sum(&all))).collect();
     rows.sort_by_key(|(_, c)| std::cmp::Reverse(c.fetched + written(c)));
     for (t, c) in rows {
@@ -190,7 +190,7 @@ const fn scan_columns(plain: bool) -> [Column; 4] {
 }
 
 /// Tables of which rows were read without an index, the most first.
-fn full_scans(session: &Session, out: &mut RowSet, plain: bool) {
+fn full_scans(session: &Frame<'_>, out: &mut RowSet, plain: bool) {
     let scanned = |(t, all): (Arc<TableDef>, Vec<OfIndex>)| {
         let rows: u64 = all.iter().filter(|(index, _)| index.is_none()).map(|(_, c)| c.fetched).sum();
         (rows > 0).then_some((t, rows))
@@ -215,7 +215,7 @@ pub const X_FULL_SCANS: VirtualTable = VirtualTable {
 };
 
 /// TRUNCATE of either summary.
-pub fn clear(session: &Session) {
+pub fn clear(session: &Frame<'_>) {
     for t in base_tables(session) {
         let Some(table) = session.db().store().table(t.id) else { continue };
         let io = table.io();

@@ -3,8 +3,8 @@
 use super::VirtualTable;
 use super::reading::Reading;
 use crate::ddl::show_create::engine_name;
-use crate::rows::{BIGINT, RowSet, UBIGINT, long_text, opt, s, text, uint};
 use catalog::{Relation, TableEngine};
+use session::rows::{BIGINT, RowSet, UBIGINT, long_text, opt, s, text, uint};
 use types::{SqlType, Value};
 
 pub const SCHEMATA: VirtualTable = VirtualTable {

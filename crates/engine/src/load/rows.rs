@@ -12,7 +12,7 @@ use super::fields::{Field, Scanner};
 use super::format::Format;
 use super::statement::FIELD_TYPE;
 use crate::dml::{Converter, OnDuplicate, RowWriter, WriteMode, Written, zero_of};
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{DefaultValue, TableDef};
 use expr::eval::Compiled;
 use expr::{EvalContext, Expr, ExprKind, Params};
@@ -38,7 +38,7 @@ enum Set {
 
 /// A load, ready to run.
 pub struct RowLoad<'s> {
-    pub session: &'s Session,
+    pub session: &'s Execution<'s>,
     pub def: &'s Arc<TableDef>,
     pub format: &'s Format,
     pub charset: FileCharset,

@@ -10,11 +10,11 @@ use super::rows::RowLoad;
 use super::run::{FieldTarget, Fill, Load, Loaded};
 use super::source::{self, Source};
 use crate::dml::{AutoIncrement, now};
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::{Expr, Params};
 use parser::ast::{ExprKind, LoadData, LoadDuplicates, LoadTarget};
+use session::sink::ResultSink;
 use std::io::Read;
 use std::sync::Arc;
 use types::value::ConvertMode;
@@ -37,7 +37,7 @@ struct Targets {
     generates: bool,
 }
 
-impl Session {
+impl Execution<'_> {
     pub(crate) fn load_data(&mut self, l: &LoadData, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         self.status().com_load.add(1);
         let unsupported = [(l.xml, "LOAD XML"), (!l.partitions.is_empty(), "PARTITION")];
@@ -121,7 +121,7 @@ impl Session {
         let ignore = l.local || l.duplicates == LoadDuplicates::Ignore;
         let (txn, savepoint) = self.begin_change_of(def.temporary)?;
         let process = self.process().clone();
-        let run = |session: &Session, input: &mut dyn Read, bytes_total: u64| {
+        let run = |session: &Execution<'_>, input: &mut dyn Read, bytes_total: u64| {
             let progress = |done| process.set_load_progress(done, bytes_total);
             let load = RowLoad {
                 session,

@@ -11,14 +11,14 @@ use super::range::RangeSelect;
 use super::{Body, CachedPlan, LockingQuery, PlanEnv, PlannedTable, QueryPlan, now};
 use crate::query::has_locking;
 use crate::query::meta;
-use crate::session::Session;
-use crate::sink::ResultShape;
+use crate::session::Execution;
 use catalog::{TableDef, TableEngine};
 use expr::{ArithOp, Expr, ExprKind};
 use mdl::Object;
 use parser::ast::{HintName, LockStrength, LockWait, Query, QueryBody, Statement};
 use plan::logical::{Logical, LogicalQuery};
 use plan::{Plan, PlanNode};
+use session::sink::ResultShape;
 use std::sync::Arc;
 use types::{Result, SqlType, Value};
 
@@ -41,7 +41,7 @@ impl Built {
 /// Plans that read more are made anew each time, for the values at hand.
 const ROWS_READ_MAX: f64 = 10_000.0;
 
-impl Session {
+impl Execution<'_> {
     /// What a cached plan depends on, now.
     pub(super) fn plan_env(&self, params: &[(Value, SqlType)]) -> PlanEnv {
         PlanEnv {

@@ -13,7 +13,7 @@
 
 use super::key::{ChangeShape, Positions, Source, UniqueKey, integer_of};
 use crate::dml::{Converter, now, same};
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{DefaultValue, TableDef};
 use expr::{ArithOp, Expr, ExprKind};
 use plan::logical::LogicalQuery;
@@ -106,7 +106,7 @@ pub(super) fn has_plain_rules(table: &TableDef) -> bool {
 
 impl PointDelete {
     /// `None`: the statement is of another shape.
-    pub fn of(session: &Session, bound: &BoundDelete) -> Option<PointDelete> {
+    pub fn of(session: &Execution<'_>, bound: &BoundDelete) -> Option<PointDelete> {
         let shape = shape(&bound.query)?;
         let table = shape.table;
         let referenced = !session.db().catalog().references_to(&table.schema, &table.name).is_empty();
@@ -122,7 +122,7 @@ impl PointDelete {
 
 impl PointUpdate {
     /// `None`: the statement is of another shape.
-    pub fn of(session: &Session, bound: &BoundUpdate) -> Option<PointUpdate> {
+    pub fn of(session: &Execution<'_>, bound: &BoundUpdate) -> Option<PointUpdate> {
         let shape = shape(&bound.query)?;
         let table = shape.table;
         if bound.targets.len() != 1 || !has_plain_rules(table) || !bound.targets[0].checks.is_empty() {
@@ -158,7 +158,7 @@ impl PointUpdate {
     }
 
     /// The new values as far as they are known; `None`: one does not fit.
-    pub fn ready(&self, session: &Session, params: &[(Value, SqlType)]) -> Option<Ready> {
+    pub fn ready(&self, session: &Execution<'_>, params: &[(Value, SqlType)]) -> Option<Ready> {
         let converter = Converter::new(session, &self.table, false);
         let n = self.values.len();
         let (mut chunks, mut all_operands) = (Vec::with_capacity(n), Vec::with_capacity(n));
@@ -345,7 +345,7 @@ fn assigned(table: &TableDef, column: usize, e: &Expr, position: Positions<'_>) 
 }
 
 /// Whether a foreign key refers from the column, or to it.
-fn is_in_reference(session: &Session, table: &TableDef, column: usize) -> bool {
+fn is_in_reference(session: &Execution<'_>, table: &TableDef, column: usize) -> bool {
     let name = &table.columns[column].name;
     let incoming = session.db().catalog().references_to(&table.schema, &table.name);
     table.foreign_keys.iter().any(|key| key.columns.contains(&column))

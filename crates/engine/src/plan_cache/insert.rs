@@ -9,7 +9,7 @@
 use super::change::has_plain_rules;
 use super::key::Source;
 use crate::dml::{Converter, now};
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{DefaultValue, TableDef, TableEngine};
 use parser::ast::{self, ExprKind, InsertSource, Literal, UnaryOp};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub(crate) struct ReadyRows {
 
 impl PointInsert {
     /// `None`: the statement is of another shape.
-    pub fn of(session: &Session, insert: &ast::Insert) -> Option<PointInsert> {
+    pub fn of(session: &Execution<'_>, insert: &ast::Insert) -> Option<PointInsert> {
         let plain = !insert.replace
             && !insert.ignore
             && insert.partitions.is_empty()
@@ -89,7 +89,7 @@ impl PointInsert {
     }
 
     /// The rows for these values; `None`: one does not fit.
-    pub fn ready(&self, session: &Session, params: &[(Value, SqlType)]) -> Option<ReadyRows> {
+    pub fn ready(&self, session: &Execution<'_>, params: &[(Value, SqlType)]) -> Option<ReadyRows> {
         let converter = Converter::new(session, &self.table, false);
         let n = self.rows.len();
         let zero_asks = !session.sql_mode().no_auto_value_on_zero;
@@ -137,7 +137,7 @@ impl PointInsert {
 }
 
 /// A constant that means the same at each execution.
-fn source(session: &Session, e: &ast::Expr) -> Option<Source> {
+fn source(session: &Execution<'_>, e: &ast::Expr) -> Option<Source> {
     let literal = match &e.kind {
         ExprKind::Param(n) => return Some(Source::Param(*n as usize)),
         ExprKind::Literal(l) => l,

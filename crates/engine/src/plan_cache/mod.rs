@@ -35,7 +35,6 @@ mod run_range;
 mod store;
 
 use crate::dml::{DeletePlan, UpdatePlan};
-use crate::sink::ResultShape;
 use change::{PointDelete, PointUpdate};
 use insert::PointInsert;
 use mdl::Object;
@@ -44,6 +43,7 @@ use plan::Plan;
 use planner::bind::LockTarget;
 use point::{PointLock, PointSelect};
 use range::RangeSelect;
+use session::sink::ResultShape;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use storage::TableIo;

@@ -4,7 +4,7 @@
 //! NOW() is a whole new value (`SET column = NOW()`, `VALUES (.., NOW())`) it is taken for one more parameter behind the
 //! statement's own, a DATETIME in the session's time zone: what the binder would have made of it.
 
-use crate::session::Session;
+use crate::session::Execution;
 use parser::ast::{Expr, ExprKind, InsertSource, Statement};
 use types::{SqlType, Value};
 
@@ -51,7 +51,7 @@ pub(super) fn with_param(statement: &Statement, n: u32) -> Option<Statement> {
     Some(replaced)
 }
 
-impl Session {
+impl Execution<'_> {
     /// The parameters with NOW() behind them.
     pub(super) fn params_and_now(&self, params: &[(Value, SqlType)]) -> Vec<(Value, SqlType)> {
         let now = self.local_datetime(self.now_us() / SECOND_US * SECOND_US);

@@ -8,10 +8,10 @@
 
 use super::key::{Fit, KeyChunks, Source, UniqueKey, fit, key_columns};
 use crate::query::meta;
-use crate::sink::ResultShape;
 use catalog::{TableDef, TableEngine};
 use expr::{ColumnId, Expr, ExprKind};
 use plan::logical::{Logical, LogicalQuery};
+use session::sink::ResultShape;
 use std::sync::Arc;
 use types::{SqlType, Value};
 use vector::Chunk;

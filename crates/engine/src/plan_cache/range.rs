@@ -14,10 +14,10 @@
 
 use super::key::{Source, integer_of};
 use crate::query::meta;
-use crate::sink::ResultShape;
 use catalog::{TableDef, TableEngine};
 use expr::{AggFunc, CmpOp, ColumnId, Expr, ExprKind};
 use plan::logical::{Logical, LogicalQuery};
+use session::sink::ResultShape;
 use std::cmp::Ordering;
 use std::sync::Arc;
 use types::{Collation, Decimal, I256, SqlType, Value};

@@ -6,10 +6,10 @@ use super::range::Bounds;
 use super::{Body, CachedPlan, LockingQuery, Lookup, QueryPlan};
 use crate::prepared::Prepared;
 use crate::query::timestamps::RowToLocal;
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
 use parser::ast::Statement;
 use parser::normalize::string_param_type;
+use session::sink::ResultSink;
 use std::sync::Arc;
 use std::time::Duration;
 use storage::TableIo;
@@ -36,7 +36,7 @@ fn planned_type(given: SqlType) -> SqlType {
 }
 
 impl CachedPlan {
-    fn is_current(&self, session: &Session, params: &[(Value, SqlType)]) -> bool {
+    fn is_current(&self, session: &Execution<'_>, params: &[(Value, SqlType)]) -> bool {
         self.env.catalog_version == session.db().catalog().version()
             && self.env.settings == session.vars().hot().plan_settings
             && self.has_types(params)
@@ -51,7 +51,7 @@ impl CachedPlan {
         self.env.param_types.len() == params.len() && self.env.param_types.iter().zip(params).all(fits)
     }
 
-    fn sizes_hold(&self, session: &Session) -> bool {
+    fn sizes_hold(&self, session: &Execution<'_>) -> bool {
         self.sizes.iter().all(|t| {
             let Some(table) = session.db().store().table(t.id) else { return false };
             let (now, then) = (table.row_count().max(ROWS_MIN), t.rows.max(ROWS_MIN));
@@ -63,7 +63,7 @@ impl CachedPlan {
     }
 }
 
-impl Session {
+impl Execution<'_> {
     /// Answers a text by a plan that was kept for its like. `None`: there is none, and the ordinary way is to be gone.
     pub(crate) fn execute_known_text(&mut self, text: &[u8], sink: &mut dyn ResultSink) -> Option<Result<()>> {
         if !self.may_use_kept_plans() {
@@ -209,7 +209,6 @@ impl Session {
     ) -> Option<Result<()>> {
         let with_now;
         let params = if plan.takes_now {
-            self.start_clock();
             with_now = self.params_and_now(params);
             &with_now
         } else {
@@ -329,9 +328,9 @@ impl Session {
     fn run_locked(
         &mut self,
         plan: &CachedPlan,
-        run: impl FnOnce(&mut Session) -> Result<Option<()>>,
+        run: impl FnOnce(&mut Execution<'_>) -> Result<Option<()>>,
     ) -> Option<Result<()>> {
-        self.begin_known_statement(!plan.takes_now);
+        self.begin_known_statement();
         let result = match self.lock_plan(plan) {
             Ok(true) => run(self),
             Ok(false) => Ok(None),
@@ -352,7 +351,7 @@ impl Session {
         &mut self,
         plan: &CachedPlan,
         params: &[(Value, SqlType)],
-        run: impl FnOnce(&mut Session) -> Result<()>,
+        run: impl FnOnce(&mut Execution<'_>) -> Result<()>,
     ) -> Option<Result<()>> {
         self.run_locked(plan, |s| {
             s.set_typed_params(params.into());

@@ -6,8 +6,8 @@ use super::key::{KeyChunks, with_refs};
 use super::point::PointLock;
 use crate::dml::{AutoIncrement, Converter};
 use crate::query::timestamps::RowToLocal;
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
+use session::sink::ResultSink;
 use std::sync::Arc;
 use storage::{IndexIo, Step, Table, TableIo, Txn};
 use types::{Error, Result, SqlType, Value};
@@ -25,7 +25,7 @@ enum Updated {
     Unsuited,
 }
 
-impl Session {
+impl Execution<'_> {
     /// `None`: the values do not suit the plan, and nothing has happened.
     pub(super) fn run_point_update(
         &mut self,
@@ -39,7 +39,7 @@ impl Session {
             return Ok(None);
         }
         let Some(mut ready) = update.ready(self, params) else { return Ok(None) };
-        let counter = |s: &Session| s.status().com_update.add(1);
+        let counter = |s: &Execution<'_>| s.status().com_update.add(1);
         let (txn, savepoint) = self.begin_change().inspect_err(|_| counter(self))?;
         let result = self.update_row(update, key, &mut ready, &txn);
         if matches!(result, Ok(Updated::Unsuited)) {
@@ -235,7 +235,7 @@ impl Session {
         first.ok_or_else(|| Error::internal("an INSERT without rows"))
     }
 
-    /// What [`Session::begin_known_statement`] counted is counted again.
+    /// What [`Frame::begin_known_statement`] counted is counted again.
     pub(super) fn forget_known_statement(&self) {
         self.status().questions.sub(1);
     }

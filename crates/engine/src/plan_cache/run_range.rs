@@ -2,12 +2,12 @@
 
 use super::range::{Bounds, Output, RangeSelect, Sorter, Sums};
 use crate::query::timestamps::RowToLocal;
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
+use session::sink::ResultSink;
 use storage::{IntRange, RowAt, Snapshot, Table, TableIo};
 use types::Result;
 
-impl Session {
+impl Execution<'_> {
     /// `None`: the table has not the order that this takes; nothing has happened.
     pub(super) fn run_range(
         &mut self,

@@ -20,13 +20,12 @@ mod registry;
 mod sql;
 
 use crate::query::meta;
-use crate::session::Session;
-use crate::sink::{ColumnMeta, ResultSink};
+use crate::session::{Execution, Session};
 use parking_lot::Mutex;
 use parser::StatementHints;
 use parser::ast::{Insert, Statement};
-use std::sync::Arc;
-use types::{Collation, Error, Result, SqlType, Value};
+use session::sink::{ColumnMeta, ResultSink};
+use types::{Error, Result, SqlType, Value};
 
 pub(crate) use registry::{Prepared, PreparedSlot, PreparedStatements};
 
@@ -49,15 +48,14 @@ impl Session {
         self.status().com_stmt_prepare.add(1);
         self.note_command("Prepare", text);
         self.begin_diagnostics();
-        self.begin_tree();
-        let mark = self.mark_locks();
-        let result = self.prepare_statement(text);
-        self.end_tree();
-        let result = self.unlock_lookup(mark, result);
-        let (statement, columns) = result.map_err(|e| self.failed_to_parse(e))?;
-        let param_count = statement.param_count as u16;
-        let id = self.prepared_mut().add(statement);
-        Ok(PreparedInfo { id, param_count, columns, warnings: self.warnings().count() })
+        let mut x = self.execution();
+        let mark = x.mark_locks();
+        let result = x.prepare_statement(text);
+        let result = x.unlock_lookup(mark, result);
+        let (statement, columns) = result.map_err(|e| x.failed_to_parse(e))?;
+        let (param_count, warnings) = (statement.param_count as u16, x.warnings().count());
+        let id = x.prepared_mut().add(statement);
+        Ok(PreparedInfo { id, param_count, columns, warnings })
     }
 
     /// The number of parameters of a prepared statement. `command` names who asks, for error 1243.
@@ -76,20 +74,16 @@ impl Session {
         }
         self.process().show_statement(&statement.text);
         self.note_command("Execute", &statement.text);
-        if let Some(result) = self.execute_known_prepared(&statement, params, sink) {
+        let mut x = self.execution();
+        if let Some(result) = x.execute_known_prepared(&statement, params, sink) {
             return result;
         }
-        self.begin_tree();
-        let result = self.with_statement(&statement, params.to_vec(), |s| {
-            s.execute_one(&statement.statement, &statement.hints, &statement.text, false, sink)
-        });
-        self.end_tree();
-        result
-    }
-
-    /// The collation of string literals and text parameters.
-    pub fn connection_collation(&self) -> Collation {
-        self.vars().hot().collation_connection
+        x.clear_params();
+        x.set_params(params.into());
+        if x.current_database() != statement.schema.as_deref() {
+            x.swap_schema(Some(statement.schema.clone()));
+        }
+        x.execute_one(&statement.statement, &statement.hints, &statement.text, false, sink)
     }
 
     /// Counts a COM_STMT_FETCH.
@@ -102,30 +96,12 @@ impl Session {
         self.status().com_stmt_close.add(1);
         self.prepared_mut().remove(id);
     }
+}
 
-    /// Runs `f` with the statement's parameters and schema in force.
-    fn with_statement<R>(
-        &mut self,
-        statement: &Prepared,
-        params: Vec<(Value, SqlType)>,
-        f: impl FnOnce(&mut Session) -> R,
-    ) -> R {
-        let elsewhere = self.current_database() != statement.schema.as_deref();
-        let current = elsewhere.then(|| self.swap_database(statement.schema.clone()));
-        self.set_params(params.into());
-        let result = f(self);
-        self.set_params(Arc::default());
-        if let Some(current) = current {
-            // unless the statement itself dropped the schema that the client is in
-            let still_there = current.as_deref().is_none_or(|name| self.canonical_schema(name).is_some());
-            self.swap_database(current.filter(|_| still_there));
-        }
-        result
-    }
-
+impl Execution<'_> {
     fn prepare_statement(&mut self, text: &[u8]) -> Result<(Prepared, Vec<ColumnMeta>)> {
         executor::memory::check_not_full("A prepared statement")?;
-        let parsed = parser::parse_single_overseen(text, &self.parse_options(), Some(self))?;
+        let parsed = parser::parse_single_overseen(text, &self.parse_options(), Some(&**self))?;
         check_preparable(&parsed.statement)?;
         if parsed.param_count > PARAMS_MAX {
             return Err(Error::ps_many_param());

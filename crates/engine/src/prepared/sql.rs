@@ -1,11 +1,12 @@
 //! PREPARE, EXECUTE and DEALLOCATE PREPARE.
 
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
 use parser::ast::{Ident, PrepareSource};
+use session::Nested;
+use session::sink::ResultSink;
 use types::{Error, Result, SqlType, Value};
 
-impl Session {
+impl Execution<'_> {
     pub(crate) fn sql_prepare(
         &mut self,
         name: &Ident,
@@ -49,10 +50,14 @@ impl Session {
             None => Ok((Value::Null, SqlType::Null)),
         };
         let params = using.iter().map(value).collect::<Result<_>>()?;
-        self.with_statement(&statement, params, |s| {
-            let run = |s: &mut Session| s.dispatch(&statement.statement, &statement.text, more, sink);
-            s.with_variable_hints(&statement.hints.variables, run)
-        })
+        let elsewhere = self.current_database() != statement.schema.as_deref();
+        let schema = elsewhere.then(|| statement.schema.clone());
+        let mut inner = self.nested(Nested { schema, params: Some(params), ..Nested::default() });
+        let run = |x: &mut Execution<'_>| x.dispatch(&statement.statement, &statement.text, more, sink);
+        let result = inner.with_variable_hints(&statement.hints.variables, run);
+        let left = inner.leave();
+        self.take_in(left);
+        result
     }
 
     pub(crate) fn sql_deallocate(&mut self, name: &Ident, more: bool, sink: &mut dyn ResultSink) -> Result<()> {

@@ -4,9 +4,7 @@
 //! finds. The formats are printed from that by `plan::explain`.
 
 use crate::dml::targets::change_of;
-use crate::rows::{RowSet, UBIGINT, long_text, s, text};
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
 use executor::NodeStatsSet;
 use monitor::process::Process;
 use parser::ast::{self, Explain, ExplainFormat, ExplainTarget, InsertSource, Statement};
@@ -14,6 +12,8 @@ use plan::Plan;
 use plan::explain::Change;
 use plan::logical::LogicalQuery;
 use planner::bind::{BoundDelete, BoundUpdate, NewValue};
+use session::rows::{RowSet, UBIGINT, long_text, s, text};
+use session::sink::ResultSink;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -38,7 +38,7 @@ enum Look {
     Steps,
 }
 
-impl Session {
+impl Execution<'_> {
     pub(crate) fn explain(&mut self, e: &Explain, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         let look = self.explain_look(e)?;
         if e.into.is_some() && e.format != Some(ExplainFormat::Json) {
@@ -56,9 +56,9 @@ impl Session {
         };
         let Some(schema) = &e.schema else { return self.explain_statement(e, statement, look, more, sink) };
         let schema = self.canonical_schema(schema).ok_or_else(|| Error::bad_db(schema.as_str()))?;
-        let own = self.swap_database(Some(schema.into()));
+        let own = self.swap_schema(Some(Some(schema.into())));
         let done = self.explain_statement(e, statement, look, more, sink);
-        self.swap_database(own);
+        self.swap_schema(own);
         done
     }
 
@@ -199,14 +199,14 @@ impl Session {
         if text.is_empty() || !process.is_running() {
             return Err(Error::explain_not_supported());
         }
-        let parsed = parser::parse_single_overseen(&text, &self.parse_options(), Some(self))
+        let parsed = parser::parse_single_overseen(&text, &self.parse_options(), Some(&**self))
             .map_err(|_| Error::explain_not_supported())?;
         if parsed.param_count > 0 || !is_explainable(&parsed.statement) {
             return Err(Error::explain_not_supported());
         }
-        let own = self.swap_database(info.database.map(Into::into));
+        let own = self.swap_schema(Some(info.database.map(Into::into)));
         let explained = self.explained(&parsed.statement, false);
-        self.swap_database(own);
+        self.swap_schema(own);
         explained.map(|x| Explained { rewritten: None, ..x })
     }
 

@@ -2,9 +2,9 @@
 //! FOUND_ROWS() tells how many there were.
 
 use super::timestamps;
-use crate::session::Session;
-use crate::sink::{ResultShape, ResultSink};
+use crate::session::Execution;
 use plan::logical::{Logical, LogicalQuery};
+use session::sink::{ResultShape, ResultSink};
 use std::ops::{ControlFlow, Range};
 use types::{Error, Result, WarningLevel};
 use vector::{Batch, Selection};
@@ -35,7 +35,7 @@ fn within(batch: &Batch, first: u64, window: &Range<u64>) -> Batch {
     Batch { selection: Selection::Some(positions), ..batch.clone() }
 }
 
-impl Session {
+impl Execution<'_> {
     /// Answers a query with SQL_CALC_FOUND_ROWS.
     pub(super) fn query_counting(
         &mut self,

@@ -1,11 +1,11 @@
 //! SELECT ... INTO @variables.
 
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
 use parser::ast::{IntoVar, Query, SelectInto};
+use session::sink::ResultSink;
 use types::{Error, Result};
 
-impl Session {
+impl Execution<'_> {
     pub(super) fn query_into(
         &mut self,
         query: &Query,

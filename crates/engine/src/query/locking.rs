@@ -13,8 +13,7 @@ use super::{Runner, meta, timestamps};
 use crate::dml::targets::row_ids;
 use crate::dml::{KeyLocks, StatementLocks};
 use crate::plan_cache::{gives_keys, is_by_key, position_of};
-use crate::session::Session;
-use crate::sink::{ResultShape, ResultSink};
+use crate::session::Execution;
 use catalog::TableDef;
 use executor::columns::batch_bytes;
 use executor::{Lookups, Reservation};
@@ -22,6 +21,7 @@ use parser::ast::{self, LockStrength};
 use plan::Plan;
 use plan::logical::{Logical, LogicalQuery};
 use planner::bind::{BoundLocking, LockTarget};
+use session::sink::{ResultShape, ResultSink};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use storage::{Found, LockWait, RowLockMode, Snapshot, Table, Txn};
@@ -93,7 +93,7 @@ impl LockingPlan {
     }
 }
 
-impl Session {
+impl Execution<'_> {
     /// Answers a query that locks rows.
     pub(super) fn locking_query(&mut self, bound: BoundLocking, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         let mut metas = meta::columns(&bound.query);

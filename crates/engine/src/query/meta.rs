@@ -1,9 +1,9 @@
 //! What clients are told of a query's columns.
 
 use crate::session::Session;
-use crate::sink::ColumnMeta;
 use catalog::{CatalogReader, DefaultValue, IndexKind};
 use plan::logical::LogicalQuery;
+use session::sink::ColumnMeta;
 
 impl Session {
     /// The default of a table's column as COM_FIELD_LIST shows it; `None`: NULL.

@@ -2,14 +2,14 @@
 //!
 //! Source: MySQL manual, "Miscellaneous Functions", SLEEP().
 
-use crate::session::Session;
+use crate::session::Execution;
 use expr::{Expr, ExprKind};
 use monitor::process::Kill;
 use plan::{Plan, PlanOp};
 use types::{Error, ErrorCode, SqlType, Value};
 use vector::{Batch, Chunk, Vector};
 
-impl Session {
+impl Execution<'_> {
     /// The row of a query that did nothing but sleep, if `error` says that it was interrupted.
     pub(super) fn interrupted_sleep(&self, plan: &Plan, error: &Error) -> Option<Batch> {
         let ended = matches!(self.process().killed(), Some(Kill::Query | Kill::Timeout));

@@ -1,7 +1,7 @@
 //! TIMESTAMP columns on their way to the client: from UTC to local time.
 
-use crate::session::Session;
-use crate::sink::{ColumnMeta, ResultShape, ResultSink, RowAt};
+use crate::session::Execution;
+use session::sink::{ColumnMeta, ResultShape, ResultSink, RowAt};
 use std::borrow::Cow;
 use types::temporal::LocalConverter;
 use types::{Result, SqlType, Timestamp};
@@ -15,7 +15,7 @@ pub(crate) struct ToLocal {
 }
 
 impl ToLocal {
-    pub fn new(metas: &[ColumnMeta], session: &Session) -> ToLocal {
+    pub fn new(metas: &[ColumnMeta], session: &Execution<'_>) -> ToLocal {
         let is_timestamp = |m: &ColumnMeta| matches!(m.ty, SqlType::Timestamp { .. });
         let columns: Vec<usize> = metas.iter().enumerate().filter(|(_, m)| is_timestamp(m)).map(|(i, _)| i).collect();
         let converter = (!columns.is_empty()).then(|| session.time_zone().converter());
@@ -44,7 +44,7 @@ pub(crate) struct RowToLocal {
 }
 
 impl RowToLocal {
-    pub fn new(shape: &ResultShape, session: &Session) -> RowToLocal {
+    pub fn new(shape: &ResultShape, session: &Execution<'_>) -> RowToLocal {
         RowToLocal { local: ToLocal::new(&shape.columns, session), converted: Vec::new() }
     }
 

@@ -1,15 +1,15 @@
 //! One arm a statement.
 
-use super::Session;
-use crate::sink::ResultSink;
+use super::Execution;
 use accounts::Privilege;
 use monitor::process::Kill;
-use parser::ast::{HintArgs, QueryBody, SetItem, ShowWhat, Statement};
+use parser::ast::{FlushWhat, HintArgs, QueryBody, SetItem, ShowWhat, Statement};
+use session::sink::ResultSink;
 use std::time::Duration;
 use types::{Error, ErrorCode, Result};
 
 /// Statements that show the diagnostics area instead of starting a new one.
-pub(super) fn keeps_diagnostics(s: &Statement) -> bool {
+pub(crate) fn keeps_diagnostics(s: &Statement) -> bool {
     match s {
         Statement::Show(show) => matches!(
             show.what,
@@ -53,7 +53,7 @@ fn commits_first(s: &Statement) -> bool {
     }
 }
 
-impl Session {
+impl Execution<'_> {
     /// Runs a statement under the metadata locks that it needs.
     pub(crate) fn dispatch(
         &mut self,
@@ -62,10 +62,10 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
-        let mark = self.db.mdl().mark(&self.locks.owner);
-        let deadline = self.time_limit(statement).map(|limit| self.db.timer().limit(&self.process, limit));
+        let mark = self.mark_locks();
+        let deadline = self.time_limit(statement).map(|limit| self.db().timer().limit(self.process(), limit));
         let mut result = self.run_statement(statement, text, more, sink);
-        if deadline.is_some() && self.process.killed() == Some(Kill::Timeout) {
+        if deadline.is_some() && self.process().killed() == Some(Kill::Timeout) {
             result =
                 result.map_err(|e| if e.code() == ErrorCode::QUERY_INTERRUPTED { Error::query_timeout() } else { e });
         }
@@ -86,7 +86,7 @@ impl Session {
             }),
             _ => None,
         };
-        let ms = hinted.unwrap_or(self.vars.hot().max_execution_time_ms);
+        let ms = hinted.unwrap_or(self.vars().hot().max_execution_time_ms);
         (ms > 0).then(|| Duration::from_millis(ms))
     }
 
@@ -105,7 +105,7 @@ impl Session {
                 self.check_server_takes(statement)?;
             }
             if !matches!(statement, LockTables(_) | Flush(_)) {
-                self.db.store().txns().check_writable()?;
+                self.db().store().txns().check_writable()?;
             }
             self.commit_all()?;
         }
@@ -151,7 +151,7 @@ impl Session {
             RollbackTo(name) => self.simple(more, sink, |s| s.rollback_to(name)),
             ReleaseSavepoint(name) => self.simple(more, sink, |s| s.release_savepoint(name)),
             Kill(k) => self.kill(k, more, sink),
-            Flush(f) => self.simple(more, sink, |s| s.flush(&f.what)),
+            Flush(f) => self.simple(more, sink, |s| s.flush_what(&f.what)),
             TableMaintenance(t) => self.maintain(t, more, sink),
             CreateUser(_)
             | AlterUser(_)
@@ -190,7 +190,7 @@ impl Session {
             Signal(_) => Err(Error::not_supported("SIGNAL")),
             Xa(_) => Err(Error::not_supported("XA")),
             LockTables(locks) => self.simple(more, sink, |s| s.lock_tables(locks)),
-            UnlockTables => self.simple(more, sink, Session::unlock_tables),
+            UnlockTables => self.simple(more, sink, |s| s.unlock_tables()),
             LockInstance | UnlockInstance => Err(Error::not_supported("LOCK INSTANCE")),
             Reset(_) => Err(Error::not_supported("RESET")),
             Shutdown => self.shut_down(more, sink),
@@ -202,7 +202,7 @@ impl Session {
 
     /// SHUTDOWN: the client has its answer before the server begins to stop.
     fn shut_down(&mut self, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
-        let Some(stop) = self.db.stopper() else { return Err(Error::not_supported("SHUTDOWN without a server")) };
+        let Some(stop) = self.db().stopper() else { return Err(Error::not_supported("SHUTDOWN without a server")) };
         self.send_ok(0, String::new(), more, sink)?;
         stop();
         Ok(())
@@ -212,10 +212,18 @@ impl Session {
         &mut self,
         more: bool,
         sink: &mut dyn ResultSink,
-        f: impl FnOnce(&mut Session) -> Result<()>,
+        f: impl FnOnce(&mut Execution<'_>) -> Result<()>,
     ) -> Result<()> {
         f(self)?;
         self.send_ok(0, String::new(), more, sink)
+    }
+
+    fn flush_what(&mut self, what: &FlushWhat) -> Result<()> {
+        self.flush(what)?;
+        match what {
+            FlushWhat::Options(options) if options.iter().any(|o| &**o == "OPTIMIZER_COSTS") => self.db().flush_costs(),
+            _ => Ok(()),
+        }
     }
 
     fn end_transaction(
@@ -226,7 +234,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         if self.complete(commit, completion, !more)? {
-            self.process.kill(Kill::Connection);
+            self.process().kill(Kill::Connection);
         }
         self.send_ok(0, String::new(), more, sink)
     }
@@ -235,11 +243,11 @@ impl Session {
         let id = match self.eval_scalar(&kill.id)?.0 {
             types::Value::Int(v) if v >= 0 => v as u64,
             types::Value::UInt(v) => v,
-            other => return Err(Error::no_such_thread(crate::rows::display(&other))),
+            other => return Err(Error::no_such_thread(session::rows::display(&other))),
         };
         let id = u32::try_from(id).map_err(|_| Error::no_such_thread(id))?;
-        let target = self.db.processes().get(id).ok_or_else(|| Error::no_such_thread(id))?;
-        if target.info().user != *self.user && !self.has(Privilege::ConnectionAdmin) {
+        let target = self.db().processes().get(id).ok_or_else(|| Error::no_such_thread(id))?;
+        if target.info().user != *self.user().0 && !self.has(Privilege::ConnectionAdmin) {
             return Err(Error::kill_denied(id));
         }
         target.kill(if kill.query { Kill::Query } else { Kill::Connection });

@@ -5,11 +5,11 @@
 //!
 //! MySQL manual, "Table Maintenance Statements".
 
-use super::Session;
-use crate::rows::{RowSet, long_text, s, text};
-use crate::sink::ResultSink;
+use super::Execution;
 use catalog::{CatalogReader, Relation, TableDef, TableEngine};
 use parser::ast::{MaintenanceOp, ObjectName, TableMaintenance};
+use session::rows::{RowSet, long_text, s, text};
+use session::sink::ResultSink;
 use types::{Error, Result};
 
 /// Faults of one table that CHECK TABLE shows.
@@ -32,8 +32,8 @@ fn op_name(op: MaintenanceOp) -> &'static str {
     }
 }
 
-impl Session {
-    pub(super) fn maintain(&mut self, t: &TableMaintenance, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
+impl Execution<'_> {
+    pub(crate) fn maintain(&mut self, t: &TableMaintenance, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         if t.op == MaintenanceOp::Checksum {
             return Err(Error::not_supported("CHECKSUM TABLE"));
         }
@@ -77,8 +77,8 @@ impl Session {
         }
         match op {
             MaintenanceOp::Analyze => {
-                let table = self.db.store().expect_table(&def)?;
-                table.refresh_statistics(&|| self.process.killed().is_some());
+                let table = self.db().store().expect_table(&def)?;
+                table.refresh_statistics(&|| self.process().killed().is_some());
                 self.check_killed()?;
                 self.update_auto_histograms(&def)?;
             }
@@ -105,7 +105,7 @@ impl Session {
     }
 
     fn check_rows(&self, def: &TableDef) -> Result<Vec<Message>> {
-        let table = self.db.store().expect_table(def)?;
+        let table = self.db().store().expect_table(def)?;
         let faults = table.check_while(&|| self.check_killed())?;
         if faults.is_empty() {
             return Ok(ok());

@@ -2,26 +2,17 @@
 //!
 //! MySQL manual, "SET Syntax for Variable Assignment". All values are evaluated and checked before any is assigned.
 
-use super::Session;
+use super::Execution;
 use parser::ast::{self, SetItem, SetValue, VarScope};
-use std::sync::atomic::Ordering;
-use types::{Error, Result, SqlType, Value, WarningLevel};
-use variables::{self, NULL_TEXT, Scope, VarDef, defs, meaning};
+use session::set::Assignment;
+use types::{Error, Result, Value, WarningLevel};
+use variables::{self, NULL_TEXT, Scope, defs, meaning};
 
 /// A session has the values that were global when it began.
 const READ_BY_SESSIONS: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
 
-/// A checked assignment.
-enum Assignment {
-    User(Box<str>, Value, SqlType),
-    Global(&'static VarDef, Box<str>),
-    Session(&'static VarDef, Box<str>),
-    Transaction { global: bool, isolation: Option<&'static str>, read_only: Option<bool>, next_only: bool },
-    Password,
-}
-
-impl Session {
-    pub(super) fn set(&mut self, items: &[SetItem]) -> Result<()> {
+impl Execution<'_> {
+    pub(crate) fn set(&mut self, items: &[SetItem]) -> Result<()> {
         let mut assignments = Vec::new();
         for item in items {
             self.check_set(item, &mut assignments)?;
@@ -76,8 +67,8 @@ impl Session {
                 self.session_text(out, "character_set_client", meaning::charset_shown(charset));
                 self.session_text(out, "character_set_results", meaning::charset_shown(charset));
                 let (cs, co) = (
-                    self.vars.text("character_set_database").to_string(),
-                    self.vars.text("collation_database").to_string(),
+                    self.vars().text("character_set_database").to_string(),
+                    self.vars().text("collation_database").to_string(),
                 );
                 self.session_text(out, "character_set_connection", &cs);
                 self.session_text(out, "collation_connection", &co);
@@ -127,12 +118,12 @@ impl Session {
         let text: Box<str> = match value {
             SetValue::Default if global => def.default.into(),
             SetValue::Default if def.scope == Scope::Session => def.default.into(),
-            SetValue::Default => self.db.variables().get(def),
+            SetValue::Default => self.db().variables().get(def),
             SetValue::Expr(e) => {
                 let v = self.set_operand(e)?;
                 let (text, clamped) = variables::normalize(def, &v)?;
                 if clamped {
-                    let shown = crate::rows::display(&v);
+                    let shown = session::rows::display(&v);
                     self.warn(Error::truncated_wrong_value(def.name, shown).into_warning(WarningLevel::Warning));
                 }
                 text
@@ -154,62 +145,5 @@ impl Session {
             return Ok(Value::str(&c.name));
         }
         Ok(self.eval_scalar(e)?.0)
-    }
-
-    /// Checks that only the variable's own meaning can make; may rewrite the text.
-    pub(super) fn check_meaning(&self, def: &VarDef, text: Box<str>, global: bool) -> Result<Box<str>> {
-        let now = if global { self.db.variables().get(def) } else { self.vars.get(def).unwrap_or_default().into() };
-        let text = meaning::check(def, text, &now)?;
-        if global {
-            self.db.logs().check_log_file(def.name, &text)?;
-        }
-        Ok(text)
-    }
-
-    fn assign(&mut self, a: Assignment) -> Result<()> {
-        match a {
-            Assignment::User(name, value, ty) => self.user_vars.set(&name, value, ty)?,
-            Assignment::Global(def, text) => {
-                self.db.logs().prepare_log(def.name, &text)?;
-                self.db.variables().set(def, text);
-                self.db.apply_variable(def.name);
-            }
-            Assignment::Session(def, text) => {
-                match def.name {
-                    "autocommit" => self.set_autocommit(&*text == "ON")?,
-                    "sql_mode" => self.sql_mode = variables::parse_sql_mode(&text),
-                    "last_insert_id" => self.last_insert_id = text.parse().unwrap_or(0),
-                    "insert_id" => self.insert_id.store(text.parse().unwrap_or(0), Ordering::Relaxed),
-                    _ => {}
-                }
-                self.vars.set(def, text);
-                self.trace_variable_set(def.name);
-            }
-            Assignment::Transaction { global, isolation, read_only, next_only } => {
-                if next_only {
-                    if self.txn.as_ref().is_some_and(|t| t.is_explicit()) {
-                        return Err(Error::cant_change_tx_characteristics());
-                    }
-                    let isolation = isolation.map(variables::Isolation::from_text);
-                    self.next_txn.isolation = isolation.or(self.next_txn.isolation);
-                    self.next_txn.read_only = read_only.or(self.next_txn.read_only);
-                    return Ok(());
-                }
-                let read_only = read_only.map(|r| if r { "ON" } else { "OFF" });
-                let named = [
-                    ("transaction_isolation", isolation),
-                    ("tx_isolation", isolation),
-                    ("transaction_read_only", read_only),
-                    ("tx_read_only", read_only),
-                ];
-                for (name, text) in named {
-                    let Some(text) = text else { continue };
-                    let def = variables::find(name).expect("defined");
-                    if global { self.db.variables().set(def, text.into()) } else { self.vars.set(def, text.into()) }
-                }
-            }
-            Assignment::Password => {}
-        }
-        Ok(())
     }
 }

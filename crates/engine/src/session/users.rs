@@ -1,31 +1,13 @@
 //! Account statements. An account may do everything but GRANT and REVOKE, for which it needs the grant option, or, once all
 //! was revoked, nothing (see `rights`): finer privileges are refused rather than remembered without effect.
 
-use super::Session;
+use super::Execution;
 use accounts::{Account, AuthPlugin, Verifier};
 use parser::ast::{self, AuthSecret, GrantLevel, GrantWhat, Statement, UserSpec};
 use types::{Error, Result, WarningLevel};
 
-impl Session {
-    /// (user, host) of an account as written.
-    pub(crate) fn account_name(&self, account: &ast::Account) -> (Box<str>, Box<str>) {
-        match account {
-            ast::Account::Named { user, host } => (user.clone(), host.clone().unwrap_or_else(|| "%".into())),
-            ast::Account::CurrentUser => (self.user.clone(), self.account_host.clone()),
-        }
-    }
-
-    /// The account that the session acts under, as long as it is there.
-    pub(super) fn own_account(&self) -> Option<Account> {
-        self.db.accounts().get(&self.user, &self.account_host)
-    }
-
-    pub(super) fn is_own_account(&self, account: &ast::Account) -> bool {
-        let (user, host) = self.account_name(account);
-        user == self.user && host == self.account_host
-    }
-
-    pub(super) fn account_statement(&mut self, statement: &Statement) -> Result<()> {
+impl Execution<'_> {
+    pub(crate) fn account_statement(&mut self, statement: &Statement) -> Result<()> {
         match statement {
             Statement::CreateUser(c) => {
                 if !c.default_roles.is_empty() {
@@ -44,7 +26,7 @@ impl Session {
             Statement::DropUser { if_exists, users } => users.iter().try_for_each(|u| {
                 let (user, host) = self.account_name(u);
                 let shown = format!("'{user}'@'{host}'");
-                if self.db.accounts().drop(&user, &host)? {
+                if self.db().accounts().drop(&user, &host)? {
                     return Ok(());
                 }
                 let e = Error::cannot_user("DROP USER", shown);
@@ -70,7 +52,7 @@ impl Session {
             Ok(Account { user, host, plugin, verifier, locked, grant_option: false, privileged: true })
         };
         for account in users.iter().map(made).collect::<Result<Vec<_>>>()? {
-            match self.db.accounts().create(account) {
+            match self.db().accounts().create(account) {
                 Err(e) if if_not_exists => self.note(e),
                 other => other?,
             }
@@ -80,7 +62,7 @@ impl Session {
 
     fn alter_user(&mut self, u: &UserSpec, locked: Option<bool>, if_exists: bool) -> Result<()> {
         let (user, host) = self.account_name(&u.account);
-        let present = self.db.accounts().all().into_iter().find(|a| a.user == user && a.host == host);
+        let present = self.db().accounts().all().into_iter().find(|a| a.user == user && a.host == host);
         let Some(present) = present else {
             let e = Error::cannot_user("ALTER USER", format!("'{user}'@'{host}'"));
             if if_exists {
@@ -90,7 +72,7 @@ impl Session {
             return Err(e);
         };
         let (plugin, verifier) = credentials(u, present.plugin)?;
-        self.db.accounts().alter(&user, &host, |a| {
+        self.db().accounts().alter(&user, &host, |a| {
             if let Some(v) = verifier {
                 (a.plugin, a.verifier) = (plugin, v);
             }
@@ -104,10 +86,10 @@ impl Session {
     fn rename_user(&mut self, from: &ast::Account, to: &ast::Account) -> Result<()> {
         let ((user, host), (new_user, new_host)) = (self.account_name(from), self.account_name(to));
         let failed = || Error::cannot_user("RENAME USER", format!("'{user}'@'{host}'"));
-        if self.db.accounts().all().iter().any(|a| a.user == new_user && a.host == new_host) {
+        if self.db().accounts().all().iter().any(|a| a.user == new_user && a.host == new_host) {
             return Err(failed());
         }
-        let renamed = self.db.accounts().alter(&user, &host, |a| {
+        let renamed = self.db().accounts().alter(&user, &host, |a| {
             a.user = new_user.clone();
             a.host = new_host.clone();
         })?;
@@ -130,10 +112,10 @@ impl Session {
             return Err(Error::not_supported("GRANT ... IDENTIFIED"));
         }
         let to: Vec<_> = g.to.iter().map(|u| self.account_name(&u.account)).collect();
-        if !to.iter().all(|(user, host)| self.db.accounts().is_there(user, host)) {
+        if !to.iter().all(|(user, host)| self.db().accounts().is_there(user, host)) {
             return Err(Error::cant_create_user_with_grant());
         }
-        self.db.accounts().set_privileges(&to, all.then_some(true), g.with_grant_option.then_some(true))
+        self.db().accounts().set_privileges(&to, all.then_some(true), g.with_grant_option.then_some(true))
     }
 
     fn revoke(&mut self, r: &ast::Revoke) -> Result<()> {
@@ -151,7 +133,7 @@ impl Session {
         let mut from = Vec::new();
         for account in &r.from {
             let (user, host) = self.account_name(account);
-            if self.db.accounts().is_there(&user, &host) {
+            if self.db().accounts().is_there(&user, &host) {
                 from.push((user, host));
             } else if r.ignore_unknown_user {
                 self.warn(Error::user_does_not_exist(&user).into_warning(WarningLevel::Warning));
@@ -159,15 +141,15 @@ impl Session {
                 return Err(Error::nonexisting_grant(&user, &host));
             }
         }
-        self.db.accounts().set_privileges(&from, all.then_some(false), grant_option.then_some(false))
+        self.db().accounts().set_privileges(&from, all.then_some(false), grant_option.then_some(false))
     }
 
-    pub(super) fn set_password(&mut self, account: &ast::Account, password: &str) -> Result<()> {
+    pub(crate) fn set_password(&mut self, account: &ast::Account, password: &str) -> Result<()> {
         let (user, host) = self.account_name(account);
-        let account = self.db.accounts().get(&user, &host).ok_or_else(Error::password_no_match)?;
+        let account = self.db().accounts().get(&user, &host).ok_or_else(Error::password_no_match)?;
         let verifier = Verifier::of_password(account.plugin, password.as_bytes())?;
         let changed =
-            self.db.accounts().alter(&user, &host, |a| (a.plugin, a.verifier) = (account.plugin, verifier))?;
+            self.db().accounts().alter(&user, &host, |a| (a.plugin, a.verifier) = (account.plugin, verifier))?;
         if changed { Ok(()) } else { Err(Error::password_no_match()) }
     }
 }

@@ -2,14 +2,14 @@
 //!
 //! MySQL manual, "SHOW CREATE USER Statement", print_identified_with_as_hex.
 
-use crate::rows::{RowSet, s, text};
-use crate::session::Session;
+use crate::session::Execution;
 use accounts::Privilege;
 use accounts::{Account, HIDDEN, Verifier};
 use parser::ast;
+use session::rows::{RowSet, s, text};
 use types::{Error, Result};
 
-impl Session {
+impl Execution<'_> {
     pub(super) fn show_grants(&self, account: Option<&ast::Account>) -> Result<RowSet> {
         let (user, host) = self.account_name(account.unwrap_or(&ast::Account::CurrentUser));
         let found = self.db().accounts().get(&user, &host);

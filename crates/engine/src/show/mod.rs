@@ -3,18 +3,18 @@
 mod accounts;
 mod objects;
 mod replication;
-mod server;
-mod status;
+pub mod server;
+pub mod status;
 
-use crate::rows::RowSet;
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
 use expr::Params;
 use parser::ast::{EngineShow, Show, ShowFilter, ShowWhat};
+use session::rows::RowSet;
+use session::sink::ResultSink;
 use types::collation::LikePattern;
 use types::{Collation, Error, Result, Value};
 
-impl Session {
+impl Execution<'_> {
     pub(crate) fn show(&mut self, show: &Show, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         use ShowWhat::*;
         let mut rows = match &show.what {
@@ -28,7 +28,7 @@ impl Session {
             CreateView(name) => self.show_create_view(name)?,
             CreateDatabase { name, if_not_exists } => self.show_create_database(name, *if_not_exists)?,
             Status { global } => self.show_status(*global),
-            Variables { global } => self.show_variables(*global),
+            Variables { global } => server::show_variables(self, *global),
             Engines => self.show_engines(),
             ProcessList { full } => self.show_processlist(*full),
             Warnings { offset, limit } => self.show_warnings(*offset, *limit, false),

@@ -2,14 +2,14 @@
 
 use crate::ddl::show_create;
 use crate::information_schema::{columns_of, index_rows};
-use crate::rows::{BIGINT, RowSet, UBIGINT, int, long_text, opt, s, text};
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
 use catalog::{ColumnDef, Relation, TableEngine};
 use parser::ast::{DescribeColumn, Ident, ObjectName, ShowFilter};
+use session::rows::{BIGINT, RowSet, UBIGINT, int, long_text, opt, s, text};
+use session::sink::ResultSink;
 use types::{Collation, Error, Result, SqlType, Value};
 
-impl Session {
+impl Execution<'_> {
     pub(super) fn show_databases(&self) -> RowSet {
         let mut rows = RowSet::new(&[("Database", text(64))]);
         for (name, _) in self.schemas() {

@@ -4,7 +4,7 @@
 //!
 //! Source: MySQL manual, "SHOW Statements".
 
-use crate::rows::{BIGINT, RowSet, UBIGINT, long_text, text};
+use session::rows::{BIGINT, RowSet, UBIGINT, long_text, text};
 use types::{Error, Result, SqlType};
 
 /// Columns of SHOW REPLICA STATUS. `N`: a number. In the words of SHOW SLAVE STATUS, `Source` is `Master`, and `Replica` `Slave`.

@@ -1,46 +1,19 @@
 //! SHOW of the server's own state.
 
 use crate::information_schema::misc;
-use crate::rows::{BIGINT, RowSet, UBIGINT, long_text, s, text, uint};
-use crate::session::Session;
+use crate::session::{Execution, Session};
+use session::Frame;
+use session::rows::{BIGINT, RowSet, UBIGINT, long_text, s, text, uint};
 use types::{SqlType, Value, WarningLevel};
 use variables::{NULL_TEXT, Scope, defs};
 
-impl Session {
-    pub(crate) fn show_variables(&self, global: bool) -> RowSet {
-        let mut rows = RowSet::new(&[("Variable_name", text(64)), ("Value", text(2048))]);
-        for def in defs::DEFS {
-            if global && def.scope == Scope::Session {
-                continue;
-            }
-            let value = self.variable_text(def, global || def.scope == Scope::Global);
-            let value = if value == NULL_TEXT { String::new() } else { value };
-            rows.push(vec![s(def.name), s(value)]);
-        }
-        rows
-    }
-
+impl Execution<'_> {
     pub(super) fn show_status(&self, global: bool) -> RowSet {
         let mut rows = RowSet::new(&[("Variable_name", text(64)), ("Value", text(1024))]);
-        for (n, v) in self.status_rows(global) {
+        for (n, v) in super::status::status_rows(self, global) {
             rows.push(vec![s(n), s(v)]);
         }
         rows
-    }
-
-    /// The line of COM_STATISTICS.
-    pub fn statistics(&self) -> String {
-        let db = self.db();
-        let sums = db.status().sums();
-        let questions = sums.questions.get();
-        let uptime = db.uptime_s();
-        format!(
-            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: 0  Flush tables: 0  Open tables: {}  Queries per second avg: {:.3}",
-            db.processes().len(),
-            sums.slow_queries.get(),
-            self.relations(None).len(),
-            questions as f64 / uptime.max(1) as f64
-        )
     }
 
     pub(super) fn show_engines(&self) -> RowSet {
@@ -169,4 +142,34 @@ pub(super) fn empty_routines() -> RowSet {
 
 pub(super) fn empty_profiles() -> RowSet {
     empty(&[("Query_ID", UBIGINT), ("Duration", SqlType::Double), ("Query", text(300))])
+}
+
+/// SHOW VARIABLES.
+pub fn show_variables(frame: &Frame<'_>, global: bool) -> RowSet {
+    let mut rows = RowSet::new(&[("Variable_name", text(64)), ("Value", text(2048))]);
+    for def in defs::DEFS {
+        if global && def.scope == Scope::Session {
+            continue;
+        }
+        let value = frame.variable_text(def, global || def.scope == Scope::Global);
+        let value = if value == NULL_TEXT { String::new() } else { value };
+        rows.push(vec![s(def.name), s(value)]);
+    }
+    rows
+}
+
+impl Session {
+    /// The line of COM_STATISTICS.
+    pub fn statistics(&mut self) -> String {
+        let sums = self.db().status().sums();
+        let questions = sums.questions.get();
+        let uptime = self.db().uptime_s();
+        format!(
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: 0  Flush tables: 0  Open tables: {}  Queries per second avg: {:.3}",
+            self.db().processes().len(),
+            sums.slow_queries.get(),
+            self.execution().relations(None).len(),
+            questions as f64 / uptime.max(1) as f64
+        )
+    }
 }

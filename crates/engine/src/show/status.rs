@@ -1,6 +1,6 @@
 //! Status variables by name: SHOW STATUS and its tables.
 
-use crate::session::Session;
+use session::Frame;
 use std::sync::atomic::Ordering;
 use types::Timestamp;
 
@@ -59,76 +59,71 @@ const MEANINGLESS: &[&str] = &[
     "Table_open_cache_overflows",
 ];
 
-impl Session {
-    /// (name, value), sorted. Figures of the server as a whole are the same for both scopes.
-    pub(crate) fn status_rows(&self, global: bool) -> Vec<(String, String)> {
-        let db = self.db();
-        let counted = if global { db.status().sums().all() } else { self.status().all() };
-        let counted = counted.into_iter().chain(db.status().own());
-        let mut all: Vec<(String, String)> = counted.map(|(n, v)| (n.into(), v.to_string())).collect();
-        let mut push = |name: &str, value: u64| all.push((name.into(), value.to_string()));
-        let (version, cipher) = self.process().tls().map_or(("", ""), |(version, cipher)| (version, cipher));
-        let (received, sent) = if global { db.processes().bytes() } else { self.process().bytes() };
-        push("Bytes_received", received);
-        push("Bytes_sent", sent);
-        push("Uptime", db.uptime_s());
-        let flushed_at_s = db.status().flushed_at_s.load(Ordering::Relaxed);
-        push("Uptime_since_flush_status", db.uptime_s().saturating_sub(flushed_at_s));
-        push("Queries", if global { db.status().sums().questions.get() } else { self.status().questions.get() });
-        let tables = db.catalog().read(|all| all.values().map(|d| d.relations.len() as u64).sum());
-        push("Open_tables", tables);
-        push("Open_table_definitions", tables);
-        let table_bytes = db.store().bytes() as u64;
-        let pages = table_bytes.div_ceil(PAGE_BYTES);
-        push("Innodb_page_size", PAGE_BYTES);
-        push("Innodb_buffer_pool_bytes_data", table_bytes);
-        push("Innodb_buffer_pool_pages_data", pages);
-        push("Innodb_buffer_pool_pages_total", pages);
-        MEANINGLESS.iter().for_each(|name| push(name, 0));
-        let (row_waits, ms) = (db.store().txns().row_waits(), |us: u64| us / 1000);
-        let waits = row_waits.waits.load(Ordering::Relaxed);
-        let time_us = row_waits.time_us.load(Ordering::Relaxed);
-        push("Innodb_row_lock_current_waits", row_waits.current.load(Ordering::Relaxed));
-        push("Innodb_row_lock_waits", waits);
-        push("Innodb_row_lock_time", ms(time_us));
-        push("Innodb_row_lock_time_avg", ms(time_us.checked_div(waits).unwrap_or(0)));
-        push("Innodb_row_lock_time_max", ms(row_waits.most_us.load(Ordering::Relaxed)));
-        let cache = db.plan_cache();
-        push("Nextleaf_plan_cache_evictions", cache.evictions.load(Ordering::Relaxed));
-        push("Nextleaf_plan_cache_plans", cache.len() as u64);
-        if let Some(durable) = db.store().durable() {
-            let counters = &durable.redo().counters;
-            for (name, counter) in [
-                ("Innodb_log_write_requests", &counters.commits),
-                ("Innodb_log_writes", &counters.writes),
-                ("Innodb_os_log_fsyncs", &counters.syncs),
-                ("Innodb_os_log_written", &counters.bytes),
-            ] {
-                push(name, counter.load(Ordering::Relaxed));
-            }
-            push("Nextleaf_checkpoints", durable.checkpoints());
-            push("Nextleaf_log_to_replay", durable.log_bytes());
+/// (name, value), sorted. Figures of the server as a whole are the same for both scopes.
+pub fn status_rows(frame: &Frame<'_>, global: bool) -> Vec<(String, String)> {
+    let db = frame.db();
+    let counted = if global { db.status().sums().all() } else { frame.status().all() };
+    let counted = counted.into_iter().chain(db.status().own());
+    let mut all: Vec<(String, String)> = counted.map(|(n, v)| (n.into(), v.to_string())).collect();
+    let mut push = |name: &str, value: u64| all.push((name.into(), value.to_string()));
+    let (version, cipher) = frame.process().tls().map_or(("", ""), |(version, cipher)| (version, cipher));
+    let (received, sent) = if global { db.processes().bytes() } else { frame.process().bytes() };
+    push("Bytes_received", received);
+    push("Bytes_sent", sent);
+    push("Uptime", db.uptime_s());
+    let flushed_at_s = db.status().flushed_at_s.load(Ordering::Relaxed);
+    push("Uptime_since_flush_status", db.uptime_s().saturating_sub(flushed_at_s));
+    push("Queries", if global { db.status().sums().questions.get() } else { frame.status().questions.get() });
+    let tables = db.catalog().read(|all| all.values().map(|d| d.relations.len() as u64).sum());
+    push("Open_tables", tables);
+    push("Open_table_definitions", tables);
+    let table_bytes = db.store().bytes() as u64;
+    let pages = table_bytes.div_ceil(PAGE_BYTES);
+    push("Innodb_page_size", PAGE_BYTES);
+    push("Innodb_buffer_pool_bytes_data", table_bytes);
+    push("Innodb_buffer_pool_pages_data", pages);
+    push("Innodb_buffer_pool_pages_total", pages);
+    MEANINGLESS.iter().for_each(|name| push(name, 0));
+    let (row_waits, ms) = (db.store().txns().row_waits(), |us: u64| us / 1000);
+    let waits = row_waits.waits.load(Ordering::Relaxed);
+    let time_us = row_waits.time_us.load(Ordering::Relaxed);
+    push("Innodb_row_lock_current_waits", row_waits.current.load(Ordering::Relaxed));
+    push("Innodb_row_lock_waits", waits);
+    push("Innodb_row_lock_time", ms(time_us));
+    push("Innodb_row_lock_time_avg", ms(time_us.checked_div(waits).unwrap_or(0)));
+    push("Innodb_row_lock_time_max", ms(row_waits.most_us.load(Ordering::Relaxed)));
+    db.figures().into_iter().for_each(|(name, value)| push(name, value));
+    if let Some(durable) = db.store().durable() {
+        let counters = &durable.redo().counters;
+        for (name, counter) in [
+            ("Innodb_log_write_requests", &counters.commits),
+            ("Innodb_log_writes", &counters.writes),
+            ("Innodb_os_log_fsyncs", &counters.syncs),
+            ("Innodb_os_log_written", &counters.bytes),
+        ] {
+            push(name, counter.load(Ordering::Relaxed));
         }
-        push("Prepared_stmt_count", db.prepared_count());
-        push("Threads_connected", db.processes().len() as u64);
-        push("Threads_running", db.processes().infos().iter().filter(|p| p.command == "Query").count() as u64);
-        // No thread waits for the next connection.
-        push("Threads_cached", 0);
-        let (most, most_at_s) = db.processes().most();
-        push("Max_used_connections", most);
-        push("Connection_errors_max_connections", db.processes().refused());
-        let (not_accepted, internal) = db.processes().faults();
-        push("Connection_errors_accept", not_accepted);
-        push("Connection_errors_internal", internal);
-        for fault in ["peer_address", "select", "tcpwrap"] {
-            push(&format!("Connection_errors_{fault}"), 0);
-        }
-        push("Nextleaf_query_memory_used", db.memory().used_bytes() as u64);
-        push("Nextleaf_table_memory", table_bytes);
-        let most_at = self.info().time_zone.converter().to_datetime(Timestamp(most_at_s as i64 * 1_000_000));
-        all.push(("Max_used_connections_time".into(), most_at.to_string()));
-        all.extend([("Ssl_cipher".into(), cipher.into()), ("Ssl_version".into(), version.into())]);
-        all.sort();
-        all
+        push("Nextleaf_checkpoints", durable.checkpoints());
+        push("Nextleaf_log_to_replay", durable.log_bytes());
     }
+    push("Threads_connected", db.processes().len() as u64);
+    push("Threads_running", db.processes().infos().iter().filter(|p| p.command == "Query").count() as u64);
+    // No thread waits for the next connection.
+    push("Threads_cached", 0);
+    let (most, most_at_s) = db.processes().most();
+    push("Max_used_connections", most);
+    push("Connection_errors_max_connections", db.processes().refused());
+    let (not_accepted, internal) = db.processes().faults();
+    push("Connection_errors_accept", not_accepted);
+    push("Connection_errors_internal", internal);
+    for fault in ["peer_address", "select", "tcpwrap"] {
+        push(&format!("Connection_errors_{fault}"), 0);
+    }
+    push("Nextleaf_query_memory_used", db.memory().used_bytes() as u64);
+    push("Nextleaf_table_memory", table_bytes);
+    let most_at = frame.info().time_zone.converter().to_datetime(Timestamp(most_at_s as i64 * 1_000_000));
+    all.push(("Max_used_connections_time".into(), most_at.to_string()));
+    all.extend([("Ssl_cipher".into(), cipher.into()), ("Ssl_version".into(), version.into())]);
+    all.sort();
+    all
 }

@@ -10,10 +10,11 @@
 //!
 //! MySQL manual, "The Optimizer Cost Model".
 
-use crate::collect::Collect;
 use crate::database::Database;
-use crate::session::Session;
+use crate::session::Execution;
 use planner::optimize::cost::CostParams;
+use session::Frame;
+use session::collect::Collect;
 use std::fmt::Write;
 use std::sync::Arc;
 use types::Result;
@@ -130,7 +131,7 @@ impl Database {
                 continue;
             }
             session.execute(b"SET sql_mode = ''", false, &mut Collect::without_rows())?;
-            session.create_system_table(name, definition.as_bytes())?;
+            session.execution().create_system_table(name, definition.as_bytes())?;
             session.execute(rows.as_bytes(), false, &mut Collect::without_rows())?;
         }
         Ok(())
@@ -169,6 +170,13 @@ impl Database {
         Ok(costs)
     }
 
+    /// A cost table is named: from now on there are some.
+    pub(crate) fn need_cost_tables(self: &Arc<Self>, frame: &Frame<'_>, name: &str) -> Result<()> {
+        let exists = catalog::CatalogReader::relation(self.catalog(), "mysql", name).is_some();
+        // Who keeps all writers out would wait for himself.
+        if exists || frame.keeps_writers_out() { Ok(()) } else { self.make_cost_tables() }
+    }
+
     /// FLUSH OPTIMIZER_COSTS.
     pub(crate) fn flush_costs(self: &Arc<Self>) -> Result<()> {
         let costs = self.read_costs()?;
@@ -189,20 +197,13 @@ fn apply_factors(costs: &mut CostParams, known: &[(&str, f64, &[&str])], given: 
     }
 }
 
-impl Session {
+impl Execution<'_> {
     /// Makes a table of the schema `mysql`, where users make none.
     fn create_system_table(&mut self, name: &str, text: &[u8]) -> Result<()> {
         let id = self.db().catalog().new_table_id();
         let mut def = self.define_from_text(id, "mysql", name, text)?;
         def.created_at = self.now_us() / 1_000_000;
         self.publish_table(&Arc::new(def), None, true)
-    }
-
-    /// A cost table is named: from now on there are some.
-    pub(crate) fn need_cost_tables(&self, name: &str) -> Result<()> {
-        let exists = catalog::CatalogReader::relation(self.db().catalog(), "mysql", name).is_some();
-        // Who keeps all writers out would wait for himself.
-        if exists || self.keeps_writers_out() { Ok(()) } else { self.db().make_cost_tables() }
     }
 }
 

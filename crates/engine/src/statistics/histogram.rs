@@ -8,11 +8,11 @@
 //! MySQL manual, "Histogram Statistics Analysis" in "ANALYZE TABLE Statement".
 
 use super::json;
-use crate::rows::{RowSet, s};
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::histogram::{BUCKETS_DEFAULT, BUCKETS_MAX};
 use catalog::{CatalogReader, Histogram, IndexDef, Relation, TableDef, TableEngine};
 use parser::ast::{self, TableMaintenance};
+use session::rows::{RowSet, s};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use types::{Error, Result, Value};
@@ -32,7 +32,7 @@ fn is_key(table: &TableDef, column: usize) -> bool {
     table.indexes.iter().any(|i| covers(i) && !i.invisible)
 }
 
-impl Session {
+impl Execution<'_> {
     pub(crate) fn change_histograms(
         &mut self,
         t: &TableMaintenance,
@@ -53,7 +53,7 @@ impl Session {
         };
         let (schema, table) = self.resolve_name(name)?;
         let shown = format!("{schema}.{table}");
-        let messages = match CatalogReader::relation(self, &schema, &table) {
+        let messages = match CatalogReader::relation(&**self, &schema, &table) {
             None => vec![error(Error::no_such_table(&schema, &table).message())],
             Some(Relation::View(_)) => vec![error("Cannot create histogram statistics for a view.")],
             Some(Relation::Table(def)) if def.temporary => {

@@ -210,7 +210,7 @@ fn put_value(v: &Value, out: &mut String) {
             types::value::render_text(&shown, &ty, &mut text);
             let _ = write!(out, "\"{}\"", String::from_utf8_lossy(&text));
         }
-        other => out.push_str(&crate::rows::display(other)),
+        other => out.push_str(&session::rows::display(other)),
     }
 }
 

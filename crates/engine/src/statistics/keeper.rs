@@ -66,7 +66,7 @@ fn refresh_histograms(db: &Arc<Database>, tables: &[TableId]) {
         let mut session = db.system_session();
         let text = format!("ANALYZE LOCAL TABLE {}.{}", quote(&def.schema), quote(&def.name));
         // It goes on next time.
-        let _ = session.execute(text.as_bytes(), false, &mut crate::collect::Collect::without_rows());
+        let _ = session.execute(text.as_bytes(), false, &mut session::collect::Collect::without_rows());
     }
 }
 

@@ -7,13 +7,13 @@ use super::Edit;
 use crate::ddl::constraints::columns_of;
 use crate::ddl::show_create;
 use crate::dml::WriteMode;
-use crate::session::Session;
+use crate::session::Execution;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use parser::ast::Statement;
 use std::sync::Arc;
 use types::{Error, ErrorCode, Result, SqlType, StringKind};
 
-impl Session {
+impl Execution<'_> {
     /// Answers how many rows there are.
     pub(super) fn copy_rows(&mut self, old: &TableDef, new: &Arc<TableDef>, edit: &Edit) -> Result<u64> {
         let forbidden = new.columns.iter().zip(&edit.origins);

@@ -21,17 +21,17 @@ mod references;
 use super::constraints::RenamedColumns;
 use super::statements::{QualifiedName, Schemas, change_tables, check_name, rename_relation};
 use super::{constraints, defaults, define, functional, show_create};
-use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::session::Execution;
 use crate::statistics::histogram::keep_histograms;
 use catalog::{ColumnDef, ForeignKey, IndexDef, Relation, TableDef, TableEngine};
 use edit::Edit;
 use mdl::Mode;
 use parser::ast::{self, AlterAlgorithm, AlterLock, AlterSpec, CreateTableBody, Statement, TableConstraint};
+use session::sink::ResultSink;
 use std::sync::Arc;
 use types::{Error, ErrorCode, Result, SqlType, StringKind, WarningLevel};
 
-impl Session {
+impl Execution<'_> {
     pub(super) fn create_index(&mut self, c: &ast::CreateIndex, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
         let mut specs = vec![AlterSpec::AddConstraint(TableConstraint::Index(c.index.clone()))];
         specs.extend(c.algorithm.map(AlterSpec::Algorithm));

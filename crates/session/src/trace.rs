@@ -11,7 +11,7 @@
 //! Statements that read the trace leave none themselves. Where a statement has several plans (a change of rows with
 //! RETURNING, say), the trace is that of the last.
 
-use super::Session;
+use crate::{Frame, SessionState};
 use parking_lot::Mutex;
 use parser::ast::Statement;
 use plan::Plan;
@@ -21,11 +21,9 @@ use std::collections::VecDeque;
 /// Traces that are kept at most, whatever the variables say.
 const TRACES_MAX: usize = 1000;
 
-/// The traces that are kept, and what is being traced.
+/// The traces that are kept.
 #[derive(Debug, Default)]
-pub(crate) struct Traces {
-    /// The running statement, if it is to be traced; and whether it has left a trace.
-    running: Option<(Box<str>, bool)>,
+pub struct Traces {
     kept: VecDeque<Trace>,
     /// Traces since optimizer_trace_offset or optimizer_trace_limit was set.
     count: u64,
@@ -33,7 +31,7 @@ pub(crate) struct Traces {
 
 /// A row of OPTIMIZER_TRACE.
 #[derive(Clone, Debug)]
-pub(crate) struct Trace {
+pub struct Trace {
     pub query: Box<str>,
     pub trace: Box<str>,
     pub missing_bytes: u64,
@@ -41,13 +39,6 @@ pub(crate) struct Trace {
 
 impl Traces {
     fn keep(&mut self, trace: Trace, offset: i64, limit: usize) {
-        let again = self.running.as_mut().is_some_and(|r| std::mem::replace(&mut r.1, true));
-        if again && self.count > 0 {
-            self.count -= 1;
-            if offset < 0 || self.is_wanted(offset, limit) {
-                self.kept.pop_back();
-            }
-        }
         let wanted = offset < 0 || self.is_wanted(offset, limit);
         self.count += 1;
         if wanted {
@@ -65,9 +56,32 @@ impl Traces {
     }
 }
 
-impl Session {
+impl SessionState {
+    /// A variable about traces was set.
+    pub(crate) fn trace_variable_set(&mut self, name: &str) {
+        if matches!(name, "optimizer_trace_offset" | "optimizer_trace_limit") {
+            self.traces.kept.clear();
+            self.traces.count = 0;
+        }
+    }
+
+    /// What OPTIMIZER_TRACE shows.
+    pub fn shown_traces(&self) -> Vec<Trace> {
+        let limit = self.vars().uint("optimizer_trace_limit") as usize;
+        self.traces.kept.iter().take(limit).cloned().collect()
+    }
+}
+
+/// A statement that is traced: its text, and what the optimizer did for its last plan.
+#[derive(Debug)]
+pub(crate) struct Traced {
+    query: Box<str>,
+    trace: Option<String>,
+}
+
+impl Frame<'_> {
     /// A statement begins.
-    pub(super) fn begin_trace(&self, statement: &Statement, text: &[u8]) {
+    pub fn begin_trace(&mut self, statement: &Statement, text: &[u8]) {
         if !self.vars.hot().traces_optimizer {
             return;
         }
@@ -75,43 +89,38 @@ impl Session {
             || matches!(statement, Statement::Update(_) | Statement::Delete(_));
         let text = String::from_utf8_lossy(text);
         let reads_it = text.to_ascii_lowercase().contains("optimizer_trace");
-        self.traces().lock().running = (planned && !reads_it).then(|| (text.into(), false));
+        let traced = || Box::new(Mutex::new(Traced { query: text.into(), trace: None }));
+        self.traced = (planned && !reads_it).then(traced);
     }
 
-    pub(super) fn end_trace(&self) {
-        if self.vars.hot().traces_optimizer {
-            self.traces().lock().running = None;
-        }
+    /// Whether the optimizer is to say what it does.
+    pub fn is_traced(&self) -> bool {
+        self.vars().hot().traces_optimizer && self.traced.is_some()
     }
 
-    /// A variable about traces was set.
-    pub(super) fn trace_variable_set(&self, name: &str) {
-        if matches!(name, "optimizer_trace_offset" | "optimizer_trace_limit") {
-            let mut traces = self.traces().lock();
-            traces.kept.clear();
-            traces.count = 0;
-        }
-    }
-
-    pub(crate) fn is_traced(&self) -> bool {
-        self.vars().hot().traces_optimizer && self.traces().lock().running.is_some()
-    }
-
-    /// Keeps what the optimizer did.
-    pub(crate) fn keep_trace(&self, weighed: &Weighed, plan: &Plan) {
-        let mut traces = self.traces().lock();
-        let Some((query, _)) = traces.running.clone() else { return };
-        let features = self.vars().text("optimizer_trace_features");
+    /// Keeps what the optimizer did; of several plans the last counts.
+    pub fn keep_trace(&self, weighed: &Weighed, plan: &Plan) {
+        let Some(traced) = &self.traced else { return };
+        let mut traced = traced.lock();
+        let features = self.vars.text("optimizer_trace_features");
         let style = TraceStyle {
-            one_line: self.vars().text("optimizer_trace").contains("one_line=on"),
+            one_line: self.vars.text("optimizer_trace").contains("one_line=on"),
             joins: features.contains("greedy_search=on"),
             ranges: features.contains("range_optimizer=on"),
         };
-        let mut trace = plan::explain::trace(&query, weighed, plan, style);
-        let (offset, limit) = (self.vars().int("optimizer_trace_offset"), self.vars().uint("optimizer_trace_limit"));
+        traced.trace = Some(plan::explain::trace(&traced.query, weighed, plan, style));
+    }
+
+    /// The statement ends: its trace is one of those that are kept.
+    pub fn end_trace(&mut self) {
+        let Some(traced) = self.traced.take() else { return };
+        let Traced { query, trace: Some(mut trace) } = traced.into_inner() else { return };
+        let vars = &self.session.vars;
+        let (offset, limit) = (vars.int("optimizer_trace_offset"), vars.uint("optimizer_trace_limit"));
+        let max = vars.uint("optimizer_trace_max_mem_size") as usize;
+        let traces = &mut self.session.traces;
         // What is kept already counts, as in MySQL.
         let kept: usize = traces.kept.iter().map(|t| t.trace.len()).sum();
-        let max = self.vars().uint("optimizer_trace_max_mem_size") as usize;
         let room = if offset == -1 { max } else { max.saturating_sub(kept) };
         let mut missing_bytes = 0;
         if trace.len() > room {
@@ -124,16 +133,6 @@ impl Session {
         }
         traces.keep(Trace { query, trace: trace.into(), missing_bytes }, offset, limit as usize);
     }
-
-    /// What OPTIMIZER_TRACE shows.
-    pub(crate) fn shown_traces(&self) -> Vec<Trace> {
-        let limit = self.vars().uint("optimizer_trace_limit") as usize;
-        self.traces().lock().kept.iter().take(limit).cloned().collect()
-    }
-
-    fn traces(&self) -> &Mutex<Traces> {
-        &self.traces
-    }
 }
 
 #[cfg(test)]
@@ -143,12 +142,8 @@ mod tests {
     fn kept(offset: i64, limit: usize, count: usize) -> Vec<String> {
         let mut t = Traces::default();
         for i in 0..count {
-            t.running = Some(("q".into(), false));
-            // Twice: the second plan of a statement takes the place of the first.
-            for again in ["a", ""] {
-                let trace = Trace { query: format!("{i}{again}").into(), trace: "".into(), missing_bytes: 0 };
-                t.keep(trace, offset, limit);
-            }
+            let trace = Trace { query: i.to_string().into(), trace: "".into(), missing_bytes: 0 };
+            t.keep(trace, offset, limit);
         }
         t.kept.iter().take(limit).map(|t| t.query.to_string()).collect()
     }

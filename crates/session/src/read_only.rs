@@ -6,25 +6,27 @@
 //!
 //! MySQL manual, "Server System Variables", read_only.
 
-use super::Session;
+use crate::{Frame, SessionState};
 use accounts::Privilege;
 use parser::ast::{ObjectName, Statement};
 use types::{Error, Result};
 use variables::ReadOnly;
 
-impl Session {
+impl SessionState {
     /// Error 1290 if the server is read-only for this session.
-    pub(crate) fn check_server_writable(&self) -> Result<()> {
+    pub fn check_server_writable(&self) -> Result<()> {
         match self.db.read_only() {
             ReadOnly::Nobody => Ok(()),
-            ReadOnly::Users if self.has(Privilege::ConnectionAdmin) => Ok(()),
+            ReadOnly::Users if self.rights.has(Privilege::ConnectionAdmin) => Ok(()),
             ReadOnly::Users => Err(Error::option_prevents_statement("--read-only")),
             ReadOnly::All => Err(Error::option_prevents_statement("--super-read-only")),
         }
     }
+}
 
+impl Frame<'_> {
     /// The same for a statement that commits before it runs: those that look after tables or the server may.
-    pub(super) fn check_server_takes(&self, statement: &Statement) -> Result<()> {
+    pub fn check_server_takes(&self, statement: &Statement) -> Result<()> {
         use Statement::*;
         let named: Vec<&ObjectName> = match statement {
             TableMaintenance(_) | LockTables(_) | Flush(_) => return Ok(()),

@@ -2,14 +2,14 @@
 //! of running statements.
 //!
 //! ```text
-//!   begin ── parse ── bind ── optimize ──┐ handed over while the plan runs │── bind a row's subquery ── .. ── end
+//!   a frame ── parse ── bind ── optimize ──┐ handed over while the plan runs │── bind a row's subquery ── .. ── end
 //!            └──── Overseer::check: killed? too much? ────┘
 //! ```
 //! Parser and planner ask every few hundred nodes. What a long statement holds stays charged until it has ended. The
 //! executor's operators have reservations of their own, and are not counted here; but for the expressions that they make
 //! ready, which are as long as the plan's.
 
-use super::Session;
+use crate::Frame;
 use executor::Reservation;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
@@ -24,8 +24,8 @@ const WHAT: &str = "The parse tree and plan of the statement";
 const COMPILED_BYTES_EACH: usize = 2;
 
 /// See the module head.
-#[derive(Debug, Default)]
-pub(super) struct TreeMemory {
+#[derive(Debug)]
+pub(crate) struct TreeMemory {
     /// What the thread at work had taken when the work began, or would have if it had begun on this thread.
     begun_at: AtomicIsize,
     /// Taken when the work was handed over.
@@ -34,25 +34,23 @@ pub(super) struct TreeMemory {
 }
 
 impl TreeMemory {
+    /// Nothing is taken yet.
+    pub fn begun() -> TreeMemory {
+        TreeMemory {
+            begun_at: AtomicIsize::new(memory::thread_bytes()),
+            taken_before: AtomicIsize::new(0),
+            charged: Mutex::new(None),
+        }
+    }
+
     fn taken_bytes(&self) -> usize {
         usize::try_from(memory::thread_bytes() - self.begun_at.load(Relaxed)).unwrap_or(0)
     }
 }
 
-impl Session {
-    /// A statement is going to be parsed.
-    pub(crate) fn begin_tree(&self) {
-        self.tree.begun_at.store(memory::thread_bytes(), Relaxed);
-    }
-
-    /// The statement has ended, and its tree is gone.
-    pub(crate) fn end_tree(&self) {
-        let charged = self.tree.charged.lock().take();
-        drop(charged);
-    }
-
+impl Frame<'_> {
     /// Runs `f`, of which nothing is the tree's.
-    pub(crate) fn beside_tree<R>(&self, f: impl FnOnce() -> R) -> R {
+    pub fn beside_tree<R>(&self, f: impl FnOnce() -> R) -> R {
         self.hand_over();
         let result = f();
         self.take_over();
@@ -60,7 +58,7 @@ impl Session {
     }
 
     /// The charge for the expressions of the plan that is going to run, if it is a long one.
-    pub(crate) fn hold_compiled(&self) -> Result<Option<Reservation>> {
+    pub fn hold_compiled(&self) -> Result<Option<Reservation>> {
         let bytes = self.tree.taken_bytes();
         if bytes <= NEVER_REFUSED_BYTES {
             return Ok(None);
@@ -71,8 +69,8 @@ impl Session {
     }
 
     /// The charge for a tree that outlives its statement.
-    pub(crate) fn take_tree_charge(&self) -> Option<Reservation> {
-        let mut charged = self.tree.charged.lock().take()?;
+    pub fn take_tree_charge(&mut self) -> Option<Reservation> {
+        let mut charged = self.tree.charged.get_mut().take()?;
         charged.force(self.tree.taken_bytes());
         Some(charged)
     }
@@ -89,7 +87,7 @@ impl Session {
     }
 }
 
-impl Overseer for Session {
+impl Overseer for Frame<'_> {
     fn check(&self) -> Result<()> {
         self.check_killed()?;
         match self.tree.taken_bytes() {

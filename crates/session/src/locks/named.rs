@@ -1,6 +1,6 @@
 //! GET_LOCK: locks by name.
 
-use crate::database::Database;
+use crate::Shared;
 use mdl::Owner;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use types::{ErrorCode, Result};
 /// GET_LOCK and its like, for the expressions of a session.
 #[derive(Debug)]
 pub(super) struct NamedLocks {
-    pub db: Arc<Database>,
+    pub db: Arc<Shared>,
     pub owner: Arc<Owner>,
 }
 

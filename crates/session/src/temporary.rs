@@ -3,13 +3,13 @@
 //! They are tables of the store like others, but no catalog knows them: no other session, no log, no metadata lock. Their
 //! rows are transactional. They go with the session, and when its connection is reset.
 
-use super::Session;
+use crate::SessionState;
 use catalog::TableDef;
 use std::sync::Arc;
 
 /// The definitions, in order of creation.
 #[derive(Debug, Default)]
-pub(crate) struct TemporaryTables(Vec<Arc<TableDef>>);
+pub struct TemporaryTables(Vec<Arc<TableDef>>);
 
 impl TemporaryTables {
     pub fn is_empty(&self) -> bool {
@@ -21,17 +21,17 @@ impl TemporaryTables {
     }
 }
 
-impl Session {
-    pub(crate) fn temporary(&self) -> &TemporaryTables {
+impl SessionState {
+    pub fn temporary(&self) -> &TemporaryTables {
         &self.temporary
     }
 
-    pub(crate) fn add_temporary(&mut self, def: Arc<TableDef>) {
+    pub fn add_temporary(&mut self, def: Arc<TableDef>) {
         self.temporary.0.push(def);
     }
 
     /// Puts an altered definition in place of the one of that name.
-    pub(crate) fn replace_temporary(&mut self, old: &TableDef, new: Arc<TableDef>) {
+    pub fn replace_temporary(&mut self, old: &TableDef, new: Arc<TableDef>) {
         let is_it = |t: &&mut Arc<TableDef>| t.schema == old.schema && t.name == old.name;
         if let Some(t) = self.temporary.0.iter_mut().find(is_it) {
             *t = new;
@@ -39,7 +39,7 @@ impl Session {
     }
 
     /// False: there is none of the name.
-    pub(crate) fn drop_temporary(&mut self, schema: &str, name: &str) -> bool {
+    pub fn drop_temporary(&mut self, schema: &str, name: &str) -> bool {
         let Some(i) = self.temporary.0.iter().position(|t| *t.schema == *schema && *t.name == *name) else {
             return false;
         };
@@ -48,7 +48,7 @@ impl Session {
         true
     }
 
-    pub(super) fn drop_all_temporary(&mut self) {
+    pub fn drop_all_temporary(&mut self) {
         for def in std::mem::take(&mut self.temporary.0) {
             self.db.store().drop_table(def.id);
         }

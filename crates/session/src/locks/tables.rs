@@ -1,8 +1,7 @@
 //! LOCK TABLES, UNLOCK TABLES and FLUSH, one form of which locks.
 
-use crate::ddl::view_text;
-use crate::information_schema::{is_virtual, is_virtual_table};
-use crate::session::Session;
+use crate::view_text;
+use crate::{Frame, SessionState};
 use catalog::{CatalogReader, FkAction, Relation, TableDef};
 use mdl::{KeyRef, Mode, Object, Space, Until};
 use parser::ast::{self, FlushWhat, ObjectName, TableLockKind};
@@ -13,14 +12,54 @@ use types::{Error, Result};
 /// Database and name of a table or view, and how it is to be locked.
 type Wanted = (Box<str>, Box<str>, Mode);
 
-/// The server makes it up: there is nothing to lock.
-fn is_made_up(schema: &str, name: &str) -> bool {
-    is_virtual(schema) || is_virtual_table(schema, name)
+impl SessionState {
+    /// A table has another name: LOCK TABLES holds it under that.
+    pub fn relock_renamed(&self, from: &(Box<str>, Box<str>), to: &(Box<str>, Box<str>)) -> Result<()> {
+        if self.locks.tables_locked
+            && let Some(mode) = self.db.mdl().table_locked(&self.locks.owner, &from.0, &from.1)
+        {
+            self.acquire(&self.db.mdl().table(&to.0, &to.1), mode, Until::Released)?;
+            self.db.mdl().release_table(&self.locks.owner, &from.0, &from.1);
+        }
+        Ok(())
+    }
+
+    /// Tables were dropped: LOCK TABLES holds them no longer.
+    pub fn unlock_dropped(&self, schema: &str, name: &str) {
+        if self.locks.tables_locked {
+            self.db.mdl().release_table(&self.locks.owner, schema, name);
+        }
+    }
+
+    /// Lets go of what LOCK TABLES took: tables, and with one for writing a place among those that change something.
+    fn release_locked_tables(&self) {
+        self.db.mdl().release_space(&self.locks.owner, Space::Table);
+        if !self.locks.global_read_lock {
+            self.db.mdl().release_space(&self.locks.owner, Space::Global);
+        }
+    }
+
+    fn release_global_read_lock(&self) {
+        self.db.mdl().release_space(&self.locks.owner, Space::Global);
+        self.db.mdl().release_space(&self.locks.owner, Space::Commit);
+    }
+
+    /// What stands for the server, or for all commits.
+    fn whole(&self, space: Space) -> Arc<Object> {
+        self.db.mdl().object(KeyRef { space, schema: "", name: "" })
+    }
+
+    /// BEGIN lets go of LOCK TABLES, not of FLUSH TABLES WITH READ LOCK.
+    pub fn unlock_tables_at_begin(&mut self) {
+        if std::mem::take(&mut self.locks.tables_locked) {
+            self.release_locked_tables();
+        }
+    }
 }
 
-impl Session {
+impl Frame<'_> {
     /// LOCK TABLES. Either all are locked or none.
-    pub(in crate::session) fn lock_tables(&mut self, locks: &[ast::TableLock]) -> Result<()> {
+    pub fn lock_tables(&mut self, locks: &[ast::TableLock]) -> Result<()> {
         self.unlock_locked_tables()?;
         let mut wanted: Vec<Wanted> = Vec::new();
         let mut aliases: Vec<(Box<str>, &str)> = Vec::new();
@@ -38,7 +77,7 @@ impl Session {
                 TableLockKind::Read | TableLockKind::ReadLocal => Mode::SharedReadOnly,
                 TableLockKind::Write | TableLockKind::LowPriorityWrite => Mode::SharedNoReadWrite,
             };
-            if !is_made_up(&schema, &name) {
+            if !self.db.tables().has(&schema, &name) {
                 wanted.push((schema, name, mode));
             }
         }
@@ -72,7 +111,8 @@ impl Session {
                 }
                 Some(Relation::Table(_)) => {}
                 Some(Relation::View(view)) => {
-                    let below = view_text::tables(&view.select_text).into_iter().filter(|(s, n)| !is_made_up(s, n));
+                    let below =
+                        view_text::tables(&view.select_text).into_iter().filter(|(s, n)| !self.db.tables().has(s, n));
                     for (schema, name) in below {
                         if !all.iter().any(|w| (&w.0, &w.1, w.2) == (&schema, &name, mode)) {
                             all.push((schema, name, mode));
@@ -103,24 +143,6 @@ impl Session {
         parents.chain(children.iter().map(of_child)).collect()
     }
 
-    /// A table has another name: LOCK TABLES holds it under that.
-    pub(crate) fn relock_renamed(&self, from: &(Box<str>, Box<str>), to: &(Box<str>, Box<str>)) -> Result<()> {
-        if self.locks.tables_locked
-            && let Some(mode) = self.db.mdl().table_locked(&self.locks.owner, &from.0, &from.1)
-        {
-            self.acquire(&self.db.mdl().table(&to.0, &to.1), mode, Until::Released)?;
-            self.db.mdl().release_table(&self.locks.owner, &from.0, &from.1);
-        }
-        Ok(())
-    }
-
-    /// Tables were dropped: LOCK TABLES holds them no longer.
-    pub(crate) fn unlock_dropped(&self, schema: &str, name: &str) {
-        if self.locks.tables_locked {
-            self.db.mdl().release_table(&self.locks.owner, schema, name);
-        }
-    }
-
     fn lock_wanted(&self, wanted: &[Wanted]) -> Result<()> {
         for (schema, name, mode) in wanted {
             if *mode == Mode::SharedNoReadWrite {
@@ -135,7 +157,7 @@ impl Session {
     }
 
     /// UNLOCK TABLES; commits if LOCK TABLES was in force.
-    pub(in crate::session) fn unlock_tables(&mut self) -> Result<()> {
+    pub fn unlock_tables(&mut self) -> Result<()> {
         self.unlock_locked_tables()?;
         if std::mem::take(&mut self.locks.global_read_lock) {
             self.release_global_read_lock();
@@ -151,32 +173,7 @@ impl Session {
         Ok(())
     }
 
-    /// Lets go of what LOCK TABLES took: tables, and with one for writing a place among those that change something.
-    fn release_locked_tables(&self) {
-        self.db.mdl().release_space(&self.locks.owner, Space::Table);
-        if !self.locks.global_read_lock {
-            self.db.mdl().release_space(&self.locks.owner, Space::Global);
-        }
-    }
-
-    fn release_global_read_lock(&self) {
-        self.db.mdl().release_space(&self.locks.owner, Space::Global);
-        self.db.mdl().release_space(&self.locks.owner, Space::Commit);
-    }
-
-    /// What stands for the server, or for all commits.
-    fn whole(&self, space: Space) -> Arc<Object> {
-        self.db.mdl().object(KeyRef { space, schema: "", name: "" })
-    }
-
-    /// BEGIN lets go of LOCK TABLES, not of FLUSH TABLES WITH READ LOCK.
-    pub(in crate::session) fn unlock_tables_at_begin(&mut self) {
-        if std::mem::take(&mut self.locks.tables_locked) {
-            self.release_locked_tables();
-        }
-    }
-
-    pub(in crate::session) fn flush(&mut self, what: &FlushWhat) -> Result<()> {
+    pub fn flush(&mut self, what: &FlushWhat) -> Result<()> {
         match what {
             FlushWhat::Options(options) => {
                 for option in options {
@@ -192,9 +189,6 @@ impl Session {
                         "GENERAL LOGS" => self.db.logs().reopen_log("general_log_file")?,
                         _ => {}
                     }
-                }
-                if options.iter().any(|o| &**o == "OPTIMIZER_COSTS") {
-                    self.db.flush_costs()?;
                 }
                 Ok(())
             }

@@ -3,54 +3,101 @@
 //! session, and see these, its own grants and its own connections; of a table that it asks for it does not learn whether
 //! there is one.
 
-use super::Session;
-use accounts::Privilege;
+use crate::Frame;
+use accounts::{Account, Privilege, Rights};
 use parser::ast::{
     self, ExplainTarget, MaintenanceOp, ObjectName, SetItem, Show, ShowWhat, Statement, TableRef, VarScope,
 };
 use types::{Error, Result};
 
-impl Session {
-    pub(crate) fn has(&self, privilege: Privilege) -> bool {
-        self.rights.has(privilege)
+impl Frame<'_> {
+    /// User and host of the account that the frame acts under: CURRENT_USER().
+    pub fn account(&self) -> (&str, &str) {
+        match &self.acting {
+            Some(acting) => (&acting.user, &acting.host),
+            None => (&self.user, &self.account_host),
+        }
+    }
+
+    /// What it may do.
+    pub fn rights(&self) -> Rights {
+        self.acting.as_ref().map_or(self.session.rights, |acting| acting.rights)
+    }
+
+    /// The account that it acts under as errors name it: with the host that the client came from, where that is who logged in.
+    fn denied_account(&self) -> (&str, &str) {
+        if self.acting.is_some() { self.account() } else { self.user() }
+    }
+
+    /// (user, host) of an account as written.
+    pub fn account_name(&self, account: &ast::Account) -> (Box<str>, Box<str>) {
+        match account {
+            ast::Account::Named { user, host } => (user.clone(), host.clone().unwrap_or_else(|| "%".into())),
+            ast::Account::CurrentUser => {
+                let (user, host) = self.account();
+                (user.into(), host.into())
+            }
+        }
+    }
+
+    /// The account that the session acts under, as long as it is there.
+    pub fn own_account(&self) -> Option<Account> {
+        let (user, host) = self.account();
+        self.db.accounts().get(user, host)
+    }
+
+    pub fn is_own_account(&self, account: &ast::Account) -> bool {
+        let (user, host) = self.account_name(account);
+        (&*user, &*host) == self.account()
+    }
+
+    pub fn has(&self, privilege: Privilege) -> bool {
+        self.rights().has(privilege)
     }
 
     /// Error 1227 without the privilege.
-    pub(crate) fn require(&self, privilege: Privilege) -> Result<()> {
+    pub fn require(&self, privilege: Privilege) -> Result<()> {
         if self.has(privilege) { Ok(()) } else { Err(Error::specific_access_denied(privilege.asked_for())) }
     }
 
     /// Error 1142 without the privilege.
-    pub(crate) fn require_on_table(&self, privilege: Privilege, table: &str) -> Result<()> {
+    pub fn require_on_table(&self, privilege: Privilege, table: &str) -> Result<()> {
         if self.has(privilege) { Ok(()) } else { Err(self.denied(privilege.name(), table)) }
     }
 
     /// Error 1044 without the privilege.
-    pub(crate) fn require_on_schema(&self, privilege: Privilege, schema: &str) -> Result<()> {
-        if self.has(privilege) { Ok(()) } else { Err(Error::dbaccess_denied(&*self.user, &*self.host, schema)) }
+    pub fn require_on_schema(&self, privilege: Privilege, schema: &str) -> Result<()> {
+        if self.has(privilege) { Ok(()) } else { Err(self.denied_on_schema(schema)) }
+    }
+
+    /// Error 1044.
+    pub fn denied_on_schema(&self, schema: &str) -> Error {
+        let (user, host) = self.denied_account();
+        Error::dbaccess_denied(user, host, schema)
     }
 
     /// Whether the session may see statements and connections of that user.
-    pub(crate) fn may_see_processes_of(&self, user: &str) -> bool {
-        *self.user == *user || self.has(Privilege::Process)
+    pub fn may_see_processes_of(&self, user: &str) -> bool {
+        self.account().0 == user || self.has(Privilege::Process)
     }
 
     /// Whether tables have names for the session.
-    pub(crate) fn may_see_tables(&self) -> bool {
+    pub fn may_see_tables(&self) -> bool {
         self.has(Privilege::Select)
     }
 
     /// A name that the session looked up and may not see: the statement ends with 1142.
-    pub(super) fn hide(&self, table: &str) {
+    pub fn hide(&self, table: &str) {
         self.locks.fail(self.denied(Privilege::Select.name(), table));
     }
 
     fn denied(&self, command: &str, table: &str) -> Error {
-        Error::tableaccess_denied(command, &*self.user, &*self.host, table)
+        let (user, host) = self.denied_account();
+        Error::tableaccess_denied(command, user, host, table)
     }
 
     /// What stands in the way of a statement, if something does: 1044, 1045, 1142 or 1227.
-    pub(crate) fn check_rights(&self, statement: &Statement) -> Result<()> {
+    pub fn check_rights(&self, statement: &Statement) -> Result<()> {
         use Statement::*;
         let table = |privilege, name: &ObjectName| self.require_on_table(privilege, &name.name);
         let first = |privilege, names: &[ObjectName]| {
@@ -173,11 +220,12 @@ impl Session {
         }
         let account = self.own_account();
         let using_password = if account.is_none_or(|a| a.verifier.is_none()) { "NO" } else { "YES" };
-        Err(Error::access_denied(&self.user, &self.account_host, using_password))
+        let (user, host) = self.account();
+        Err(Error::access_denied(user, host, using_password))
     }
 
     fn account_is_there(&self) -> bool {
-        self.rights.is_system() || self.own_account().is_some()
+        self.rights().is_system() || self.own_account().is_some()
     }
 
     /// ALTER USER of nothing but the session's own password.

@@ -17,7 +17,7 @@
 //! and always what the transaction's own earlier statements changed. Statements that change or lock rows see the newest
 //! committed versions, at every level.
 
-use super::Session;
+use crate::SessionState;
 use monitor::process::OfProcess;
 use parser::ast::CompletionType;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use variables::Isolation;
 
 /// An open transaction and how it came to be.
 #[derive(Debug)]
-pub(crate) struct Transaction {
+pub struct Transaction {
     txn: Arc<Txn>,
     /// Taken at the first consistent read under REPEATABLE READ.
     snapshot: Option<Snapshot>,
@@ -57,14 +57,14 @@ impl Transaction {
 
 /// SET TRANSACTION without a scope: holds for the next transaction only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct NextTransaction {
+pub struct NextTransaction {
     pub isolation: Option<Isolation>,
     pub read_only: Option<bool>,
 }
 
-impl Session {
+impl SessionState {
     /// BEGIN and START TRANSACTION.
-    pub(super) fn begin(&mut self, consistent_snapshot: bool, read_only: Option<bool>) -> Result<()> {
+    pub fn begin(&mut self, consistent_snapshot: bool, read_only: Option<bool>) -> Result<()> {
         // SET TRANSACTION means the transaction that begins here, not the one that ends.
         let next = self.next_txn;
         self.unlock_tables_at_begin();
@@ -96,7 +96,7 @@ impl Session {
     }
 
     /// Of the open transaction, or else of the next one.
-    pub(crate) fn isolation(&self) -> Isolation {
+    pub fn isolation(&self) -> Isolation {
         match &self.txn {
             Some(t) => t.isolation,
             None => self.next_txn.isolation.unwrap_or(self.vars().hot().isolation),
@@ -108,32 +108,32 @@ impl Session {
     }
 
     /// Whether statements that change something are refused: 1792.
-    pub(crate) fn check_writable(&self) -> Result<()> {
+    pub fn check_writable(&self) -> Result<()> {
         let read_only = self.txn.as_ref().map_or_else(|| self.next_read_only(), |t| t.read_only);
         if read_only { Err(Error::cant_execute_in_read_only_transaction()) } else { Ok(()) }
     }
 
     /// Whether the running statement's plain reads keep writers away: SERIALIZABLE, in a transaction of several statements
     /// or one that changes something.
-    pub(super) fn reads_are_locked(&self, changes: bool) -> bool {
+    pub fn reads_are_locked(&self, changes: bool) -> bool {
         let several = self.txn.as_ref().map_or_else(|| !self.vars().hot().autocommit, |t| t.explicit);
         (several || changes) && self.isolation() == Isolation::Serializable
     }
 
     /// Whether locks outlive the running statement.
-    pub(crate) fn keeps_locks(&self) -> bool {
+    pub fn keeps_locks(&self) -> bool {
         self.txn.as_ref().is_some_and(|t| t.explicit)
     }
 
     /// A statement begins: it sees what the transaction's earlier statements changed.
-    pub(super) fn begin_statement(&self) {
+    pub fn begin_statement(&self) {
         if let Some(t) = &self.txn {
             t.txn.begin_statement();
         }
     }
 
     /// The transaction that the running statement writes in; opened if need be. 1792 in a read-only one.
-    pub(crate) fn writing(&mut self) -> Result<Arc<Txn>> {
+    pub fn writing(&mut self) -> Result<Arc<Txn>> {
         self.check_writable()?;
         self.locking()
     }
@@ -153,7 +153,7 @@ impl Session {
     }
 
     /// The transaction that the running statement locks rows in; opened if need be.
-    pub(crate) fn locking(&mut self) -> Result<Arc<Txn>> {
+    pub fn locking(&mut self) -> Result<Arc<Txn>> {
         self.db.store().txns().check_writable()?;
         if self.txn.is_none() {
             let explicit = !self.vars().hot().autocommit;
@@ -167,7 +167,7 @@ impl Session {
     }
 
     /// What the running statement's consistent reads see.
-    pub(crate) fn read_snapshot(&mut self) -> Snapshot {
+    pub fn read_snapshot(&mut self) -> Snapshot {
         if self.txn.is_none() && !self.vars().hot().autocommit {
             let read_only = self.next_read_only();
             self.open_transaction(true, read_only);
@@ -193,12 +193,12 @@ impl Session {
     }
 
     /// Starts a changing statement; returns where to go back to if it fails.
-    pub(crate) fn begin_change(&mut self) -> Result<(Arc<Txn>, Savepoint)> {
+    pub fn begin_change(&mut self) -> Result<(Arc<Txn>, Savepoint)> {
         self.begin_change_of(false)
     }
 
     /// The same; `temporary`: only temporary tables will change.
-    pub(crate) fn begin_change_of(&mut self, temporary: bool) -> Result<(Arc<Txn>, Savepoint)> {
+    pub fn begin_change_of(&mut self, temporary: bool) -> Result<(Arc<Txn>, Savepoint)> {
         let txn = self.changing(temporary)?;
         txn.begin_statement();
         let savepoint = txn.savepoint();
@@ -206,12 +206,12 @@ impl Session {
     }
 
     /// Ends a changing statement: undoes it alone if it failed, commits it if nothing longer is open.
-    pub(crate) fn end_change<T>(&mut self, savepoint: Savepoint, result: Result<T>) -> Result<T> {
+    pub fn end_change<T>(&mut self, savepoint: Savepoint, result: Result<T>) -> Result<T> {
         self.end_change_or_begin_to(savepoint, result, false)
     }
 
     /// The same, for a statement that does nothing after that but answer OK.
-    pub(crate) fn end_last_change<T>(&mut self, savepoint: Savepoint, result: Result<T>) -> Result<T> {
+    pub fn end_last_change<T>(&mut self, savepoint: Savepoint, result: Result<T>) -> Result<T> {
         self.end_change_or_begin_to(savepoint, result, true)
     }
 
@@ -236,7 +236,7 @@ impl Session {
     }
 
     /// COMMIT; nothing if no transaction is open.
-    pub(crate) fn commit(&mut self) -> Result<()> {
+    pub fn commit(&mut self) -> Result<()> {
         self.commit_or_begin_to(false)
     }
 
@@ -265,7 +265,7 @@ impl Session {
     }
 
     /// The transaction ends before the statement goes on, and so do its metadata locks.
-    pub(super) fn commit_all(&mut self) -> Result<()> {
+    pub fn commit_all(&mut self) -> Result<()> {
         self.commit()?;
         self.unlock_transaction();
         Ok(())
@@ -273,7 +273,7 @@ impl Session {
 
     /// `COMMIT | ROLLBACK [AND [NO] CHAIN] [[NO] RELEASE]`. Says whether the connection is to end.
     /// `last`: nothing follows in the client's command.
-    pub(super) fn complete(&mut self, commit: bool, completion: CompletionType, last: bool) -> Result<bool> {
+    pub fn complete(&mut self, commit: bool, completion: CompletionType, last: bool) -> Result<bool> {
         let (isolation, read_only) = (self.isolation(), self.txn.as_ref().is_some_and(|t| t.read_only));
         let was_open = self.txn.is_some();
         if commit {
@@ -295,7 +295,7 @@ impl Session {
         Ok(release)
     }
 
-    pub(super) fn rollback_quietly(&mut self) {
+    pub fn rollback_quietly(&mut self) {
         if let Some(t) = self.txn.take() {
             drop(t.snapshot);
             self.locks.owner.end();
@@ -304,14 +304,14 @@ impl Session {
     }
 
     /// `SET autocommit`: turning it on commits.
-    pub(super) fn set_autocommit(&mut self, on: bool) -> Result<()> {
+    pub fn set_autocommit(&mut self, on: bool) -> Result<()> {
         if on && !self.vars().hot().autocommit {
             self.commit_all()?;
         }
         Ok(())
     }
 
-    pub(super) fn savepoint(&mut self, name: &str) -> Result<()> {
+    pub fn savepoint(&mut self, name: &str) -> Result<()> {
         executor::memory::check_not_full("A savepoint")?;
         if self.txn.is_none() {
             if self.vars().hot().autocommit {
@@ -327,7 +327,7 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn rollback_to(&mut self, name: &str) -> Result<()> {
+    pub fn rollback_to(&mut self, name: &str) -> Result<()> {
         let (pos, savepoint) = self.find_savepoint(name)?;
         let t = self.txn.as_mut().expect("a savepoint was found in it");
         self.db.store().txns().rollback_to_holding(&t.txn, savepoint);
@@ -336,7 +336,7 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn release_savepoint(&mut self, name: &str) -> Result<()> {
+    pub fn release_savepoint(&mut self, name: &str) -> Result<()> {
         let (pos, _) = self.find_savepoint(name)?;
         self.txn.as_mut().expect("a savepoint was found in it").savepoints.truncate(pos);
         Ok(())

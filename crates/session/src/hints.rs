@@ -3,7 +3,7 @@
 //! A variable that a hint sets has its value from before parsing's end to the end of the statement; whatever happens in
 //! between, the session's values come back.
 
-use super::Session;
+use crate::Frame;
 use expr::SqlMode;
 use parser::StatementHints;
 use parser::ast::{Hint, HintArgs, HintValue};
@@ -62,27 +62,35 @@ const HINTABLE: &[&str] = &[
 ];
 
 /// What a statement's SET_VAR hints have put aside.
-struct Saved {
+#[derive(Debug)]
+pub struct Hinted {
     vars: SessionVars,
-    sql_mode: SqlMode,
+    session_mode: SqlMode,
+    mode: SqlMode,
 }
 
-impl Session {
-    /// Runs `f` with the variables as the hints say.
-    pub(crate) fn with_variable_hints<R>(&mut self, hints: &[Hint], f: impl FnOnce(&mut Session) -> R) -> R {
+impl Frame<'_> {
+    /// Variables are as the hints say until [`Frame::end_hints`]; `None`: there are no hints.
+    pub fn begin_hints(&mut self, hints: &[Hint]) -> Option<Hinted> {
         if hints.is_empty() {
-            return f(self);
+            return None;
         }
-        let saved = Saved { vars: self.vars.clone(), sql_mode: self.sql_mode };
+        let before = Hinted { vars: self.vars.clone(), session_mode: self.sql_mode, mode: self.mode };
         self.set_hinted(hints);
-        let result = f(self);
-        self.vars = saved.vars;
-        self.sql_mode = saved.sql_mode;
-        result
+        Some(before)
+    }
+
+    /// Variables are as they were.
+    pub fn end_hints(&mut self, before: Option<Hinted>) {
+        if let Some(before) = before {
+            self.vars = before.vars;
+            self.sql_mode = before.session_mode;
+            self.mode = before.mode;
+        }
     }
 
     /// Warns of what could not be read.
-    pub(crate) fn warn_of_hints(&self, hints: &StatementHints) {
+    pub fn warn_of_hints(&self, hints: &StatementHints) {
         for text in &hints.warnings {
             self.warn(Warning::of(Error::new(ErrorCode::PARSE, &**text)));
         }
@@ -128,7 +136,8 @@ impl Session {
         }
         let text = self.check_meaning(def, text, false)?;
         if def.name == "sql_mode" {
-            self.sql_mode = variables::parse_sql_mode(&text);
+            self.mode = variables::parse_sql_mode(&text);
+            self.sql_mode = self.mode;
         }
         self.vars.set(def, text);
         Ok(())

@@ -9,14 +9,14 @@
 //! ```
 //! Writers hold SW, which SRO excludes, so all that is read is either of a table that nobody else changes or held by the
 //! reader itself: two-phase locking. A statement that may turn out to be of the second or third kind puts SRO off until
-//! its plan is known ([`Session::keep_unkept`]), and has read nothing by then.
+//! its plan is known ([`Frame::keep_unkept`]), and has read nothing by then.
 //!
 //! These locks stand for InnoDB's locks on rows and gaps, so who waits for them waits for innodb_lock_wait_timeout, and
 //! not at all with NOWAIT; LOCK TABLES, which holds the same modes, is waited for as for other metadata locks.
 //!
 //! Source: K. P. Eswaran et al., "The Notions of Consistency and Predicate Locks in a Database System", CACM 1976.
 
-use crate::session::Session;
+use crate::SessionState;
 use catalog::{CatalogReader, Relation, TableDef};
 use mdl::{Mode, Object, Space, Until};
 use parser::ast::{LockWait, Query, QueryBody, Statement, TableRef};
@@ -25,7 +25,7 @@ use std::time::Duration;
 use types::{Error, ErrorCode, Result};
 
 /// What the statement's locking clauses say of waiting.
-pub(super) fn patience(statement: &Statement) -> LockWait {
+pub fn patience(statement: &Statement) -> LockWait {
     match statement {
         Statement::Query(q) if q.locking.iter().any(|l| l.wait == LockWait::NoWait) => LockWait::NoWait,
         _ => LockWait::Wait,
@@ -33,14 +33,14 @@ pub(super) fn patience(statement: &Statement) -> LockWait {
 }
 
 /// How many words of the text may begin a query: SELECT and TABLE.
-pub(super) fn query_words(text: &[u8]) -> usize {
+pub fn query_words(text: &[u8]) -> usize {
     let in_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | 0x80..);
     let words = text.split(|b| !in_word(b));
     words.filter(|w| w.eq_ignore_ascii_case(b"select") || w.eq_ignore_ascii_case(b"table")).count()
 }
 
 /// Whether the statement names one table and has no subqueries, so that what it reads may prove to be a few rows.
-pub(super) fn may_read_rows_alone(statement: &Statement, text: &[u8]) -> bool {
+pub fn may_read_rows_alone(statement: &Statement, text: &[u8]) -> bool {
     let (from, queries) = match statement {
         Statement::Update(u) => (&u.tables, 0),
         Statement::Delete(d) => (&d.from, 0),
@@ -53,10 +53,10 @@ pub(super) fn may_read_rows_alone(statement: &Statement, text: &[u8]) -> bool {
     matches!(from.as_slice(), [TableRef::Table(_)]) && query_words(text) == queries
 }
 
-impl Session {
+impl SessionState {
     /// The running statement reads the table: writers stay out until the transaction ends, or will once it is known how
     /// the statement reads.
-    pub(super) fn keep_writers_out(&self, object: Arc<Object>) -> Result<()> {
+    pub fn keep_writers_out(&self, object: Arc<Object>) -> Result<()> {
         if let Some(unkept) = &mut *self.locks.unkept.lock() {
             unkept.push(object.clone());
             return self.acquire(&object, Mode::SharedRead, Until::Transaction);
@@ -65,18 +65,18 @@ impl Session {
     }
 
     /// Whether the running statement has put off to keep writers out.
-    pub(crate) fn has_unkept(&self) -> bool {
+    pub fn has_unkept(&self) -> bool {
         self.locks.unkept.lock().is_some()
     }
 
     /// The running statement is about to read tables: writers stay out of those that it has named, and will of those that it
     /// names from now on.
-    pub(crate) fn keep_unkept(&self) -> Result<()> {
+    pub fn keep_unkept(&self) -> Result<()> {
         self.keep_unkept_but(&[])
     }
 
     /// The same, but the rows that it reads of some tables, and the absence of keys that it looks for there, it locks.
-    pub(crate) fn keep_unkept_but(&self, locked: &[&TableDef]) -> Result<()> {
+    pub fn keep_unkept_but(&self, locked: &[&TableDef]) -> Result<()> {
         let Some(unkept) = self.locks.unkept.lock().take() else { return Ok(()) };
         for object in &unkept {
             let (schema, name) = (&*object.key.schema, &*object.key.name);
@@ -90,7 +90,7 @@ impl Session {
     }
 
     /// A table that foreign keys lead to: rows of it are locked one by one, its definition is to stay.
-    pub(crate) fn relation_of_key(&self, schema: &str, name: &str) -> Result<Option<Relation>> {
+    pub fn relation_of_key(&self, schema: &str, name: &str) -> Result<Option<Relation>> {
         if self.locks.tables_locked {
             self.lock_named(schema, name)?;
         } else {
@@ -100,7 +100,7 @@ impl Session {
     }
 
     /// Rows of a table are about to be changed because those that they refer to were.
-    pub(crate) fn lock_for_cascade(&self, table: &TableDef) -> Result<()> {
+    pub fn lock_for_cascade(&self, table: &TableDef) -> Result<()> {
         if self.locks.tables_locked {
             return Ok(());
         }
@@ -108,7 +108,7 @@ impl Session {
     }
 
     /// SW, for which SERIALIZABLE readers may have to be waited for.
-    pub(super) fn lock_among_readers(&self, object: &Arc<Object>) -> Result<()> {
+    pub fn lock_among_readers(&self, object: &Arc<Object>) -> Result<()> {
         let timeout = self.row_patience();
         let metadata = Duration::from_secs(self.lock_wait_timeout_s());
         match self.acquire_within(object, Mode::SharedWrite, timeout.min(metadata)) {

@@ -1,7 +1,7 @@
 //! The metadata locks that statements take, LOCK TABLES, and GET_LOCK.
 //!
-//! Before a statement runs, [`Session::lock_statement`] takes the strong locks of DDL and the write locks of tables that
-//! the statement changes. All other tables are locked where names are looked up ([`Session::lock_named`]): so tables
+//! Before a statement runs, [`Frame::lock_statement`] takes the strong locks of DDL and the write locks of tables that
+//! the statement changes. All other tables are locked where names are looked up ([`Frame::lock_named`]): so tables
 //! behind views are, too. The locks go when the transaction ends; outside of one, when the statement ends. [`ddl`] has the
 //! locks of DDL, [`tables`] LOCK TABLES and FLUSH, [`named`] GET_LOCK, [`serializable`] what keeps phantoms away.
 
@@ -10,9 +10,8 @@ mod named;
 mod serializable;
 mod tables;
 
-use super::Session;
-use crate::database::Database;
-use crate::information_schema::{is_virtual, is_virtual_table};
+use crate::Shared;
+use crate::{Frame, SessionState};
 use mdl::{KeyRef, Mode, Object, Owner, Space, Until};
 use monitor::process::Process;
 use named::NamedLocks;
@@ -25,7 +24,7 @@ use variables::Isolation;
 
 /// A session's part in the metadata locks.
 #[derive(Debug)]
-pub(crate) struct SessionLocks {
+pub struct SessionLocks {
     pub owner: Arc<Owner>,
     pub named: Arc<dyn expr::UserLocks>,
     /// How tables that the running statement reads are locked.
@@ -46,7 +45,7 @@ pub(crate) struct SessionLocks {
 }
 
 impl SessionLocks {
-    pub fn new(db: &Arc<Database>, process: &Arc<Process>) -> SessionLocks {
+    pub fn new(db: &Arc<Shared>, process: &Arc<Process>) -> SessionLocks {
         let owner = db.mdl().add_owner(process.clone());
         SessionLocks {
             named: Arc::new(NamedLocks { db: db.clone(), owner: owner.clone() }),
@@ -98,7 +97,7 @@ fn found_no_table(e: &Error) -> bool {
     matches!(e.code(), ErrorCode::NO_SUCH_TABLE | ErrorCode::BAD_DB)
 }
 
-impl Session {
+impl SessionState {
     fn acquire(&self, object: &Arc<Object>, mode: Mode, until: Until) -> Result<()> {
         let timeout = Duration::from_secs(self.lock_wait_timeout_s());
         let weight = || self.txn.as_ref().map_or(0, |t| t.weight());
@@ -110,12 +109,12 @@ impl Session {
     }
 
     /// Whether statements may be answered by cached plans, which know only the common locks.
-    pub(crate) fn has_plain_locks(&self) -> bool {
+    pub fn has_plain_locks(&self) -> bool {
         !self.locks.tables_locked && self.isolation() != Isolation::Serializable && self.temporary().is_empty()
     }
 
     /// Locks a table that a cached plan reads, or changes.
-    pub(crate) fn lock_known(&self, object: &Arc<Object>, write: bool) -> Result<()> {
+    pub fn lock_known(&self, object: &Arc<Object>, write: bool) -> Result<()> {
         if !write {
             return self.acquire(object, Mode::SharedRead, Until::Transaction);
         }
@@ -124,30 +123,13 @@ impl Session {
     }
 
     /// The cached plan that runs next does not wait for rows.
-    pub(crate) fn wait_for_no_rows(&mut self) {
+    pub fn wait_for_no_rows(&mut self) {
         self.locks.patience = ast::LockWait::NoWait;
     }
 
-    /// The end of a statement that was answered by a cached plan.
-    pub(super) fn unlock_known_statement(&mut self, result: Result<()>) -> Result<()> {
-        self.locks.patience = ast::LockWait::Wait;
-        if let Err(e) = &result {
-            self.end_transaction_after(e);
-        }
-        if self.txn.is_none() {
-            if result.is_ok() {
-                self.next_txn = Default::default();
-            }
-            self.db.mdl().release_transaction(&self.locks.owner);
-        } else {
-            self.db.mdl().release_statement(&self.locks.owner);
-        }
-        result
-    }
-
     /// Locks a table or view by name, as the running statement reads it; 1100 where LOCK TABLES left it out.
-    pub(crate) fn lock_named(&self, schema: &str, name: &str) -> Result<()> {
-        if is_virtual(schema) || is_virtual_table(schema, name) {
+    pub fn lock_named(&self, schema: &str, name: &str) -> Result<()> {
+        if self.db.tables().has(schema, name) {
             return Ok(());
         }
         let object = self.db.mdl().table(schema, name);
@@ -172,8 +154,8 @@ impl Session {
     }
 
     /// Locks a table whose rows the running statement changes: 1099, 1100 under LOCK TABLES.
-    pub(crate) fn lock_table_for_write(&self, schema: &str, name: &str) -> Result<()> {
-        if is_virtual(schema) || is_virtual_table(schema, name) {
+    pub fn lock_table_for_write(&self, schema: &str, name: &str) -> Result<()> {
+        if self.db.tables().has(schema, name) {
             return Ok(());
         }
         self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
@@ -197,11 +179,57 @@ impl Session {
     }
 
     /// A transaction that changed something commits: FLUSH TABLES WITH READ LOCK of another session keeps it from that.
-    pub(super) fn lock_commit(&self) -> Result<()> {
+    pub fn lock_commit(&self) -> Result<()> {
         if self.locks.global_read_lock {
             return Ok(());
         }
         self.lock_scope(Space::Commit, "", Mode::IntentionExclusive)
+    }
+
+    /// Before names are looked up outside of a statement's execution.
+    pub fn mark_locks(&self) -> usize {
+        self.db.mdl().mark(&self.locks.owner)
+    }
+
+    /// The transaction's locks go.
+    pub fn unlock_transaction(&self) {
+        self.db.mdl().release_transaction(&self.locks.owner);
+    }
+
+    /// The session holds locks that statements of others would wait for.
+    pub fn keeps_writers_out(&self) -> bool {
+        self.locks.global_read_lock || self.locks.tables_locked
+    }
+
+    /// The connection starts anew, or ends: nothing stays locked.
+    pub fn release_all_locks(&mut self) {
+        self.locks.tables_locked = false;
+        self.locks.global_read_lock = false;
+        let mdl = self.db.mdl();
+        mdl.release_transaction(&self.locks.owner);
+        mdl.release_space(&self.locks.owner, Space::Table);
+        mdl.release_space(&self.locks.owner, Space::Global);
+        mdl.release_space(&self.locks.owner, Space::Commit);
+        mdl.release_user_locks(&self.locks.owner);
+    }
+}
+
+impl Frame<'_> {
+    /// The end of a statement that was answered by a cached plan.
+    pub fn unlock_known_statement(&mut self, result: Result<()>) -> Result<()> {
+        self.locks.patience = ast::LockWait::Wait;
+        if let Err(e) = &result {
+            self.end_transaction_after(e);
+        }
+        if self.txn.is_none() {
+            if result.is_ok() {
+                self.next_txn = Default::default();
+            }
+            self.db.mdl().release_transaction(&self.locks.owner);
+        } else {
+            self.db.mdl().release_statement(&self.locks.owner);
+        }
+        result
     }
 
     fn lock_names_for_write<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Result<()> {
@@ -217,7 +245,7 @@ impl Session {
 
     /// Takes the locks that the statement needs before it looks at anything, and notes how names that it looks up later
     /// are to be locked.
-    pub(super) fn lock_statement(&mut self, statement: &Statement, text: &[u8]) -> Result<()> {
+    pub fn lock_statement(&mut self, statement: &Statement, text: &[u8]) -> Result<()> {
         use Statement::*;
         let changes = matches!(statement, Insert(_) | Update(_) | Delete(_) | LoadData(_));
         let reads = !only_looks(statement) || matches!(statement, Explain(e) if e.analyze);
@@ -279,7 +307,7 @@ impl Session {
 
     /// The statement is over: locks of statements that only look at definitions, or find a table missing, go, and without a
     /// transaction all do.
-    pub(super) fn unlock_statement(&mut self, statement: &Statement, mark: usize, result: Result<()>) -> Result<()> {
+    pub fn unlock_statement(&mut self, statement: &Statement, mark: usize, result: Result<()>) -> Result<()> {
         let result = self.failed_lock(result);
         self.locks.reading = Mode::SharedRead;
         self.locks.writing = false;
@@ -311,13 +339,8 @@ impl Session {
         }
     }
 
-    /// Before names are looked up outside of a statement's execution.
-    pub(crate) fn mark_locks(&self) -> usize {
-        self.db.mdl().mark(&self.locks.owner)
-    }
-
     /// After it: what the lookups locked is let go.
-    pub(crate) fn unlock_lookup<T>(&mut self, mark: usize, result: Result<T>) -> Result<T> {
+    pub fn unlock_lookup<T>(&mut self, mark: usize, result: Result<T>) -> Result<T> {
         self.db.mdl().release_since(&self.locks.owner, mark);
         self.failed_lock(result)
     }
@@ -331,29 +354,7 @@ impl Session {
         }
         let prints = || self.db.variables().by_name("innodb_print_all_deadlocks").as_deref() == Some("ON");
         if e.code() == ErrorCode::LOCK_DEADLOCK && prints() {
-            eprint!("{}", crate::information_schema::locks::engine_status(self));
+            eprint!("{}", self.db.tables().engine_status(self));
         }
-    }
-
-    /// The transaction's locks go.
-    pub(super) fn unlock_transaction(&self) {
-        self.db.mdl().release_transaction(&self.locks.owner);
-    }
-
-    /// The session holds locks that statements of others would wait for.
-    pub(crate) fn keeps_writers_out(&self) -> bool {
-        self.locks.global_read_lock || self.locks.tables_locked
-    }
-
-    /// The connection starts anew, or ends: nothing stays locked.
-    pub(super) fn release_all_locks(&mut self) {
-        self.locks.tables_locked = false;
-        self.locks.global_read_lock = false;
-        let mdl = self.db.mdl();
-        mdl.release_transaction(&self.locks.owner);
-        mdl.release_space(&self.locks.owner, Space::Table);
-        mdl.release_space(&self.locks.owner, Space::Global);
-        mdl.release_space(&self.locks.owner, Space::Commit);
-        mdl.release_user_locks(&self.locks.owner);
     }
 }

@@ -1,13 +1,13 @@
 //! Statements that change what the server keeps of statements: UPDATE of performance_schema.setup_consumers, TRUNCATE of
 //! tables that are sums, histories and logs.
 
-use crate::information_schema::table_io;
-use crate::session::Session;
+use super::Execution;
+use crate::information_schema::{events, table_io};
 use parser::ast::{self, TableRef};
 use parser::{ParseOptions, parse_single};
 use types::{Error, Result, Value};
 
-impl Session {
+impl Execution<'_> {
     /// TRUNCATE of a table that the server fills itself; false: it is none.
     pub(crate) fn truncate_kept(&self, schema: &str, name: &str) -> bool {
         let schema = schema.to_ascii_lowercase();
@@ -56,7 +56,7 @@ impl Session {
         let mut changed = 0;
         for row in &found {
             if let Some((Value::Bytes(name), _)) = row.first() {
-                changed += self.set_consumer(&String::from_utf8_lossy(name), on);
+                changed += events::set_consumer(self, &String::from_utf8_lossy(name), on);
             }
         }
         Ok((found.len() as u64, changed))

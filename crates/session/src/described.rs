@@ -1,15 +1,14 @@
 //! Relations as SHOW and information_schema describe them: what is defined now, without locks. Who only looks never waits for
 //! a change that runs, and may look at what LOCK TABLES leaves out.
 
-use super::Session;
-use crate::dml::source::{SourceColumn, source_columns};
-use crate::information_schema;
+use crate::Frame;
+use crate::source_columns::{SourceColumn, source_columns};
 use catalog::{CatalogReader, ColumnDef, Relation, ViewDef};
 use parser::ast::{Ident, ObjectName, Query, QueryBody, Span};
 use planner::bind::Binder;
 use types::Result;
 
-struct Unlocked<'s>(&'s Session);
+struct Unlocked<'s>(&'s Frame<'s>);
 
 impl CatalogReader for Unlocked<'_> {
     fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
@@ -17,8 +16,8 @@ impl CatalogReader for Unlocked<'_> {
             self.0.hide(name);
             return None;
         }
-        if information_schema::is_virtual(schema) || information_schema::is_virtual_table(schema, name) {
-            return information_schema::relation(schema, name);
+        if self.0.db.tables().has(schema, name) {
+            return self.0.db.tables().relation(schema, name);
         }
         self.0.db.catalog().relation(schema, name)
     }
@@ -28,9 +27,9 @@ impl CatalogReader for Unlocked<'_> {
     }
 }
 
-impl Session {
+impl Frame<'_> {
     /// What the name stands for, temporary tables first.
-    pub(crate) fn described(&self, schema: &str, name: &str) -> Option<Relation> {
+    pub fn described(&self, schema: &str, name: &str) -> Option<Relation> {
         match self.temporary().get(schema, name) {
             Some(t) => Some(Relation::Table(t.clone())),
             None => Unlocked(self).relation(schema, name),
@@ -38,12 +37,12 @@ impl Session {
     }
 
     /// The columns of a view, as SHOW COLUMNS shows them; none if the view cannot be bound any more.
-    pub(crate) fn view_columns(&self, v: &ViewDef) -> Vec<ColumnDef> {
+    pub fn view_columns(&self, v: &ViewDef) -> Vec<ColumnDef> {
         self.describe_view(v).unwrap_or_default()
     }
 
     /// The columns that a view yields now.
-    pub(crate) fn describe_view(&self, v: &ViewDef) -> Result<Vec<ColumnDef>> {
+    pub fn describe_view(&self, v: &ViewDef) -> Result<Vec<ColumnDef>> {
         let name = ObjectName { schema: Some(Ident::from(&*v.schema)), name: Ident::from(&*v.name) };
         let query = Query {
             with: None,
@@ -60,7 +59,7 @@ impl Session {
     }
 
     /// Whether rows can be changed through a view.
-    pub(crate) fn is_updatable(&self, view: &ViewDef) -> bool {
+    pub fn is_updatable(&self, view: &ViewDef) -> bool {
         let info = self.info();
         Binder::new(&Unlocked(self), &info, self).is_updatable(view)
     }

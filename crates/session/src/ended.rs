@@ -1,6 +1,6 @@
 //! What a session notes when a command arrives and when a statement ends.
 
-use super::Session;
+use crate::{Frame, SessionState};
 use accounts::HIDDEN;
 use monitor::Ended;
 use monitor::digests::{Digest, sample};
@@ -11,10 +11,44 @@ use monitor::slow_log::Client;
 use std::borrow::Cow;
 use types::Error;
 
-impl Session {
+impl SessionState {
+    /// A command arrives.
+    #[inline]
+    pub fn note_command(&self, command: &'static str, argument: &[u8]) {
+        if self.db().general_log().is_on() {
+            self.log_command(command, argument);
+        }
+    }
+
+    #[cold]
+    fn log_command(&self, command: &'static str, argument: &[u8]) {
+        if self.vars().on("sql_log_off") {
+            return;
+        }
+        let outputs = self.db().variables().by_name("log_output").unwrap_or_default();
+        let to = |name: &str| outputs.split(',').any(|o| o == name);
+        let (user, host) = self.user();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let r = GeneralRecord {
+            at_us: now.map_or(0, |d| d.as_micros() as i64),
+            user_host: format!("{user}[{user}] @ {host} []"),
+            thread_id: self.process().id(),
+            command,
+            argument: without_secrets(argument).into_owned(),
+        };
+        if to("FILE") {
+            self.db().logs().log_record("general_log_file", |_, bytes| *bytes = monitor::general_log::line(&r));
+        }
+        if to("TABLE") {
+            self.db().log_tables().add_general(r);
+        }
+    }
+}
+
+impl Frame<'_> {
     /// A statement has ended. `text`: as the client sent it, or nothing where the list of processes has it.
-    pub(crate) fn note_ended(&self, digest: Option<&Digest>, text: &[u8], error: Option<&Error>, warnings: u64) {
-        let mut ended = self.running().ended(self.status(), self.process());
+    pub fn note_ended(&self, digest: Option<&Digest>, text: &[u8], error: Option<&Error>, warnings: u64) {
+        let mut ended = self.ended();
         ended.failed = error.is_some();
         ended.warnings = warnings;
         if let Some(digest) = digest {
@@ -90,37 +124,5 @@ impl Session {
             self.process().copy_info(&mut shown, usize::MAX);
         }
         shown
-    }
-
-    /// A command arrives.
-    #[inline]
-    pub fn note_command(&self, command: &'static str, argument: &[u8]) {
-        if self.db().general_log().is_on() {
-            self.log_command(command, argument);
-        }
-    }
-
-    #[cold]
-    fn log_command(&self, command: &'static str, argument: &[u8]) {
-        if self.vars().on("sql_log_off") {
-            return;
-        }
-        let outputs = self.db().variables().by_name("log_output").unwrap_or_default();
-        let to = |name: &str| outputs.split(',').any(|o| o == name);
-        let (user, host) = self.user();
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let r = GeneralRecord {
-            at_us: now.map_or(0, |d| d.as_micros() as i64),
-            user_host: format!("{user}[{user}] @ {host} []"),
-            thread_id: self.process().id(),
-            command,
-            argument: without_secrets(argument).into_owned(),
-        };
-        if to("FILE") {
-            self.db().logs().log_record("general_log_file", |_, bytes| *bytes = monitor::general_log::line(&r));
-        }
-        if to("TABLE") {
-            self.db().log_tables().add_general(r);
-        }
     }
 }

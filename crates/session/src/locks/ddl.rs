@@ -1,16 +1,15 @@
 //! Locks on what DDL changes, makes or removes.
 
-use crate::information_schema::{is_virtual, is_virtual_table};
-use crate::session::Session;
+use crate::Frame;
 use mdl::{Mode, Space, Until};
 use parser::ast::{self, ObjectName};
 use types::{Error, Result};
 
-impl Session {
+impl Frame<'_> {
     /// Locks tables whose definitions the running statement changes, makes or removes: all DDL comes through here before
     /// it changes anything. `mode`: [`Mode::Exclusive`], or [`Mode::SharedUpgradable`] for what goes on beside readers and
     /// writers and locks exclusively when it is about to publish its result.
-    pub(crate) fn lock_for_ddl(&self, names: &[(Box<str>, Box<str>)], mode: Mode) -> Result<()> {
+    pub fn lock_for_ddl(&self, names: &[(Box<str>, Box<str>)], mode: Mode) -> Result<()> {
         self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
         // One order for all keeps DDL statements from each other's throats.
         let mut sorted: Vec<&(Box<str>, Box<str>)> = names.iter().collect();
@@ -37,7 +36,7 @@ impl Session {
     }
 
     /// CREATE, ALTER and DROP DATABASE. All that is in the database is locked with it.
-    pub(super) fn lock_schema_for_ddl(&self, schema: &str, contents: bool) -> Result<()> {
+    pub fn lock_schema_for_ddl(&self, schema: &str, contents: bool) -> Result<()> {
         if self.locks.tables_locked {
             return Err(Error::lock_or_active_transaction());
         }
@@ -57,7 +56,7 @@ impl Session {
     }
 
     /// LOCK TABLES knows all tables that there are to be: 1100.
-    pub(in crate::session) fn check_makes_no_table(&self, name: &ObjectName) -> Result<()> {
+    pub fn check_makes_no_table(&self, name: &ObjectName) -> Result<()> {
         if !self.locks.tables_locked {
             return Ok(());
         }
@@ -70,7 +69,7 @@ impl Session {
 
     /// Whether a table that is about to be made is there, and stays so while the statement finds out: then nobody is kept
     /// from it.
-    pub(in crate::session) fn is_there_already(&self, name: &ObjectName) -> Result<bool> {
+    pub fn is_there_already(&self, name: &ObjectName) -> Result<bool> {
         let Ok((schema, name)) = self.resolve_name(name) else { return Ok(false) };
         let is_there = || catalog::CatalogReader::relation(self.db.catalog(), &schema, &name).is_some();
         if !is_there() {
@@ -86,22 +85,18 @@ impl Session {
     }
 
     /// Names that stand for temporary tables need no locks.
-    pub(in crate::session) fn permanent<'n>(
-        &self,
-        names: impl IntoIterator<Item = &'n ObjectName>,
-    ) -> Vec<&'n ObjectName> {
+    pub fn permanent<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Vec<&'n ObjectName> {
         let is_temporary =
             |n: &ObjectName| self.resolve_name(n).is_ok_and(|(s, n)| self.temporary().get(&s, &n).is_some());
         names.into_iter().filter(|n| !is_temporary(n)).collect()
     }
 
-    pub(super) fn lock_names_for_ddl<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Result<()> {
+    pub fn lock_names_for_ddl<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Result<()> {
         let mut resolved = Vec::new();
         for name in names {
             // What cannot be resolved is the statement's own error.
             if let Ok(pair) = self.resolve_name(name)
-                && !is_virtual(&pair.0)
-                && !is_virtual_table(&pair.0, &pair.1)
+                && !self.db.tables().has(&pair.0, &pair.1)
             {
                 resolved.push(pair);
             }
@@ -113,9 +108,9 @@ impl Session {
     }
 
     /// ALTER TABLE and the like: others go on using the table as LOCK = allows, until the result is published.
-    pub(super) fn lock_for_alter(&self, name: &ObjectName, lock: Option<ast::AlterLock>) -> Result<()> {
+    pub fn lock_for_alter(&self, name: &ObjectName, lock: Option<ast::AlterLock>) -> Result<()> {
         let Ok(pair) = self.resolve_name(name) else { return Ok(()) };
-        if is_virtual(&pair.0) || self.temporary().get(&pair.0, &pair.1).is_some() {
+        if self.db.tables().has_schema(&pair.0) || self.temporary().get(&pair.0, &pair.1).is_some() {
             return Ok(());
         }
         let names = [pair];

@@ -11,7 +11,7 @@ const COUNTED_BYTES_MIN: usize = 64 << 10;
 
 /// The strings of `@variables`.
 #[derive(Debug)]
-pub(super) struct HeldByVars(Mutex<Reservation>);
+pub(crate) struct HeldByVars(Mutex<Reservation>);
 
 impl HeldByVars {
     pub fn new(all: &Arc<MemoryAccountant>) -> HeldByVars {
