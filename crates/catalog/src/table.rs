@@ -212,6 +212,15 @@ pub struct TableDef {
 }
 
 impl TableDef {
+    /// The position of the unique index whose parts are exactly these columns, which a foreign key refers to.
+    pub fn referenced_index(&self, columns: &[Box<str>]) -> Option<usize> {
+        let columns: Vec<usize> = columns.iter().map(|n| self.column_idx(n)).collect::<Option<_>>()?;
+        self.indexes.iter().take_while(|i| i.is_unique()).position(|i| {
+            i.parts.len() == columns.len()
+                && i.parts.iter().zip(&columns).all(|(p, c)| p.column_idx == *c && p.prefix_len.is_none())
+        })
+    }
+
     /// Puts foreign keys and CHECK constraints in the order of their names, as MySQL's dictionary keeps them.
     pub fn sort_constraints(&mut self) {
         self.foreign_keys.sort_by_cached_key(|f| f.name.to_lowercase());

@@ -3,9 +3,9 @@
 
 use crate::durability::journal::BUILT_IN_SCHEMAS;
 use crate::durability::open;
-use crate::information_schema::MadeUp;
 use crate::plan_cache::PlanCache;
 use crate::prepared::PreparedSlot;
+use crate::server_tables::MadeUp;
 use crate::session::Session;
 use crate::statistics::keeper::Keeper;
 use accounts::Accounts;

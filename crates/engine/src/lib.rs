@@ -14,13 +14,12 @@ mod database;
 mod ddl;
 mod dml;
 mod durability;
-mod information_schema;
 mod load;
 mod plan_cache;
 mod prepared;
 mod query;
+mod server_tables;
 mod session;
-mod show;
 mod statistics;
 mod stream;
 

@@ -428,8 +428,8 @@ impl Execution<'_> {
         }
         for (child, fk) in self.db().catalog().references_to(&def.schema, &def.name).iter() {
             if child.id != def.id {
-                let quote = super::show_create::quote;
-                let constraint = super::show_create::foreign_key(child, &child.foreign_keys[*fk]);
+                let quote = introspection::show_create::quote;
+                let constraint = introspection::show_create::foreign_key(child, &child.foreign_keys[*fk]);
                 let what = format!("{}.{}, {constraint}", quote(&child.schema), quote(&child.name));
                 return Err(Error::truncate_illegal_fk(what));
             }

@@ -1,8 +1,9 @@
 //! CREATE TABLE's body to a definition.
 
-use super::{column, constraints, defaults, functional, index, show_create};
+use super::{column, constraints, defaults, functional, index};
 use crate::session::Execution;
 use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef, TableEngine, TableId};
+use introspection::show_create;
 use parser::ast;
 use types::{Collation, Error, Result, SqlType, StringKind, Value};
 

@@ -6,7 +6,6 @@
 //! - [`constraints`]: generated columns, checks and foreign keys of it.
 //! - [`alter`]: ALTER TABLE, CREATE INDEX, DROP INDEX.
 //! - [`statements`]: where statements begin, databases; [`tables`], [`views`]: CREATE, DROP, TRUNCATE, RENAME of those.
-//! - [`show_create`]: definitions back to text; [`view_text`]: the names of tables in a view's.
 
 mod alter;
 pub mod column;
@@ -15,7 +14,6 @@ mod defaults;
 pub mod define;
 mod functional;
 pub mod index;
-pub mod show_create;
 pub mod statements;
 mod tables;
 mod views;

@@ -123,11 +123,7 @@ impl ForeignKeys {
 
 /// The unique index whose columns are exactly these, in this order.
 pub(crate) fn referenced_index(parent: &TableDef, columns: &[Box<str>]) -> Option<usize> {
-    let columns: Vec<usize> = columns.iter().map(|n| parent.column_idx(n)).collect::<Option<_>>()?;
-    parent.indexes.iter().take_while(|i| i.is_unique()).position(|i| {
-        i.parts.len() == columns.len()
-            && i.parts.iter().zip(&columns).all(|(p, c)| p.column_idx == *c && p.prefix_len.is_none())
-    })
+    parent.referenced_index(columns)
 }
 
 impl Execution<'_> {
@@ -390,6 +386,6 @@ fn equal(ty: &SqlType, a: &Chunk, i: usize, b: &Chunk, j: usize) -> bool {
 
 /// The constraint as errors 1451 and 1452 name it.
 fn describe(child: &TableDef, fk: &ForeignKey) -> String {
-    use crate::ddl::show_create::{foreign_key, quote};
+    use introspection::show_create::{foreign_key, quote};
     format!("{}.{}, {}", quote(&child.schema), quote(&child.name), foreign_key(child, fk))
 }

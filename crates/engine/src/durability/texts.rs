@@ -4,11 +4,11 @@
 //! columns that have histograms, each with its histogram; behind [`MADE_KEY`] the name of a key that a foreign key made. Whatever a
 //! definition has must therefore be printed there and read back; debug builds compare.
 
-use crate::ddl::show_create;
 use crate::session::Execution;
-use crate::statistics::json;
 use accounts::{Account, AuthPlugin, Verifier};
 use catalog::{SchemaDef, TableDef, TableId, ViewDef};
+use introspection::histogram_json as json;
+use introspection::show_create;
 use session::view_text;
 use std::sync::Arc;
 use types::{Collation, Error, ErrorCode, Result};

@@ -2,6 +2,7 @@
 
 use super::Execution;
 use accounts::Privilege;
+use introspection::show;
 use monitor::process::Kill;
 use parser::ast::{FlushWhat, HintArgs, QueryBody, SetItem, ShowWhat, Statement};
 use session::sink::ResultSink;
@@ -126,9 +127,9 @@ impl Execution<'_> {
             LoadData(l) => self.load_data(l, more, sink),
             Show(show) => {
                 self.status().com_show.add(1);
-                self.show(show, more, sink)
+                show::show(self, show, more, sink)
             }
-            Describe { table, column } => self.describe(table, column.as_ref(), more, sink),
+            Describe { table, column } => show::objects::describe(self, table, column.as_ref(), more, sink),
             Set(items) => {
                 self.status().com_set_option.add(1);
                 self.set(items)?;

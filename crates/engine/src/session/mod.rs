@@ -145,6 +145,11 @@ impl Session {
         }
     }
 
+    /// The line of COM_STATISTICS.
+    pub fn statistics(&mut self) -> String {
+        introspection::show::server::statistics(&self.execution())
+    }
+
     /// COM_RESET_CONNECTION: everything but the user and the connection as at the start.
     pub fn reset(&mut self) {
         self.own.prepared.clear();

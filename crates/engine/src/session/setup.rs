@@ -2,7 +2,7 @@
 //! tables that are sums, histories and logs.
 
 use super::Execution;
-use crate::information_schema::{events, table_io};
+use introspection::information_schema::{events, table_io};
 use parser::ast::{self, TableRef};
 use parser::{ParseOptions, parse_single};
 use types::{Error, Result, Value};

@@ -7,10 +7,10 @@
 //!
 //! MySQL manual, "Histogram Statistics Analysis" in "ANALYZE TABLE Statement".
 
-use super::json;
 use crate::session::Execution;
 use catalog::histogram::{BUCKETS_DEFAULT, BUCKETS_MAX};
 use catalog::{CatalogReader, Histogram, IndexDef, Relation, TableDef, TableEngine};
+use introspection::histogram_json as json;
 use parser::ast::{self, TableMaintenance};
 use session::rows::{RowSet, s};
 use std::collections::BTreeMap;

@@ -71,5 +71,5 @@ fn refresh_histograms(db: &Arc<Database>, tables: &[TableId]) {
 }
 
 fn quote(name: &str) -> String {
-    crate::ddl::show_create::quote(name)
+    introspection::show_create::quote(name)
 }

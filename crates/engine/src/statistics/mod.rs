@@ -2,12 +2,10 @@
 //!
 //! - [`costs`]: the tables of the optimizer's cost constants.
 //! - [`histogram`]: ANALYZE TABLE .. UPDATE HISTOGRAM and DROP HISTOGRAM.
-//! - [`json`]: histograms as texts.
 //! - [`keeper`]: figures that are out of date are made anew in the background.
 //!
 //! The figures themselves are gathered in `storage::stats`.
 
 pub mod costs;
 pub mod histogram;
-pub mod json;
 pub mod keeper;

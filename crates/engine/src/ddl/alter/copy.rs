@@ -5,10 +5,10 @@
 
 use super::Edit;
 use crate::ddl::constraints::columns_of;
-use crate::ddl::show_create;
 use crate::dml::WriteMode;
 use crate::session::Execution;
 use catalog::{ColumnDef, DefaultValue, TableDef};
+use introspection::show_create;
 use parser::ast::Statement;
 use std::sync::Arc;
 use types::{Error, ErrorCode, Result, SqlType, StringKind};

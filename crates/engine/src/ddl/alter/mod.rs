@@ -20,11 +20,12 @@ mod references;
 
 use super::constraints::RenamedColumns;
 use super::statements::{QualifiedName, Schemas, change_tables, check_name, rename_relation};
-use super::{constraints, defaults, define, functional, show_create};
+use super::{constraints, defaults, define, functional};
 use crate::session::Execution;
 use crate::statistics::histogram::keep_histograms;
 use catalog::{ColumnDef, ForeignKey, IndexDef, Relation, TableDef, TableEngine};
 use edit::Edit;
+use introspection::show_create;
 use mdl::Mode;
 use parser::ast::{self, AlterAlgorithm, AlterLock, AlterSpec, CreateTableBody, Statement, TableConstraint};
 use session::sink::ResultSink;

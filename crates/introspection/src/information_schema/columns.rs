@@ -2,7 +2,7 @@
 
 use super::VirtualTable;
 use super::reading::Reading;
-use crate::ddl::show_create::{column_type, default_text};
+use crate::show_create::{column_type, default_text};
 use catalog::{ColumnDef, DefaultValue, IndexKind, Relation, TableDef};
 use session::rows::{BIGINT, RowSet, UBIGINT, int, long_text, opt, s, text, uint};
 use types::{Collation, IntSize, SqlType, StringKind, Value};
@@ -72,7 +72,7 @@ fn column_rows(session: &Reading<'_>, out: &mut RowSet) {
                 s(extra(c)),
                 s("select,insert,update,references"),
                 s(&c.comment),
-                s(c.generated.as_ref().map_or(String::new(), |g| crate::ddl::show_create::parenthesized(&g.text))),
+                s(c.generated.as_ref().map_or(String::new(), |g| crate::show_create::parenthesized(&g.text))),
                 Value::Null,
             ]);
         }
@@ -144,7 +144,7 @@ pub fn extra(c: &ColumnDef) -> String {
         words.push("DEFAULT_GENERATED".to_string());
     }
     if c.on_update_current_timestamp {
-        words.push(format!("on update {}", crate::ddl::show_create::current_timestamp(&c.ty)));
+        words.push(format!("on update {}", crate::show_create::current_timestamp(&c.ty)));
     }
     if let Some(g) = &c.generated {
         words.push(if g.stored { "STORED GENERATED" } else { "VIRTUAL GENERATED" }.to_string());

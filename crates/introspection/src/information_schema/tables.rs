@@ -2,7 +2,7 @@
 
 use super::VirtualTable;
 use super::reading::Reading;
-use crate::ddl::show_create::engine_name;
+use crate::show_create::engine_name;
 use catalog::{Relation, TableEngine};
 use session::rows::{BIGINT, RowSet, UBIGINT, long_text, opt, s, text, uint};
 use types::{SqlType, Value};

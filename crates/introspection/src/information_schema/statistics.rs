@@ -1,7 +1,7 @@
 //! STATISTICS, COLUMN_STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS, REFERENTIAL_CONSTRAINTS, CHECK_CONSTRAINTS.
 
 use super::VirtualTable;
-use crate::statistics::json;
+use crate::histogram_json as json;
 use catalog::{CatalogReader, IndexAlgorithm, IndexKind, Relation, TableDef, TableEngine};
 use session::Frame;
 use session::rows::{BIGINT, UBIGINT, int, long_text, opt, s, text, uint};
@@ -97,7 +97,7 @@ pub fn index_rows(session: &Frame<'_>, t: &TableDef) -> Vec<Vec<Value>> {
                 s(""),
                 s(&i.comment),
                 s(if i.invisible { "NO" } else { "YES" }),
-                opt(c.key_expr().map(|g| crate::ddl::show_create::parenthesized(&g.text))),
+                opt(c.key_expr().map(|g| crate::show_create::parenthesized(&g.text))),
             ]);
         }
     }
@@ -190,7 +190,7 @@ pub const REFERENTIAL_CONSTRAINTS: VirtualTable = VirtualTable {
             for f in &t.foreign_keys {
                 let unique = match session.db().catalog().relation(&f.parent_schema, &f.parent_table) {
                     Some(Relation::Table(p)) => {
-                        crate::dml::referenced_index(&p, &f.parent_columns).map(|i| p.indexes[i].name.clone())
+                        p.referenced_index(&f.parent_columns).map(|i| p.indexes[i].name.clone())
                     }
                     _ => None,
                 };
@@ -213,7 +213,7 @@ pub const CHECK_CONSTRAINTS: VirtualTable = VirtualTable {
     rows: |session, out| {
         for t in tables_of(session.relations_asked()) {
             for c in &t.checks {
-                let clause = crate::ddl::show_create::parenthesized(&c.text);
+                let clause = crate::show_create::parenthesized(&c.text);
                 out.push(vec![s("def"), s(&t.schema), s(&c.name), s(clause)]);
             }
         }

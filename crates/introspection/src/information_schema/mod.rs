@@ -19,13 +19,11 @@ mod status;
 pub mod table_io;
 mod tables;
 
-use crate::database::Database;
-use crate::statistics::costs;
 use catalog::{Relation, TableId};
+use session::Frame;
 use session::rows::{RowSet, virtual_table};
-use session::{Frame, ServerTables};
-use std::sync::{Arc, Weak};
-use types::{Result, SqlType, Value};
+use std::sync::Arc;
+use types::{SqlType, Value};
 
 pub use columns as columns_of;
 use reading::Reading;
@@ -184,49 +182,6 @@ pub fn rows(session: &Frame<'_>, schema: &str, name: &str, wanted: &[(usize, Val
     let mut set = RowSet::new(t.columns);
     (t.rows)(&Reading::new(session, t, wanted), &mut set);
     Some(set)
-}
-
-/// The tables of a database that the server makes up.
-#[derive(Debug)]
-pub struct MadeUp(Weak<Database>);
-
-impl MadeUp {
-    pub fn of(db: &Arc<Database>) -> MadeUp {
-        MadeUp(Arc::downgrade(db))
-    }
-}
-
-impl ServerTables for MadeUp {
-    fn has_schema(&self, schema: &str) -> bool {
-        is_virtual(schema)
-    }
-
-    fn has(&self, schema: &str, name: &str) -> bool {
-        is_virtual(schema) || is_virtual_table(schema, name)
-    }
-
-    fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
-        relation(schema, name)
-    }
-
-    fn relations(&self, schema: &str) -> Vec<Relation> {
-        relations(schema)
-    }
-
-    fn rows(&self, frame: &Frame<'_>, schema: &str, name: &str, wanted: &[(usize, Value)]) -> Option<RowSet> {
-        rows(frame, schema, name, wanted)
-    }
-
-    fn named(&self, frame: &Frame<'_>, schema: &str, name: &str) -> Result<()> {
-        match self.0.upgrade() {
-            Some(db) if costs::is_cost_table(schema, name) => db.need_cost_tables(frame, name),
-            _ => Ok(()),
-        }
-    }
-
-    fn engine_status(&self, frame: &Frame<'_>) -> String {
-        locks::engine_status(frame)
-    }
 }
 
 #[cfg(test)]
