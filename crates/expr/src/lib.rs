@@ -14,7 +14,9 @@ pub mod functions;
 pub mod kernels;
 pub mod tree;
 
-pub use aggregate::{AggCall, AggFunc, FrameBound, FrameUnits, WindowCall, WindowFrame, WindowFunc};
+pub use aggregate::{
+    AggCall, AggFunc, AggRecord, FrameBound, FrameUnits, OfNothing, WindowCall, WindowFrame, WindowFunc, WindowRecord,
+};
 pub use const_set::{ConstSet, ConstSetBuilder};
 pub use context::{EvalContext, HeldBytes, Params, SavedVars, SessionInfo, SqlMode, UserLocks, UserVars, Warnings};
 pub use eval::Compiled;

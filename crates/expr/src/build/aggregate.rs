@@ -32,16 +32,9 @@ pub fn aggregate(
     for a in args.iter().chain(order_by.iter().map(|(e, _)| e)) {
         scalar(a)?;
     }
-    let wrong = || Error::wrong_paramcount_to_native_fct(name(func));
-    match func {
-        CountStar if !args.is_empty() => return Err(wrong()),
-        Count | GroupConcat | Grouping if args.is_empty() => return Err(wrong()),
-        Sum | Avg | Min | Max | StdPop | StdSamp | VarPop | VarSamp | BitAnd | BitOr | BitXor | AnyValue
-            if args.len() != 1 =>
-        {
-            return Err(wrong());
-        }
-        _ => {}
+    let record = func.record();
+    if args.len() < record.args_min || args.len() > record.args_max {
+        return Err(Error::wrong_paramcount_to_native_fct(func.name()));
     }
     let mut shown = None;
     let (args, ty, nullable) = match func {
@@ -113,28 +106,6 @@ fn shape_of_type(e: &Expr) -> (u32, u32) {
     shape(e)
 }
 
-/// MySQL's name of an aggregate.
-fn name(func: AggFunc) -> &'static str {
-    use AggFunc::*;
-    match func {
-        CountStar | Count => "COUNT",
-        Sum => "SUM",
-        Avg => "AVG",
-        Min => "MIN",
-        Max => "MAX",
-        StdPop => "STDDEV_POP",
-        StdSamp => "STDDEV_SAMP",
-        VarPop => "VAR_POP",
-        VarSamp => "VAR_SAMP",
-        BitAnd => "BIT_AND",
-        BitOr => "BIT_OR",
-        BitXor => "BIT_XOR",
-        GroupConcat => "GROUP_CONCAT",
-        AnyValue => "ANY_VALUE",
-        Grouping => "GROUPING",
-    }
-}
-
 /// A window function call. Defaults are filled in: LAG and LEAD get an offset of 1 and NULL; NTH_VALUE and NTILE need
 /// theirs.
 pub fn window(
@@ -148,27 +119,18 @@ pub fn window(
         scalar(a)?;
     }
     let count = args.len();
-    let (low, high, name) = match func {
-        RowNumber => (0, 0, "ROW_NUMBER"),
-        Rank => (0, 0, "RANK"),
-        DenseRank => (0, 0, "DENSE_RANK"),
-        PercentRank => (0, 0, "PERCENT_RANK"),
-        CumeDist => (0, 0, "CUME_DIST"),
-        Ntile => (1, 1, "NTILE"),
-        Lag => (1, 3, "LAG"),
-        Lead => (1, 3, "LEAD"),
-        FirstValue => (1, 1, "FIRST_VALUE"),
-        LastValue => (1, 1, "LAST_VALUE"),
-        NthValue => (2, 2, "NTH_VALUE"),
-        Agg(f) => {
+    let record = match func.record() {
+        Ok(record) => record,
+        Err(f) => {
             if matches!(f, AggFunc::GroupConcat | AggFunc::Grouping) {
-                return Err(Error::not_supported(format_args!("{} OVER", self::name(f))));
+                return Err(Error::not_supported(format_args!("{} OVER", f.name())));
             }
             let (call, shown) = aggregate(f, args, false, Vec::new(), ",", session)?;
             return Ok((WindowCall { func, args: call.args, frame, ty: call.ty, nullable: call.nullable }, shown));
         }
     };
-    if count < low || count > high {
+    let name = record.name;
+    if count < record.args_min || count > record.args_max {
         return Err(Error::wrong_paramcount_to_native_fct(name));
     }
     let mut args = args;

@@ -255,28 +255,8 @@ fn fsp(ty: &SqlType) -> u8 {
     }
 }
 
-fn aggregate_name(f: AggFunc) -> &'static str {
-    match f {
-        AggFunc::CountStar | AggFunc::Count => "count",
-        AggFunc::Sum => "sum",
-        AggFunc::Avg => "avg",
-        AggFunc::Min => "min",
-        AggFunc::Max => "max",
-        AggFunc::StdPop => "std",
-        AggFunc::StdSamp => "stddev_samp",
-        AggFunc::VarPop => "variance",
-        AggFunc::VarSamp => "var_samp",
-        AggFunc::BitAnd => "bit_and",
-        AggFunc::BitOr => "bit_or",
-        AggFunc::BitXor => "bit_xor",
-        AggFunc::GroupConcat => "group_concat",
-        AggFunc::AnyValue => "any_value",
-        AggFunc::Grouping => "grouping",
-    }
-}
-
 pub(super) fn aggregate(a: &AggCall, names: &Names) -> String {
-    let mut out = format!("{}({}", aggregate_name(a.func), if a.distinct { "distinct " } else { "" });
+    let mut out = format!("{}({}", a.func.record().shown, if a.distinct { "distinct " } else { "" });
     if a.func == AggFunc::CountStar {
         out.push('0');
     }
@@ -285,25 +265,8 @@ pub(super) fn aggregate(a: &AggCall, names: &Names) -> String {
     out
 }
 
-pub(super) fn window_name(f: WindowFunc) -> &'static str {
-    match f {
-        WindowFunc::RowNumber => "row_number",
-        WindowFunc::Rank => "rank",
-        WindowFunc::DenseRank => "dense_rank",
-        WindowFunc::PercentRank => "percent_rank",
-        WindowFunc::CumeDist => "cume_dist",
-        WindowFunc::Ntile => "ntile",
-        WindowFunc::Lag => "lag",
-        WindowFunc::Lead => "lead",
-        WindowFunc::FirstValue => "first_value",
-        WindowFunc::LastValue => "last_value",
-        WindowFunc::NthValue => "nth_value",
-        WindowFunc::Agg(f) => aggregate_name(f),
-    }
-}
-
 pub(super) fn window(c: &WindowCall, names: &Names) -> String {
-    let mut out = format!("{}(", window_name(c.func));
+    let mut out = format!("{}(", c.func.shown());
     if c.func == WindowFunc::Agg(AggFunc::CountStar) {
         out.push('0');
     }

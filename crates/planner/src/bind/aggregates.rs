@@ -6,7 +6,6 @@
 //! would read any outer column.
 
 use super::api::Bind;
-use super::calls;
 use expr::{AggCall, AggFunc, Expr, ExprKind, build};
 use parser::ast;
 use types::{Error, Result};
@@ -99,7 +98,7 @@ impl<'a> Bind<'a, '_, '_> {
         if let Some((id, _)) = block.aggregates.iter().find(|(_, c)| *c == call) {
             return Expr::column(*id, ty, nullable);
         }
-        let id = self.shared.columns.computed(calls::aggregate_name(call.func), ty, nullable);
+        let id = self.shared.columns.computed(&call.func.name().to_ascii_lowercase(), ty, nullable);
         block.aggregates.push((id, call));
         Expr::column(id, ty, nullable)
     }

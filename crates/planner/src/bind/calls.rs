@@ -1,7 +1,7 @@
 //! Literals, variables, parameters, casts and functions.
 
 use super::api::{Bind, ParamInfo};
-use expr::{AggFunc, Expr, ExprKind, TrimSide, build};
+use expr::{Expr, ExprKind, TrimSide, build};
 use parser::ast;
 use types::{Charset, Collation, Error, Result, SqlType, StringKind};
 
@@ -269,26 +269,5 @@ fn introduced(i: &ast::Introduced) -> Result<Expr> {
             }
             Ok(build::string(&i.value, collation))
         }
-    }
-}
-
-/// The name that an aggregate's column has in plans.
-pub fn aggregate_name(f: AggFunc) -> &'static str {
-    match f {
-        AggFunc::CountStar | AggFunc::Count => "count",
-        AggFunc::Sum => "sum",
-        AggFunc::Avg => "avg",
-        AggFunc::Min => "min",
-        AggFunc::Max => "max",
-        AggFunc::StdPop => "stddev_pop",
-        AggFunc::StdSamp => "stddev_samp",
-        AggFunc::VarPop => "var_pop",
-        AggFunc::VarSamp => "var_samp",
-        AggFunc::BitAnd => "bit_and",
-        AggFunc::BitOr => "bit_or",
-        AggFunc::BitXor => "bit_xor",
-        AggFunc::GroupConcat => "group_concat",
-        AggFunc::AnyValue => "any_value",
-        AggFunc::Grouping => "grouping",
     }
 }

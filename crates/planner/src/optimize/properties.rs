@@ -3,7 +3,7 @@
 
 use super::column_set::ColumnSet;
 use super::tree::{as_column, expr_columns, output_set};
-use expr::{AggFunc, ArithOp, CmpOp, ColumnId, Expr, ExprKind, Truth, WindowFunc};
+use expr::{AggFunc, ArithOp, CmpOp, ColumnId, Expr, ExprKind, OfNothing, Truth, WindowFunc};
 use plan::logical::{Logical, LogicalJoinKind, SetOpKind};
 use types::SqlType;
 
@@ -136,26 +136,10 @@ pub fn not_null(node: &Logical) -> ColumnSet {
                 }
             }
             for (id, a) in aggregates {
-                let counts = matches!(
-                    a.func,
-                    AggFunc::CountStar
-                        | AggFunc::Count
-                        | AggFunc::BitAnd
-                        | AggFunc::BitOr
-                        | AggFunc::BitXor
-                        | AggFunc::Grouping
-                );
-                let always = matches!(
-                    a.func,
-                    AggFunc::Sum
-                        | AggFunc::Avg
-                        | AggFunc::Min
-                        | AggFunc::Max
-                        | AggFunc::AnyValue
-                        | AggFunc::StdPop
-                        | AggFunc::VarPop
-                        | AggFunc::GroupConcat
-                ) && !groups.is_empty()
+                let record = a.func.record();
+                let counts = record.of_nothing != OfNothing::Null;
+                let always = record.keeps_not_null
+                    && !groups.is_empty()
                     && !*rollup
                     && a.args.iter().all(|e| e.ty.is_numeric() && !can_be_null(e, &s));
                 if counts || always {

@@ -3,7 +3,6 @@
 mod joins;
 
 use super::{Access, Blocks, Step, Union, View, WindowStep};
-use crate::explain::expression::window_name;
 use crate::explain::tree::DEPTH_MAX;
 use crate::explain::words::Words;
 use crate::logical::{BlockRole, BlockShape, SetOpKind};
@@ -249,7 +248,7 @@ impl<'p> Walker<'p> {
             let key = self.words.exprs([&k.expr], &input.output).concat();
             if k.descending { format!("{key} desc") } else { key }
         }));
-        Some(WindowStep { sort_keys, functions: calls.iter().map(|c| window_name(c.func)).collect() })
+        Some(WindowStep { sort_keys, functions: calls.iter().map(|c| c.func.shown()).collect() })
     }
 
     fn node(&mut self, n: &'p PlanNode, at: At) {

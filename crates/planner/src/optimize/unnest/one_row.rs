@@ -10,7 +10,7 @@ use super::super::tree::{exprs_columns, free_columns, is_column, join, outputs, 
 use super::domain::{Domain, Renames};
 use super::push::push;
 use super::same;
-use expr::{AggCall, AggFunc, ColumnId, Expr, ExprKind};
+use expr::{AggCall, ColumnId, Expr, ExprKind, OfNothing};
 use plan::logical::{Logical, LogicalJoinKind};
 use types::{Error, Result, SqlType, Value};
 
@@ -86,11 +86,9 @@ pub(super) fn grouped(
         }
         let n = cx.column_like(id);
         let read = Expr::column(n, call.ty, true);
-        let empty = match call.func {
-            AggFunc::CountStar | AggFunc::Count => Some(0u64),
-            AggFunc::BitAnd => Some(u64::MAX),
-            AggFunc::BitOr | AggFunc::BitXor => Some(0),
-            _ => None,
+        let empty = match call.func.record().of_nothing {
+            OfNothing::Number(v) => Some(v),
+            OfNothing::Null | OfNothing::Never => None,
         };
         let value = match empty {
             None => read,
