@@ -17,6 +17,7 @@ mod arith;
 pub(crate) mod assemble;
 mod bounded;
 pub(crate) mod cast;
+mod check;
 mod compare;
 mod exact;
 mod logic;

@@ -1,7 +1,7 @@
 //! The compiled tree.
 
 use super::strbuf::check_copy;
-use super::{Tri, arith, assemble, cast, compare, logic};
+use super::{Tri, arith, assemble, cast, check, compare, logic};
 use crate::functions::{Bound, Call, CallState, Function, Kernel, over_dictionary};
 use crate::kernels;
 use crate::{ArithOp, CmpOp, ConstSet, EvalContext, Expr, ExprKind, Truth};
@@ -136,6 +136,7 @@ impl Node {
         for c in e.children() {
             args.push(Node::compile(c, depth + 1)?);
         }
+        check::of_expr(e)?;
         let op = match &e.kind {
             Column(id) => Op::Column(*id as usize),
             Const(v) => Op::Const(kernels::constant(v, &e.ty)?),
@@ -236,7 +237,10 @@ impl Node {
     fn eval_op(&self, cx: &Cx, sel: &Selection) -> Result<Vector> {
         match &self.op {
             Op::Column(i) => match cx.columns.get(*i) {
-                Some(v) => Ok(v.clone()),
+                Some(v) => {
+                    check::of_vector(v, &self.ty, || format!("column {i}"))?;
+                    Ok(v.clone())
+                }
                 None => Err(Error::internal(format_args!("column {i} of {}", cx.columns.len()))),
             },
             Op::Const(v) => Ok(v.clone()),
@@ -262,9 +266,13 @@ impl Node {
                 cast::cast(&v, &self.args[0].ty, &self.ty, *explicit, cx, sel)
             }
             Op::Case { otherwise } => assemble::case(self, *otherwise, cx, sel),
-            Op::Call { bound: Bound::Node(evaluate), .. } => evaluate(self, cx, sel),
-            Op::Call { bound: Bound::Kernel(kernel), function, types, state } => {
-                self.call(*function, *kernel, types, state, cx, sel)
+            Op::Call { bound, function, types, state } => {
+                let v = match bound {
+                    Bound::Node(evaluate) => evaluate(self, cx, sel)?,
+                    Bound::Kernel(kernel) => self.call(*function, *kernel, types, state, cx, sel)?,
+                };
+                check::of_vector(&v, &self.ty, || function.name().to_ascii_lowercase())?;
+                Ok(v)
             }
             Op::UserVar(name) => match cx.ctx.user_vars.get(name) {
                 Some(held) => param(&held.0, &held.1, &self.ty, cx.ctx),

@@ -18,6 +18,9 @@
 //! u  BIGINT UNSIGNED                                         *  as it is
 //! d  DOUBLE                                                  c  the common type of all `c` arguments
 //! n  a number (strings become DOUBLE)
+//!
+//! m  DATE, DATETIME, TIME or a string, and
+//! t  TIME: the record's own conversion makes it so
 //! ```
 
 use super::eval::Call;

@@ -226,7 +226,10 @@ pub(super) fn trim(call: &Call) -> Result<Chunk> {
         Detail::Side(side) => side,
         _ => TrimSide::Both,
     };
-    slices(call, |i, s| trim_range(s, call.bytes(1, i), side))
+    slices(call, |i, s| {
+        let what = if call.len() > 1 { call.bytes(1, i) } else { b" " };
+        trim_range(s, what, side)
+    })
 }
 
 pub(super) fn substring_index(call: &Call) -> Result<Chunk> {

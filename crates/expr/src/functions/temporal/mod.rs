@@ -53,24 +53,24 @@ records! {
     FROM_DAYS = new(&["FROM_DAYS"], 1, 1, "i", Date, from_days).nulls(Maybe);
     TIME_TO_SEC = new(&["TIME_TO_SEC"], 1, 1, "T", Int, time_to_sec).nulls(Maybe);
     // `EXTRACT(unit FROM x)`; the unit is its detail
-    EXTRACT = new(&["EXTRACT"], 1, 1, "*", Int, extract).body(Body::ByType(extract_kernel)).nulls(Maybe)
+    EXTRACT = new(&["EXTRACT"], 1, 1, "m", Int, extract).body(Body::ByType(extract_kernel)).nulls(Maybe)
         .origin(Origin::Grammar);
     // of units from DAY down to a part of the time: of strings, which may be no times
-    EXTRACT_DAY_TIME = new(&["EXTRACT"], 1, 1, "*", Int, extract).body(Body::ByType(extract_kernel)).nulls(Maybe)
+    EXTRACT_DAY_TIME = new(&["EXTRACT"], 1, 1, "m", Int, extract).body(Body::ByType(extract_kernel)).nulls(Maybe)
         .may_warn().origin(Origin::Builder);
 
     // Sums and differences; the unit of an interval is its function's detail
-    DATE_ADD = new(&["DATE_ADD"], 2, 2, "*", Built, date_add).nulls(Maybe).may_warn().makes_text()
+    DATE_ADD = new(&["DATE_ADD"], 2, 2, "m*", Built, date_add).nulls(Maybe).may_warn().makes_text()
         .origin(Origin::Grammar);
-    DATE_SUB = new(&["DATE_SUB"], 2, 2, "*", Built, date_sub).nulls(Maybe).may_warn().makes_text()
+    DATE_SUB = new(&["DATE_SUB"], 2, 2, "m*", Built, date_sub).nulls(Maybe).may_warn().makes_text()
         .origin(Origin::Grammar);
     TIMESTAMP_DIFF = new(&["TIMESTAMPDIFF"], 2, 2, "*", Int, timestamp_diff).nulls(Maybe).may_warn()
         .origin(Origin::Grammar);
     DATEDIFF = new(&["DATEDIFF"], 2, 2, "e", Int, datediff).nulls(Maybe).may_warn();
-    TIMEDIFF = new(&["TIMEDIFF"], 2, 2, "*", By(time), timediff).converts(moments).nulls(Maybe).may_warn();
-    ADDTIME = new(&["ADDTIME"], 2, 2, "*", By(moved), addtime).converts(moment_and_time).nulls(Maybe).may_warn()
+    TIMEDIFF = new(&["TIMEDIFF"], 2, 2, "m", By(time), timediff).converts(moments).nulls(Maybe).may_warn();
+    ADDTIME = new(&["ADDTIME"], 2, 2, "mt", By(moved), addtime).converts(moment_and_time).nulls(Maybe).may_warn()
         .makes_text();
-    SUBTIME = new(&["SUBTIME"], 2, 2, "*", By(moved), subtime).converts(moment_and_time).nulls(Maybe).may_warn()
+    SUBTIME = new(&["SUBTIME"], 2, 2, "mt", By(moved), subtime).converts(moment_and_time).nulls(Maybe).may_warn()
         .makes_text();
     TIMESTAMP_OF = new(&["TIMESTAMP"], 1, 2, "*", By(datetime_of_all), timestamp_of).instead(timestamp)
         .converts(datetime_and_time).nulls(Maybe).may_warn();

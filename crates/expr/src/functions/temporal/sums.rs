@@ -182,7 +182,8 @@ pub(super) fn timediff(call: &Call) -> Result<Chunk> {
 
 pub(super) fn timestamp_of(call: &Call) -> Result<Chunk> {
     call.rows().fixed(|i| {
-        let sum = datetime(call, 0, i).checked_add(types::temporal::Interval::Micros(time(call, 1, i).0 as i128));
+        let by = if call.len() > 1 { time(call, 1, i).0 } else { 0 };
+        let sum = datetime(call, 0, i).checked_add(Interval::Micros(by as i128));
         if sum.is_none() {
             overflow(call, "datetime")?;
         }
