@@ -15,13 +15,13 @@
 //! 1
 //! 2
 //!
-//! SELECT VERSION();
-//! ---- ours
-//! 8.4.0
+//! SELECT PI();
+//! ---- ours: all digits of a DOUBLE
+//! 3.141592653589793
 //! ```
 //! A case is a statement up to a line that begins with `----`, then the rows, up to an empty line. Statements without
-//! rows expect none. `sorted`: the order is not the query's; `ours`: MariaDB answers otherwise, MySQL's manual decides.
-//! An empty string is printed as `''`.
+//! rows expect none. `sorted`: the order is not the query's; `ours:` and a reason, at the line's end: MariaDB answers
+//! otherwise, and what MySQL's manual says decides. An empty string is printed as `''`.
 
 use crate::{Answer, TextRows};
 
@@ -37,7 +37,8 @@ pub struct Case {
     pub line: usize,
     pub sql: String,
     pub expect: Expect,
-    pub ours_only: bool,
+    /// Why MariaDB is not asked.
+    pub ours_only: Option<String>,
     pub rows: Vec<String>,
 }
 
@@ -61,14 +62,16 @@ pub fn parse(text: &str) -> Vec<Case> {
             sql.push('\n');
             sql.push_str(l);
         };
-        let words: Vec<&str> = marker[4..].split_whitespace().collect();
+        let (words, reason) =
+            marker[4..].split_once("ours:").map_or((&marker[4..], None), |(w, r)| (w, Some(r.trim())));
+        assert!(reason.is_none_or(|r| r.contains(' ')), "line {}: `ours:` without a reason", i + 1);
+        let words: Vec<&str> = words.split_whitespace().collect();
         let mut expect = Expect::Rows;
-        let mut ours_only = false;
         let mut w = words.iter();
         while let Some(word) = w.next() {
             match *word {
                 "sorted" => expect = Expect::Sorted,
-                "ours" => ours_only = true,
+                "ours" => panic!("line {}: `ours` takes a colon and a reason", i + 1),
                 "error" => {
                     let code = w.next().and_then(|c| c.parse().ok());
                     expect = Expect::Error(code.unwrap_or_else(|| panic!("line {}: error without number", i + 1)));
@@ -81,7 +84,7 @@ pub fn parse(text: &str) -> Vec<Case> {
             rows.push(l.to_string());
         }
         let sql = sql.trim_end().trim_end_matches(';').to_string();
-        cases.push(Case { line: i + 1, sql, expect, ours_only, rows });
+        cases.push(Case { line: i + 1, sql, expect, ours_only: reason.map(str::to_string), rows });
     }
     cases
 }
