@@ -2,7 +2,7 @@
 //!
 //! A variable is held as the text that SHOW VARIABLES prints, already checked and normalized by its [`Kind`]. What a
 //! variable *does* is read by the code it steers through typed getters; [`defs`] marks those that are accepted for
-//! compatibility alone, and COMPAT.md lists them.
+//! compatibility alone, and docs/operate/configuration.md, which is made from it, lists them.
 
 pub mod charset;
 mod check;
@@ -22,7 +22,7 @@ pub use hot::HotVars;
 pub use isolation::Isolation;
 pub use read_only::{ReadOnly, ReadOnlyCell};
 pub use sql_mode::parse_sql_mode;
-pub use start::{OptionFault, check_option, set_initial};
+pub use start::{OptionFault, check_option, is_start_option, set_initial};
 
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;

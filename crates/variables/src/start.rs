@@ -30,6 +30,11 @@ const STARTED_WITH: &[&str] = &[
 const UNOBEYED: &[&str] =
     &["back_log", "basedir", "character_sets_dir", "hostname", "innodb_page_size", "language", "thread_stack"];
 
+/// Whether a variable that SET may not touch can be given at the start, and counts.
+pub fn is_start_option(def: &VarDef) -> bool {
+    def.effect == Effect::ReadOnly && STARTED_WITH.contains(&def.name)
+}
+
 /// What a server of another kind would do otherwise with every statement: never passed over.
 const CHANGES_STATEMENTS: &[&str] = &["explicit_defaults_for_timestamp", "init_connect", "lower_case_table_names"];
 
