@@ -5,7 +5,7 @@
 //!   SHOW x ─ engine ─▶ show::show ─▶ rows ─▶ sink
 //! ```
 //! - [`information_schema`]: information_schema, performance_schema, sys and mysql as tables.
-//! - [`show`]: SHOW and DESCRIBE.
+//! - [`show`]: SHOW and DESCRIBE. `server_state`: status and system variables by name, for both.
 //! - [`show_create`]: definitions as the statements that make them; [`histogram_json`]: histograms as texts.
 //!
 //! Invariants
@@ -15,5 +15,6 @@
 
 pub mod histogram_json;
 pub mod information_schema;
+mod server_state;
 pub mod show;
 pub mod show_create;

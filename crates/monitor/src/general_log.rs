@@ -5,7 +5,7 @@
 //! 2026-01-31T08:30:00.123456Z       8 Query   SELECT 1
 //! ```
 
-use super::log_files::LogFile;
+use super::log_file::LogFile;
 use super::log_tables::GeneralRecord;
 use std::sync::atomic::{AtomicBool, Ordering};
 use types::temporal::Timestamp;

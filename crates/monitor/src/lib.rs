@@ -8,7 +8,7 @@
 //! - [`process`]: the list of connections, and KILL; [`timer`]: max_execution_time.
 //! - [`status`]: the counters of SHOW STATUS.
 //! - [`digests`] has performance_schema.events_statements_summary_by_digest, [`history`] events_statements_history.
-//! - [`slow_log`] writes the log of slow_query_log, [`general_log`] that of general_log, to [`log_files`]; [`log_tables`] holds
+//! - [`slow_log`] writes the log of slow_query_log, [`general_log`] that of general_log, to a [`log_file`] each; [`log_files`] says where; [`log_tables`] holds
 //!   both as tables.
 //! - [`secrets`] keeps passwords out of all of it.
 //!
@@ -20,6 +20,7 @@ pub mod digests;
 mod ended;
 pub mod general_log;
 pub mod history;
+pub mod log_file;
 pub mod log_files;
 pub mod log_tables;
 pub mod process;

@@ -5,71 +5,17 @@
 
 use crate::Notices;
 use crate::general_log::GeneralLog;
+use crate::log_file::LogFile;
 use crate::slow_log::SlowLog;
 use machine::files::{self, Kind, Refused};
-use parking_lot::Mutex;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use types::{Error, Result};
 use variables::GlobalVars;
 
 /// The variables that name a log's file, with those that turn it on.
 const LOGS: [(&str, &str); 2] = [("general_log_file", "general_log"), ("slow_query_log_file", "slow_query_log")];
-
-/// A log's file, while it is open.
-#[derive(Debug, Default)]
-pub struct LogFile(Mutex<Open>);
-
-#[derive(Debug, Default)]
-struct Open {
-    file: Option<File>,
-    /// Nothing was written since it was opened.
-    is_fresh: bool,
-    /// The latest record could not be written, which was told.
-    is_faulty: bool,
-}
-
-impl LogFile {
-    /// Appends a record, in one write. `open` where no file is open; `record` is told whether it is the first since. Of
-    /// errors in a row the first is given: a log that cannot be written must not fail statements.
-    pub fn write(
-        &self,
-        open: impl FnOnce() -> io::Result<File>,
-        record: impl FnOnce(bool, &mut Vec<u8>),
-    ) -> io::Result<()> {
-        let mut state = self.0.lock();
-        let written = state.write(open, record);
-        let was_faulty = std::mem::replace(&mut state.is_faulty, written.is_err());
-        if was_faulty { Ok(()) } else { written }
-    }
-
-    /// Records go there from now on; without a file, where the next one opens it.
-    pub fn switch(&self, file: Option<File>) {
-        let before = std::mem::replace(&mut *self.0.lock(), Open { file, is_fresh: true, is_faulty: false });
-        drop(before);
-    }
-}
-
-impl Open {
-    fn write(
-        &mut self,
-        open: impl FnOnce() -> io::Result<File>,
-        record: impl FnOnce(bool, &mut Vec<u8>),
-    ) -> io::Result<()> {
-        let Open { file, is_fresh, .. } = self;
-        let file = match file {
-            Some(file) => file,
-            none => {
-                *is_fresh = true;
-                none.insert(open()?)
-            }
-        };
-        let mut bytes = Vec::new();
-        record(std::mem::take(is_fresh), &mut bytes);
-        file.write_all(&bytes)
-    }
-}
 
 /// The logs of a database, with all that decides where they go.
 #[derive(Debug)]

@@ -12,7 +12,7 @@
 //! the file.
 
 use super::Ended;
-use super::log_files::LogFile;
+use super::log_file::LogFile;
 use parking_lot::Mutex;
 use std::fmt::Write as _;
 use types::temporal::Timestamp;

@@ -292,11 +292,6 @@ impl SessionState {
         self.vars.set_by_name("collation_database", collation.name());
     }
 
-    /// COM_INIT_DB and USE.
-    pub fn use_database(&mut self, name: &str) -> Result<()> {
-        crate::Frame::new(self).use_database(name)
-    }
-
     /// COM_RESET_CONNECTION: everything but the user and the connection as at the start.
     pub fn reset(&mut self) {
         self.rollback_quietly();

@@ -86,6 +86,11 @@ impl Session {
         self.state.session_database()
     }
 
+    /// COM_INIT_DB.
+    pub fn use_database(&mut self, name: &str) -> Result<()> {
+        self.execution().use_database(name)
+    }
+
     /// A statement begins.
     pub(crate) fn execution(&mut self) -> Execution<'_> {
         Execution { frame: Frame::new(&mut self.state), own: &mut self.own, db: &self.db }

@@ -1,8 +1,7 @@
 //! Status and system variables as tables.
 
 use super::VirtualTable;
-use crate::show::server::show_variables;
-use crate::show::status::status_rows;
+use crate::server_state::{status_rows, variable_rows};
 use session::Frame;
 use session::rows::{RowSet, s, text};
 use types::SqlType;
@@ -22,7 +21,7 @@ pub const GLOBAL_STATUS: VirtualTable =
     VirtualTable { name: "GLOBAL_STATUS", columns: COLUMNS, rows: |session, out| status(session, true, out) };
 
 fn variables(session: &Frame<'_>, global: bool, out: &mut RowSet) {
-    out.rows.extend(show_variables(session, global).rows);
+    out.rows.extend(variable_rows(session, global).rows);
 }
 
 pub const SESSION_VARIABLES: VirtualTable =

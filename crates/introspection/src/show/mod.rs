@@ -4,8 +4,8 @@ mod accounts;
 pub mod objects;
 mod replication;
 pub mod server;
-pub mod status;
 
+use crate::server_state::variable_rows;
 use expr::Params;
 use parser::ast::{EngineShow, Show, ShowFilter, ShowWhat};
 use session::Frame;
@@ -27,7 +27,7 @@ pub fn show(frame: &mut Frame<'_>, show: &Show, more: bool, sink: &mut dyn Resul
         CreateView(name) => objects::show_create_view(frame, name)?,
         CreateDatabase { name, if_not_exists } => objects::show_create_database(frame, name, *if_not_exists)?,
         Status { global } => server::show_status(frame, *global),
-        Variables { global } => server::show_variables(frame, *global),
+        Variables { global } => variable_rows(frame, *global),
         Engines => server::show_engines(),
         ProcessList { full } => server::show_processlist(frame, *full),
         Warnings { offset, limit } => server::show_warnings(frame, *offset, *limit, false),

@@ -1,14 +1,14 @@
 //! SHOW of the server's own state.
 
 use crate::information_schema::misc;
+use crate::server_state::status_rows;
 use session::Frame;
 use session::rows::{BIGINT, RowSet, UBIGINT, long_text, s, text, uint};
 use types::{SqlType, Value, WarningLevel};
-use variables::{NULL_TEXT, Scope, defs};
 
 pub(super) fn show_status(frame: &Frame<'_>, global: bool) -> RowSet {
     let mut rows = RowSet::new(&[("Variable_name", text(64)), ("Value", text(1024))]);
-    for (n, v) in super::status::status_rows(frame, global) {
+    for (n, v) in status_rows(frame, global) {
         rows.push(vec![s(n), s(v)]);
     }
     rows
@@ -139,20 +139,6 @@ pub(super) fn empty_routines() -> RowSet {
 
 pub(super) fn empty_profiles() -> RowSet {
     empty(&[("Query_ID", UBIGINT), ("Duration", SqlType::Double), ("Query", text(300))])
-}
-
-/// SHOW VARIABLES.
-pub fn show_variables(frame: &Frame<'_>, global: bool) -> RowSet {
-    let mut rows = RowSet::new(&[("Variable_name", text(64)), ("Value", text(2048))]);
-    for def in defs::DEFS {
-        if global && def.scope == Scope::Session {
-            continue;
-        }
-        let value = frame.variable_text(def, global || def.scope == Scope::Global);
-        let value = if value == NULL_TEXT { String::new() } else { value };
-        rows.push(vec![s(def.name), s(value)]);
-    }
-    rows
 }
 
 /// The line of COM_STATISTICS.

@@ -1,8 +1,10 @@
-//! Status variables by name: SHOW STATUS and its tables.
+//! Status variables and system variables by name, for SHOW and for tables.
 
 use session::Frame;
+use session::rows::{RowSet, s, text};
 use std::sync::atomic::Ordering;
 use types::Timestamp;
+use variables::{NULL_TEXT, Scope, defs};
 
 /// What a page is to those who ask for pages.
 const PAGE_BYTES: u64 = 16384;
@@ -126,4 +128,18 @@ pub fn status_rows(frame: &Frame<'_>, global: bool) -> Vec<(String, String)> {
     all.extend([("Ssl_cipher".into(), cipher.into()), ("Ssl_version".into(), version.into())]);
     all.sort();
     all
+}
+
+/// SHOW VARIABLES: names and values.
+pub fn variable_rows(frame: &Frame<'_>, global: bool) -> RowSet {
+    let mut rows = RowSet::new(&[("Variable_name", text(64)), ("Value", text(2048))]);
+    for def in defs::DEFS {
+        if global && def.scope == Scope::Session {
+            continue;
+        }
+        let value = frame.variable_text(def, global || def.scope == Scope::Global);
+        let value = if value == NULL_TEXT { String::new() } else { value };
+        rows.push(vec![s(def.name), s(value)]);
+    }
+    rows
 }
