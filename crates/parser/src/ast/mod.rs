@@ -4,7 +4,7 @@
 //! - [`query`]: SELECT, set operations, FROM.
 //! - [`dml`]: INSERT, UPDATE, DELETE, LOAD DATA, CALL, DO, HANDLER.
 //! - [`ddl`], [`data_type`], [`partition`], [`alter`]: tables, indexes, views, schemas.
-//! - [`NameUse`]: what a query names.
+//! - [`NameUse`]: what a query names, to be changed; [`TableUse`]: the tables that a statement names, to be looked at.
 //! - [`admin`]: SET, SHOW, EXPLAIN, transactions, accounts, maintenance.
 //!
 //! Equality compares meaning: [`Span`] and [`SourceText`] are positions and spellings, so they always compare equal.
@@ -22,6 +22,7 @@ mod names;
 pub mod operator;
 pub mod partition;
 pub mod query;
+mod uses;
 
 pub use admin::*;
 pub use alter::*;
@@ -36,6 +37,7 @@ pub use names::NameUse;
 pub use operator::*;
 pub use partition::*;
 pub use query::*;
+pub use uses::{TableUse, TableUses};
 
 use std::fmt;
 use std::ops::Deref;
