@@ -14,7 +14,7 @@ use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::{Error, Result};
 
-pub use rights::{Privilege, Rights};
+pub use rights::{Privilege, PrivilegeSet, Rights};
 pub use verifier::{HIDDEN, Verifier};
 
 /// User and host of the account that every database begins with. Afterwards it is one like any other.

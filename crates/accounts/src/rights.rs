@@ -24,8 +24,10 @@ pub enum Privilege {
     Drop,
     Alter,
     Index,
+    References,
     CreateView,
     ShowView,
+    Trigger,
     ShowDatabases,
     LockTables,
     Reload,
@@ -43,6 +45,23 @@ pub enum Privilege {
 }
 
 impl Privilege {
+    /// Those that can be had on a table or view.
+    pub const ON_OBJECTS: [Privilege; 13] = [
+        Privilege::Select,
+        Privilege::Insert,
+        Privilege::Update,
+        Privilege::Delete,
+        Privilege::Create,
+        Privilege::Drop,
+        Privilege::Alter,
+        Privilege::Index,
+        Privilege::References,
+        Privilege::CreateView,
+        Privilege::ShowView,
+        Privilege::Trigger,
+        Privilege::LockTables,
+    ];
+
     /// What error 1227 says is needed.
     pub const fn asked_for(self) -> &'static str {
         match self {
@@ -64,8 +83,10 @@ impl Privilege {
             Privilege::Drop => "DROP",
             Privilege::Alter => "ALTER",
             Privilege::Index => "INDEX",
+            Privilege::References => "REFERENCES",
             Privilege::CreateView => "CREATE VIEW",
             Privilege::ShowView => "SHOW VIEW",
+            Privilege::Trigger => "TRIGGER",
             Privilege::ShowDatabases => "SHOW DATABASES",
             Privilege::LockTables => "LOCK TABLES",
             Privilege::Reload => "RELOAD",
@@ -80,6 +101,37 @@ impl Privilege {
             Privilege::ConnectionAdmin => "CONNECTION_ADMIN",
             Privilege::SystemVariablesAdmin => "SYSTEM_VARIABLES_ADMIN",
         }
+    }
+}
+
+/// Several privileges: what a use of a table needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PrivilegeSet(u32);
+
+impl PrivilegeSet {
+    pub const NONE: PrivilegeSet = PrivilegeSet(0);
+
+    pub const fn of(privileges: &[Privilege]) -> PrivilegeSet {
+        let (mut bits, mut i) = (0, 0);
+        while i < privileges.len() {
+            bits |= 1 << privileges[i] as u32;
+            i += 1;
+        }
+        PrivilegeSet(bits)
+    }
+
+    /// The same with another one, if `is`.
+    pub const fn with(self, privilege: Privilege, is: bool) -> PrivilegeSet {
+        if is { PrivilegeSet(self.0 | 1 << privilege as u32) } else { self }
+    }
+
+    pub fn contains(self, privilege: Privilege) -> bool {
+        self.0 & 1 << privilege as u32 != 0
+    }
+
+    /// In the order of [`Privilege`].
+    pub fn iter(self) -> impl Iterator<Item = Privilege> {
+        Privilege::ON_OBJECTS.into_iter().filter(move |p| self.contains(*p))
     }
 }
 
@@ -106,6 +158,12 @@ impl Rights {
             Privilege::GrantOption => self.grant_option,
             _ => self.all,
         }
+    }
+
+    /// What of the set is missing, as error 1142 names it; `None`: nothing.
+    pub fn lacks(self, needed: PrivilegeSet) -> Option<String> {
+        let missing: Vec<&str> = needed.iter().filter(|p| !self.has(*p)).map(Privilege::name).collect();
+        (!missing.is_empty()).then(|| missing.join(", "))
     }
 
     /// It acts under no account.
@@ -135,5 +193,9 @@ mod tests {
             assert_eq!(rights.has(Privilege::GrantOption), grant);
         }
         assert!(!Rights::of(Some(&root)).is_system());
+        let needed = PrivilegeSet::of(&[Privilege::Delete]).with(Privilege::Insert, true).with(Privilege::Drop, false);
+        assert_eq!(Rights::of(Some(&limited)).lacks(needed).as_deref(), Some("INSERT, DELETE"));
+        assert_eq!(Rights::of(Some(&root)).lacks(needed), None);
+        assert_eq!(Rights::NONE.lacks(PrivilegeSet::NONE), None);
     }
 }

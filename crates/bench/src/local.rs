@@ -1,7 +1,7 @@
 //! A database in this process, and what its statements answer.
 
 use crate::Failure;
-use catalog::{CatalogReader, Relation};
+use catalog::Relation;
 use engine::{Collect, Database, LocalFiles, OkInfo, Options, Session};
 use std::path::Path;
 use std::sync::Arc;

@@ -2,7 +2,8 @@
 //!
 //! Invariants
 //! 1. Readers never wait for DDL: a lookup clones an `Arc` under a read latch held for the lookup alone.
-//! 2. `version` grows with every published change, after the change is visible; cached plans compare it.
+//! 2. `version` grows with every published change, after the change is visible. As long as it stays, all definitions are
+//!    what they were; when it moved, one can be compared with what it was ([`Relation::is_same`]).
 //! 3. A change costs what it changes, not what there is: the versions of a schema share their relations ([`Directory`]).
 //! 4. Schema and table names are case-sensitive (as with lower_case_table_names=0 on Linux).
 
@@ -42,13 +43,13 @@ impl Relation {
     }
 }
 
-/// Name lookup, as the planner sees it (temporary tables and information_schema are layered above).
+/// Name lookup, as the planner sees it (temporary tables and information_schema are layered above). It has no effects.
 pub trait CatalogReader {
-    /// `None` if the schema has no such relation; errors are the caller's (1146, 1049).
-    fn relation(&self, schema: &str, name: &str) -> Option<Relation>;
+    /// `None` if the schema has no such relation: 1146 and 1049 are the caller's. Errors: names that may not be looked up.
+    fn relation(&self, schema: &str, name: &str) -> Result<Option<Relation>>;
     fn has_schema(&self, schema: &str) -> bool;
     /// As [`CatalogReader::relation`], without temporary tables.
-    fn stored_relation(&self, schema: &str, name: &str) -> Option<Relation> {
+    fn stored_relation(&self, schema: &str, name: &str) -> Result<Option<Relation>> {
         self.relation(schema, name)
     }
     fn is_temporary(&self, _schema: &str, _name: &str) -> bool {
@@ -165,6 +166,15 @@ impl Catalog {
         f(&self.schemas.read().expect("no panic while held"))
     }
 
+    /// What the name stands for now.
+    pub fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
+        self.read(|s| s.get(schema)?.relations.get(name).cloned())
+    }
+
+    pub fn has_schema(&self, schema: &str) -> bool {
+        self.read(|s| s.contains_key(schema))
+    }
+
     /// Ids given from now on are greater than `id`.
     pub fn raise_table_id(&self, id: u64) {
         self.next_table_id.fetch_max(id, Ordering::Relaxed);
@@ -174,6 +184,12 @@ impl Catalog {
     pub fn set_journal(&self, journal: Box<dyn Journal>) {
         let set = self.journal.set(journal);
         debug_assert!(set.is_ok(), "a catalog has one journal");
+    }
+
+    /// Bumps the version though no definition has changed: something else has that plans depend on.
+    pub fn touch(&self) {
+        let _one = self.changing.lock().expect("no panic while held");
+        self.version.fetch_add(1, Ordering::Release);
     }
 
     /// Runs `f` with the schemas for change, has the journal keep what changed, publishes it and bumps the version. `f`
@@ -194,12 +210,12 @@ impl Catalog {
 }
 
 impl CatalogReader for Catalog {
-    fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
-        self.read(|s| s.get(schema)?.relations.get(name).cloned())
+    fn relation(&self, schema: &str, name: &str) -> Result<Option<Relation>> {
+        Ok(Catalog::relation(self, schema, name))
     }
 
     fn has_schema(&self, schema: &str) -> bool {
-        self.read(|s| s.contains_key(schema))
+        Catalog::has_schema(self, schema)
     }
 }
 

@@ -10,7 +10,7 @@ pub mod histogram;
 pub mod statistics;
 pub mod table;
 
-pub use catalog::{Catalog, CatalogReader, Journal, Relation, SchemaDef, Schemas};
+pub use catalog::{Catalog, CatalogReader, Journal, ReferenceList, Relation, SchemaDef, Schemas};
 pub use constraint::{CheckConstraint, FkAction, ForeignKey, Generated};
 pub use directory::{Difference, Directory};
 pub use histogram::{Histogram, HistogramKind};

@@ -98,10 +98,16 @@ impl Database {
         db.shared.set_tables(Box::new(MadeUp::of(&db)));
         let weak = Arc::downgrade(&db);
         db.shared.set_figures(move || weak.upgrade().map_or_else(Vec::new, |db| db.figures_above()));
-        if catalog::CatalogReader::relation(db.catalog(), "mysql", "engine_cost").is_some() {
+        if db.catalog().relation("mysql", "engine_cost").is_some() {
             db.flush_costs()?;
         }
         Ok(db)
+    }
+
+    /// Something has changed on which all cached plans depend: rights, or the optimizer's constants.
+    pub(crate) fn forget_plans(&self) {
+        self.plan_cache.begin_epoch();
+        self.catalog().touch();
     }
 
     pub(crate) fn cost_tables(&self) -> &Mutex<()> {

@@ -1,9 +1,9 @@
 //! The tables of a database that the server makes up, for those below who look names up.
 
 use crate::database::Database;
-use crate::statistics::costs;
 use catalog::Relation;
 use introspection::information_schema;
+use names::Names;
 use session::rows::RowSet;
 use session::{Frame, ServerTables};
 use std::sync::{Arc, Weak};
@@ -40,11 +40,11 @@ impl ServerTables for MadeUp {
         information_schema::rows(frame, schema, name, wanted)
     }
 
-    fn named(&self, frame: &Frame<'_>, schema: &str, name: &str) -> Result<()> {
-        match self.0.upgrade() {
-            Some(db) if costs::is_cost_table(schema, name) => db.need_cost_tables(frame, name),
-            _ => Ok(()),
+    fn named(&self, frame: &Frame<'_>, names: &Names) -> Result<bool> {
+        if names.objects().is_empty() {
+            return Ok(false);
         }
+        self.0.upgrade().map_or(Ok(false), |db| db.make_named_cost_tables(frame, names))
     }
 
     fn engine_status(&self, frame: &Frame<'_>) -> String {

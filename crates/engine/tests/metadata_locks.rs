@@ -582,3 +582,111 @@ fn queries_without_tables_are_no_transactions() {
         b.ok("DELETE FROM t");
     }
 }
+
+/// A statement that waits for a definition to change goes on with what the name means then, and has that locked.
+#[test]
+fn who_waited_sees_what_names_mean_now() {
+    let db = database();
+    let (mut a, b, c) = (Client::new(&db), Remote::new(&db), Remote::new(&db));
+    for sql in [
+        "CREATE TABLE t (a INT)",
+        "INSERT INTO t VALUES (1)",
+        "CREATE TABLE u (a INT, b INT)",
+        "INSERT INTO u VALUES (2, 3)",
+        "CREATE VIEW v AS SELECT * FROM t",
+    ] {
+        a.ok(sql);
+    }
+    a.ok("BEGIN");
+    a.ok("SELECT * FROM v");
+    b.start("CREATE OR REPLACE VIEW v AS SELECT * FROM u");
+    assert!(b.blocks());
+    c.ok("BEGIN");
+    c.start("SELECT * FROM v");
+    assert!(c.blocks());
+    a.ok("COMMIT");
+    assert_eq!(b.answer(), Ok(vec![]));
+    assert_eq!(c.answer(), Ok(vec!["2,3".into()]));
+    b.ok("DROP TABLE t");
+    b.ok("SET lock_wait_timeout = 1");
+    assert_eq!(b.run("DROP TABLE u"), Err(1205), "it is locked, though the view led elsewhere at first");
+    c.ok("COMMIT");
+    // A table that takes another one's name.
+    a.ok("CREATE TABLE next (a INT, b INT, c INT)");
+    a.ok("BEGIN");
+    a.ok("SELECT * FROM u");
+    b.ok("SET lock_wait_timeout = 100");
+    b.start("RENAME TABLE u TO old, next TO u");
+    assert!(b.blocks());
+    c.start("INSERT INTO u VALUES (1, 2, 3)");
+    assert!(c.blocks());
+    a.ok("COMMIT");
+    assert_eq!(b.answer(), Ok(vec![]));
+    assert_eq!(c.answer(), Ok(vec![]));
+    assert_eq!(c.ok("SELECT COUNT(*) FROM old"), ["1"]);
+}
+
+/// Each table has the lock of its own use: what a statement changes through a view is locked for writing, what it only reads
+/// is not.
+#[test]
+fn every_table_is_locked_as_it_is_used() {
+    let db = database();
+    let (mut a, b) = (Client::new(&db), Remote::new(&db));
+    for sql in [
+        "CREATE TABLE t (a INT PRIMARY KEY)",
+        "CREATE TABLE u (a INT PRIMARY KEY)",
+        "INSERT INTO t VALUES (1)",
+        "INSERT INTO u VALUES (1)",
+        "CREATE VIEW v AS SELECT a FROM t WHERE a IN (SELECT a FROM u)",
+    ] {
+        a.ok(sql);
+    }
+    b.ok("SET lock_wait_timeout = 1, innodb_lock_wait_timeout = 1");
+    a.ok("LOCK TABLES t READ");
+    for change in ["UPDATE v SET a = 2", "DELETE FROM v", "INSERT INTO v VALUES (5)"] {
+        assert_eq!(b.run(change), Err(1205), "{change}");
+    }
+    a.ok("UNLOCK TABLES");
+    a.ok("LOCK TABLES u READ");
+    b.ok("UPDATE v SET a = 1");
+    assert_eq!(b.ok("SELECT * FROM t WHERE a IN (SELECT a FROM u) FOR UPDATE"), ["1"]);
+    assert_eq!(b.run("SELECT * FROM u FOR UPDATE"), Err(1205));
+    assert_eq!(b.run("SELECT * FROM t WHERE a IN (SELECT a FROM u FOR UPDATE)"), Err(1205));
+    a.ok("UNLOCK TABLES");
+    a.ok("LOCK TABLES t WRITE, u READ");
+    assert_eq!(a.ok("SELECT * FROM t WHERE a IN (SELECT a FROM u) FOR UPDATE"), ["1"]);
+    assert_eq!(a.err("SELECT * FROM t, u FOR UPDATE"), 1099);
+    a.ok("UNLOCK TABLES");
+    // Words of the text mean nothing: a column may be called as a query begins.
+    a.ok("CREATE TABLE w (`select` INT, b INT)");
+    b.ok("SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+    a.ok("BEGIN");
+    a.ok("INSERT INTO w VALUES (1, 1)");
+    b.ok("INSERT INTO w (`select`, b) VALUES (2, 2)");
+    b.ok("INSERT INTO w SELECT 3, 3");
+    assert_eq!(b.run("INSERT INTO t SELECT b FROM w"), Err(1205));
+    a.ok("COMMIT");
+}
+
+/// Locks are taken in one order, so statements that name the same tables in different orders do not wait for each other.
+#[test]
+fn one_order_of_locks_for_all() {
+    let db = database();
+    let mut a = Client::new(&db);
+    a.ok("CREATE TABLE t (a INT)");
+    a.ok("CREATE TABLE u (a INT)");
+    std::thread::scope(|s| {
+        for (first, second) in [("t", "u"), ("u", "t")] {
+            let db = &db;
+            s.spawn(move || {
+                let mut c = Client::new(db);
+                for _ in 0..100 {
+                    c.ok(&format!("LOCK TABLES {first} WRITE, {second} WRITE"));
+                    c.ok("UNLOCK TABLES");
+                    c.ok(&format!("INSERT INTO {first} SELECT * FROM {second}"));
+                    c.ok(&format!("RENAME TABLE {first} TO x, {second} TO {first}, x TO {second}"));
+                }
+            });
+        }
+    });
+}

@@ -328,3 +328,102 @@ fn prepared_changes() {
     assert_eq!(go(&mut s, insert, &[int(10), int(0), text("")]).map_err(|e| e.code().0), Err(1062));
     assert!(hits(&mut s) >= 20);
 }
+
+fn counted(s: &mut Session, name: &str) -> u64 {
+    let row = rows(s, &format!("SHOW STATUS LIKE 'Nextleaf_plan_cache_{name}'"));
+    row[0].split(',').nth(1).and_then(|n| n.parse().ok()).expect("a counter")
+}
+
+/// What DDL changes elsewhere costs no plan; what it changes of a statement's own objects does.
+#[test]
+fn ddl_on_other_tables_leaves_plans_alone() {
+    let db = database();
+    let (mut s, mut other) = (session(&db), session(&db));
+    fill(&mut s);
+    run(&mut s, "CREATE TABLE p (id INT PRIMARY KEY, v INT); INSERT INTO p VALUES (1, 10), (2, 20)").expect("valid");
+    run(&mut s, "CREATE VIEW w AS SELECT id, v FROM p").expect("valid");
+    let texts = [
+        "SELECT k FROM t WHERE id = 5",
+        "SELECT v FROM w WHERE id = 1",
+        "SELECT a.id FROM t a JOIN p ON a.k = p.id WHERE a.id = 5",
+        "UPDATE p SET v = v + 1 WHERE id = 2",
+        "INSERT INTO p VALUES (1000, 1)",
+        "DELETE FROM p WHERE id = 1000",
+    ];
+    let prepared = s.prepare(b"SELECT v FROM p WHERE id = ?").expect("valid").id;
+    let all = |s: &mut Session| {
+        texts.iter().for_each(|sql| drop(rows(s, sql)));
+        s.execute_prepared(prepared, &[(Value::Int(2), SqlType::BIGINT)], &mut Collect::default()).expect("runs");
+    };
+    (0..3).for_each(|_| all(&mut s));
+    let elsewhere = [
+        "CREATE TABLE e1 (id INT PRIMARY KEY)",
+        "ALTER TABLE e1 ADD COLUMN x INT",
+        "CREATE VIEW e2 AS SELECT * FROM e1",
+        "CREATE INDEX ex ON e1 (x)",
+        "RENAME TABLE e1 TO e3",
+        "TRUNCATE TABLE e3",
+        "DROP VIEW e2",
+        "DROP TABLE e3",
+        "CREATE DATABASE e; CREATE TABLE e.p (id INT); DROP DATABASE e",
+        "CREATE TABLE e4 (id INT PRIMARY KEY, t INT, FOREIGN KEY (t) REFERENCES t (id))",
+    ];
+    for ddl in elsewhere {
+        run(&mut other, ddl).unwrap_or_else(|e| panic!("{ddl}: {e}"));
+        let before = (counted(&mut s, "hits"), counted(&mut s, "misses"));
+        all(&mut s);
+        let after = (counted(&mut s, "hits"), counted(&mut s, "misses"));
+        assert_eq!((after.0 - before.0, after.1 - before.1), (texts.len() as u64 + 1, 0), "{ddl}");
+    }
+    // Of the plans' own: how many of them each is part of.
+    let own = [
+        ("ALTER TABLE t ADD COLUMN z INT", 2),
+        ("CREATE INDEX pv ON p (v)", 6),
+        ("CREATE OR REPLACE VIEW w AS SELECT id, v + 0 AS v FROM p", 1),
+        // A key that leads to it is what a plan that changes rows has to heed, and no other one.
+        ("CREATE TABLE c (p INT, FOREIGN KEY (p) REFERENCES p (id))", 3),
+        ("GRANT ALL ON *.* TO root@localhost", 7),
+        ("FLUSH OPTIMIZER_COSTS", 7),
+    ];
+    for (ddl, misses) in own {
+        run(&mut other, ddl).unwrap_or_else(|e| panic!("{ddl}: {e}"));
+        let before = counted(&mut s, "misses");
+        all(&mut s);
+        assert_eq!(counted(&mut s, "misses") - before, misses, "{ddl}");
+        all(&mut s);
+        assert_eq!(counted(&mut s, "misses") - before, misses, "the new plans stay: {ddl}");
+    }
+    // The plan of the change sees the key: rows that are referred to stay.
+    run(&mut s, "INSERT INTO p VALUES (1000, 1); INSERT INTO c VALUES (1000)").expect("valid");
+    assert_eq!(run(&mut s, "DELETE FROM p WHERE id = 1000").err().map(|e| e.code().0), Some(1451));
+}
+
+/// A name that means something else to a session, or meant nothing, is never answered by a plan of what it meant before.
+#[test]
+fn plans_know_what_names_mean() {
+    let db = database();
+    let (mut s, mut other) = (session(&db), session(&db));
+    run(&mut s, "CREATE TABLE v (id INT PRIMARY KEY, x INT); INSERT INTO v VALUES (5, 6)").expect("valid");
+    let sql = "SELECT x FROM v WHERE id = 5";
+    let change = "UPDATE v SET x = x + 0 WHERE id = 5";
+    for _ in 0..4 {
+        assert_eq!(rows(&mut s, sql), ["6"]);
+        run(&mut s, change).expect("valid");
+    }
+    run(&mut s, "CREATE TEMPORARY TABLE v (id INT PRIMARY KEY, x INT); INSERT INTO v VALUES (5, 7)").expect("valid");
+    for _ in 0..4 {
+        assert_eq!((rows(&mut s, sql), rows(&mut other, sql)), (vec!["7".into()], vec!["6".into()]));
+    }
+    run(&mut s, "UPDATE v SET x = 8 WHERE id = 5").expect("valid");
+    assert_eq!((rows(&mut s, sql), rows(&mut other, sql)), (vec!["8".into()], vec!["6".into()]));
+    run(&mut s, "DROP TEMPORARY TABLE v").expect("valid");
+    assert_eq!(rows(&mut s, sql), ["6"]);
+    // A statement that failed is no reason for its plan, or the lack of one, once its table is there.
+    let missing = "SELECT x FROM late WHERE id = 5";
+    (0..3).for_each(|_| assert_eq!(run(&mut s, missing).err().map(|e| e.code().0), Some(1146)));
+    run(&mut other, "CREATE TABLE late (id INT PRIMARY KEY, x INT); INSERT INTO late VALUES (5, 9)").expect("valid");
+    (0..3).for_each(|_| assert_eq!(rows(&mut s, missing), ["9"]));
+    let before = counted(&mut s, "hits");
+    assert_eq!(rows(&mut s, missing), ["9"]);
+    assert_eq!(counted(&mut s, "hits"), before + 1, "there is a plan now");
+}

@@ -4,7 +4,7 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use catalog::{CatalogReader, ColumnStats, IndexForm, KeyBounds, Relation, Statistics, TableId, TableStats};
+use catalog::{ColumnStats, IndexForm, KeyBounds, Relation, Statistics, TableId, TableStats};
 use common::{Variables, fixture, session};
 use parser::ast::Statement;
 use parser::{ParseOptions, parse};

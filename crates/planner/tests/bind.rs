@@ -63,7 +63,7 @@ fn bind_with(sql: &str, session: &expr::SessionInfo) -> Result<String> {
             out
         }
         Statement::Insert(i) => {
-            use catalog::{CatalogReader, Relation};
+            use catalog::Relation;
             use planner::bind::DuplicateValue;
             let Some(Relation::Table(table)) = catalog.relation("test", &i.table.name) else { panic!("no table") };
             let mut out = String::new();

@@ -29,7 +29,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, i256};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use catalog::{CatalogReader, ColumnDef, Relation, TableDef, TableEngine};
+use catalog::{ColumnDef, Relation, TableDef, TableEngine};
 use std::sync::Arc;
 use types::{Collation, Date, DateTime, Error, IntSize, Result, SqlType, StringKind};
 use vector::{Batch, Chunk, Values};

@@ -11,15 +11,12 @@ use types::Result;
 struct Unlocked<'s>(&'s Frame<'s>);
 
 impl CatalogReader for Unlocked<'_> {
-    fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
-        if !self.0.may_see_tables() {
-            self.0.hide(name);
-            return None;
-        }
+    fn relation(&self, schema: &str, name: &str) -> Result<Option<Relation>> {
+        self.0.check_sees_tables(name)?;
         if self.0.db.tables().has(schema, name) {
-            return self.0.db.tables().relation(schema, name);
+            return Ok(self.0.db.tables().relation(schema, name));
         }
-        self.0.db.catalog().relation(schema, name)
+        Ok(self.0.db.catalog().relation(schema, name))
     }
 
     fn has_schema(&self, schema: &str) -> bool {
@@ -29,9 +26,9 @@ impl CatalogReader for Unlocked<'_> {
 
 impl Frame<'_> {
     /// What the name stands for, temporary tables first.
-    pub fn described(&self, schema: &str, name: &str) -> Option<Relation> {
+    pub fn described(&self, schema: &str, name: &str) -> Result<Option<Relation>> {
         match self.temporary().get(schema, name) {
-            Some(t) => Some(Relation::Table(t.clone())),
+            Some(t) => Ok(Some(Relation::Table(t.clone()))),
             None => Unlocked(self).relation(schema, name),
         }
     }

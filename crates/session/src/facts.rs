@@ -64,7 +64,7 @@ impl Frame<'_> {
     /// A base table by name; 1146, or 1347 for a view.
     pub fn base_table(&self, name: &ObjectName) -> Result<Arc<TableDef>> {
         let (schema, name) = self.resolve_name(name)?;
-        match catalog::CatalogReader::relation(self, &schema, &name) {
+        match CatalogReader::relation(self, &schema, &name)? {
             Some(Relation::Table(t)) => Ok(t),
             Some(Relation::View(_)) => Err(Error::wrong_object(&schema, &name, "BASE TABLE")),
             None => Err(Error::no_such_table(&schema, &name)),
@@ -135,51 +135,6 @@ impl Frame<'_> {
     /// An instant as a DATETIME in the session's time zone.
     pub fn local_datetime(&self, unix_us: i64) -> DateTime {
         self.time_zone().to_datetime(Timestamp(unix_us))
-    }
-}
-
-/// The catalog with information_schema added.
-impl CatalogReader for Frame<'_> {
-    fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
-        if !self.may_see_tables() {
-            self.hide(name);
-            return None;
-        }
-        if self.db.tables().has(schema, name) {
-            return self.db.tables().relation(schema, name);
-        }
-        if let Some(t) = self.temporary().get(schema, name) {
-            return Some(Relation::Table(t.clone()));
-        }
-        self.stored_relation(schema, name)
-    }
-
-    fn stored_relation(&self, schema: &str, name: &str) -> Option<Relation> {
-        if !self.may_see_tables() {
-            self.hide(name);
-            return None;
-        }
-        if self.db.tables().has(schema, name) {
-            return self.db.tables().relation(schema, name);
-        }
-        if let Err(e) = self.db.tables().named(self, schema, name) {
-            self.locks.fail(e);
-            return None;
-        }
-        if let Err(e) = self.lock_named(schema, name) {
-            self.locks.fail(e);
-            return None;
-        }
-        self.db.catalog().relation(schema, name)
-    }
-
-    fn is_temporary(&self, schema: &str, name: &str) -> bool {
-        self.temporary().get(schema, name).is_some()
-    }
-
-    fn has_schema(&self, schema: &str) -> bool {
-        // Whoever may see no tables does not learn either what schemas there are.
-        !self.may_see_tables() || self.canonical_schema(schema).is_some()
     }
 }
 

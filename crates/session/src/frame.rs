@@ -21,6 +21,7 @@ use crate::tree::TreeMemory;
 use accounts::{Account, Privilege, Rights};
 use expr::{SqlMode, Warnings};
 use monitor::{Ended, Running};
+use names::Names;
 use parking_lot::Mutex;
 use parser::ParseOptions;
 use std::ops::{Deref, DerefMut};
@@ -83,6 +84,8 @@ pub struct Frame<'s> {
     /// Set while plans are made or run that hold parameters, not their values.
     param_types: Option<Box<[SqlType]>>,
     running: Running,
+    /// What the statement names, once that is locked.
+    pub(crate) names: Names,
     pub(crate) tree: TreeMemory,
     /// Where the optimizer's trace is wanted; behind a latch because plans are made with the frame shared.
     pub(crate) traced: Option<Box<Mutex<Traced>>>,
@@ -115,6 +118,7 @@ impl<'s> Frame<'s> {
             params: None,
             param_types: None,
             running: Running::new(&session.status, clock_us, &session.process),
+            names: Names::default(),
             tree: TreeMemory::begun(),
             traced: None,
             session,
@@ -133,6 +137,7 @@ impl<'s> Frame<'s> {
             params: own.params,
             param_types: None,
             running: Running::new(&self.session.status, clock_us, &self.session.process),
+            names: Names::default(),
             tree: TreeMemory::begun(),
             traced: None,
             session: self.session,

@@ -14,7 +14,7 @@
 //!
 //! - [`shared`]: [`Shared`]; [`options`]: how a database is opened.
 //! - [`state`]: [`SessionState`]; [`txn`] has its transaction, [`temporary`] its temporary tables, [`locks`] its metadata locks.
-//! - [`frame`]: [`Frame`]; [`facts`] answers the binder and expressions, [`bind`] makes binders, [`rights`] checks rights,
+//! - [`frame`]: [`Frame`]; [`resolved`]: what its statement names; [`facts`] answers the binder and expressions, [`bind`] makes binders, [`rights`] checks rights,
 //!   [`hints`] and [`set`] change variables, [`trace`] keeps what the optimizer did, [`tree`] charges memory, [`ended`] notes what ran.
 //! - [`source_columns`]: the columns of a query as a table's; [`view_text`]: the texts that views keep.
 //! - [`server_tables`]: the tables that the server makes up, of which only those above know the rows.
@@ -37,6 +37,7 @@ pub mod hints;
 pub mod locks;
 pub mod options;
 mod read_only;
+pub mod resolved;
 pub mod rights;
 pub mod rows;
 pub mod server_tables;

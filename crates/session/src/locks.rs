@@ -1,9 +1,10 @@
 //! The metadata locks that statements take, LOCK TABLES, and GET_LOCK.
 //!
-//! Before a statement runs, [`Frame::lock_statement`] takes the strong locks of DDL and the write locks of tables that
-//! the statement changes. All other tables are locked where names are looked up ([`Frame::lock_named`]): so tables
-//! behind views are, too. The locks go when the transaction ends; outside of one, when the statement ends. [`ddl`] has the
-//! locks of DDL, [`tables`] LOCK TABLES and FLUSH, [`named`] GET_LOCK, [`serializable`] what keeps phantoms away.
+//! Before a statement runs, [`Frame::lock_statement`] locks all that it names, tables behind views among it: what it
+//! changes or writes to as much as what it reads ([`names::NeededLock`]). One order for all, that of the names, keeps
+//! statements that take several locks from each other's throats. The locks go when the transaction ends; outside of one,
+//! when the statement ends. [`ddl`] has the locks of DDL, [`tables`] LOCK TABLES and FLUSH, [`named`] GET_LOCK,
+//! [`serializable`] what keeps phantoms away.
 
 mod ddl;
 mod named;
@@ -15,8 +16,9 @@ use crate::{Frame, SessionState};
 use mdl::{KeyRef, Mode, Object, Owner, Space, Until};
 use monitor::process::Process;
 use named::NamedLocks;
+use names::{Names, NeededLock, UseKind};
 use parking_lot::Mutex;
-use parser::ast::{self, LockStrength, ObjectName, Statement, TableRef};
+use parser::ast::{self, Statement, TableUse};
 use std::sync::Arc;
 use std::time::Duration;
 use types::{Error, ErrorCode, Result};
@@ -29,8 +31,6 @@ pub struct SessionLocks {
     pub named: Arc<dyn expr::UserLocks>,
     /// How tables that the running statement reads are locked.
     reading: Mode,
-    /// The statement also writes to or locks rows of the tables it names.
-    writing: bool,
     /// Tables that the running statement reads, to be kept from writers unless it locks all that it reads of them; `None`:
     /// it keeps writers out as it names tables.
     unkept: Mutex<Option<Vec<Arc<Object>>>>,
@@ -40,8 +40,6 @@ pub struct SessionLocks {
     tables_locked: bool,
     /// FLUSH TABLES WITH READ LOCK is in force.
     global_read_lock: bool,
-    /// Why a lookup of a name failed, where it could only say that there is nothing of the name.
-    failure: Mutex<Option<Error>>,
 }
 
 impl SessionLocks {
@@ -51,32 +49,12 @@ impl SessionLocks {
             named: Arc::new(NamedLocks { db: db.clone(), owner: owner.clone() }),
             owner,
             reading: Mode::SharedRead,
-            writing: false,
             unkept: Mutex::new(None),
             patience: ast::LockWait::Wait,
             tables_locked: false,
             global_read_lock: false,
-            failure: Mutex::new(None),
         }
     }
-
-    pub fn fail(&self, e: Error) {
-        self.failure.lock().get_or_insert(e);
-    }
-}
-
-/// The base tables of FROM; derived tables only read theirs.
-fn tables_of(from: &[TableRef]) -> Vec<&ObjectName> {
-    let mut out = Vec::new();
-    let mut todo: Vec<&TableRef> = from.iter().collect();
-    while let Some(t) = todo.pop() {
-        match t {
-            TableRef::Table(f) => out.push(&f.name),
-            TableRef::Join(j) => todo.extend([&j.left, &j.right]),
-            TableRef::Derived(_) | TableRef::JsonTable(_) => {}
-        }
-    }
-    out
 }
 
 /// Statements that are a transaction by themselves, so that SET TRANSACTION meant them: queries if they read `tables`.
@@ -127,46 +105,96 @@ impl SessionState {
         self.locks.patience = ast::LockWait::NoWait;
     }
 
-    /// Locks a table or view by name, as the running statement reads it; 1100 where LOCK TABLES left it out.
-    pub fn lock_named(&self, schema: &str, name: &str) -> Result<()> {
-        if self.db.tables().has(schema, name) {
+    /// Takes the locks of what a statement names: scopes first, then the objects in the order of their names.
+    pub fn lock_names(&self, names: &Names) -> Result<()> {
+        let locks: Vec<(&names::Object, NeededLock)> =
+            names.objects().iter().flat_map(|o| names.locks(o).into_iter().map(move |l| (o, l))).collect();
+        if locks.iter().any(|(_, needed)| *needed >= NeededLock::Write) {
+            self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
+        }
+        let mut schemas: Vec<&str> =
+            locks.iter().filter(|(_, needed)| *needed >= NeededLock::Alter).map(|(o, _)| &*o.schema).collect();
+        schemas.dedup();
+        // What is wrong with a schema that is not there the statement says itself.
+        schemas.retain(|schema| self.db.catalog().has_schema(schema));
+        for schema in &schemas {
+            self.lock_scope(Space::Schema, schema, Mode::IntentionExclusive)?;
+        }
+        if self.locks.tables_locked {
+            self.check_locked_tables(names)?;
+        }
+        for (object, needed) in locks {
+            if needed < NeededLock::Alter || schemas.contains(&&*object.schema) {
+                self.lock_object(&object.schema, &object.name, needed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Under LOCK TABLES a statement uses what that has locked, and as it has locked it: 1099, 1100.
+    fn check_locked_tables(&self, names: &Names) -> Result<()> {
+        let uses = names.objects().iter().flat_map(|o| o.uses.iter().map(move |u| (o, u)));
+        let mut uses: Vec<_> = uses.collect();
+        uses.sort_by_key(|(_, u)| u.order);
+        for (object, u) in uses {
+            let (schema, name) = (&*object.schema, &*object.name);
+            let needed = u.lock(object, names.only_looks);
+            let locked = || self.db.mdl().table_locked(&self.locks.owner, schema, name);
+            let makes_table = matches!(u.kind, UseKind::Named(TableUse::Create { .. }));
+            match needed {
+                NeededLock::None => {}
+                // A name that nothing has is free to be taken, but for new tables.
+                NeededLock::Alter | NeededLock::AlterShared | NeededLock::Exclusive => match locked() {
+                    Some(Mode::SharedReadOnly) => return Err(Error::table_not_locked_for_write(name)),
+                    None if makes_table || object.relation.is_some() => return Err(Error::table_not_locked(name)),
+                    _ => {}
+                },
+                NeededLock::Write | NeededLock::ReadWrite => match locked() {
+                    Some(Mode::SharedReadOnly) => return Err(Error::table_not_locked_for_write(name)),
+                    Some(_) => {}
+                    None => return Err(Error::table_not_locked(name)),
+                },
+                NeededLock::Look | NeededLock::Read | NeededLock::Keep => {
+                    if locked().is_none() {
+                        return Err(Error::table_not_locked(name));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn lock_object(&self, schema: &str, name: &str, needed: NeededLock) -> Result<()> {
+        if self.locks.tables_locked && needed < NeededLock::Alter {
             return Ok(());
         }
         let object = self.db.mdl().table(schema, name);
-        if self.locks.tables_locked {
-            let locked = self.db.mdl().table_locked(&self.locks.owner, schema, name);
-            return match locked {
-                Some(_) if self.locks.writing => self.lock_table_for_write(schema, name),
-                Some(_) => Ok(()),
-                None => Err(Error::table_not_locked(name)),
-            };
-        }
-        if self.locks.writing {
-            self.lock_table_for_write(schema, name)?;
-            if self.locks.reading == Mode::SharedRead {
-                return Ok(());
+        let take = |mode| self.acquire(&object, mode, Until::Transaction);
+        match needed {
+            NeededLock::None => Ok(()),
+            NeededLock::Look => take(Mode::SharedRead),
+            NeededLock::Read => self.lock_to_read(&object),
+            NeededLock::Keep => self.acquire_for_rows(&object, Mode::SharedReadOnly),
+            NeededLock::Write => self.lock_among_readers(&object),
+            NeededLock::ReadWrite => {
+                self.lock_among_readers(&object)?;
+                self.lock_to_read(&object)
             }
-        }
-        match self.locks.reading {
-            Mode::SharedReadOnly => self.keep_writers_out(object),
-            mode => self.acquire(&object, mode, Until::Transaction),
+            NeededLock::Alter => take(Mode::SharedUpgradable),
+            NeededLock::AlterShared => {
+                take(Mode::SharedUpgradable)?;
+                take(Mode::SharedReadOnly)
+            }
+            NeededLock::Exclusive => take(Mode::Exclusive),
         }
     }
 
-    /// Locks a table whose rows the running statement changes: 1099, 1100 under LOCK TABLES.
-    pub fn lock_table_for_write(&self, schema: &str, name: &str) -> Result<()> {
-        if self.db.tables().has(schema, name) {
-            return Ok(());
+    /// Locks a table of which the running statement reads rows.
+    fn lock_to_read(&self, object: &Arc<Object>) -> Result<()> {
+        match self.locks.reading {
+            Mode::SharedReadOnly => self.keep_writers_out(object.clone()),
+            mode => self.acquire(object, mode, Until::Transaction),
         }
-        self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
-        if self.locks.tables_locked {
-            return match self.db.mdl().table_locked(&self.locks.owner, schema, name) {
-                Some(Mode::SharedReadOnly) => Err(Error::table_not_locked_for_write(name)),
-                Some(_) => Ok(()),
-                None => Err(Error::table_not_locked(name)),
-            };
-        }
-        self.lock_among_readers(&self.db.mdl().table(schema, name))
     }
 
     fn lock_scope(&self, space: Space, schema: &str, mode: Mode) -> Result<()> {
@@ -232,85 +260,39 @@ impl Frame<'_> {
         result
     }
 
-    fn lock_names_for_write<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Result<()> {
-        for name in names {
-            if let Ok((schema, name)) = self.resolve_name(name)
-                && self.temporary().get(&schema, &name).is_none()
-            {
-                self.lock_table_for_write(&schema, &name)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes the locks that the statement needs before it looks at anything, and notes how names that it looks up later
-    /// are to be locked.
-    pub fn lock_statement(&mut self, statement: &Statement, text: &[u8]) -> Result<()> {
+    /// Takes the locks that the statement needs before it looks at anything, and keeps its names to be looked up.
+    pub fn lock_statement(&mut self, statement: &Statement, names: Names) -> Result<()> {
         use Statement::*;
         let changes = matches!(statement, Insert(_) | Update(_) | Delete(_) | LoadData(_));
         let reads = !only_looks(statement) || matches!(statement, Explain(e) if e.analyze);
         let serializable = reads && self.reads_are_locked(changes);
-        // INSERT ... VALUES reads nothing.
-        let plain_insert = matches!(statement, Insert(_) | LoadData(_)) && serializable::query_words(text) == 0;
-        let checks = matches!(statement, TableMaintenance(t) if t.op == ast::MaintenanceOp::Check);
-        let keeps_writers_out = serializable && !plain_insert || checks;
         self.locks.patience = serializable::patience(statement);
         *self.locks.unkept.get_mut() =
-            (serializable && serializable::may_read_rows_alone(statement, text)).then(Vec::new);
-        self.locks.reading = if keeps_writers_out { Mode::SharedReadOnly } else { Mode::SharedRead };
-        self.locks.writing = match statement {
-            Query(q) => q.locking.iter().any(|l| l.strength == LockStrength::Update),
-            _ => false,
-        };
+            (serializable && serializable::may_read_rows_alone(statement, names.queries)).then(Vec::new);
+        self.locks.reading = if serializable { Mode::SharedReadOnly } else { Mode::SharedRead };
         match statement {
-            Insert(i) => self.lock_names_for_write([&i.table]),
-            LoadData(l) => self.lock_names_for_write([&l.table]),
-            Update(u) => self.lock_names_for_write(tables_of(&u.tables)),
-            Delete(d) => self.lock_names_for_write(tables_of(&d.from)),
-            CreateTable(c) if !c.temporary => {
-                self.check_makes_no_table(&c.name)?;
-                if self.is_there_already(&c.name)? { Ok(()) } else { self.lock_names_for_ddl([&c.name]) }
-            }
-            DropTable(d) if !d.temporary => self.lock_names_for_ddl(self.permanent(&d.tables)),
-            RenameTable(pairs) => self.lock_names_for_ddl(pairs.iter().flat_map(|(from, to)| [from, to])),
-            Truncate(name) => self.lock_names_for_ddl(self.permanent([name])),
-            CreateView(v) => self.lock_names_for_ddl([&v.name]),
-            DropView(d) => self.lock_names_for_ddl(&d.views),
-            AlterTable(a) => {
-                let renamed = a.specs.iter().any(|s| matches!(s, ast::AlterSpec::RenameTo(_)));
-                let to =
-                    a.specs.iter().filter_map(|s| if let ast::AlterSpec::RenameTo(n) = s { Some(n) } else { None });
-                let lock = a.specs.iter().rev().find_map(|s| match s {
-                    ast::AlterSpec::Lock(l) => Some(*l),
-                    _ => None,
-                });
-                match renamed {
-                    true if self.permanent([&a.name]).is_empty() => Ok(()),
-                    true => self.lock_names_for_ddl(to.chain([&a.name])),
-                    false => self.lock_for_alter(&a.name, lock),
+            CreateDatabase(c) => self.lock_schema_for_ddl(&c.name, false)?,
+            AlterDatabase(a) => {
+                if let Some(name) = a.name.as_deref().or(self.current_database()) {
+                    self.lock_schema_for_ddl(name, false)?;
                 }
             }
-            TableMaintenance(t) if t.op == ast::MaintenanceOp::Optimize => {
-                t.tables.iter().try_for_each(|name| self.lock_for_alter(name, None))
-            }
-            CreateIndex(c) => self.lock_for_alter(&c.table, c.lock),
-            DropIndex(d) => self.lock_for_alter(&d.table, d.lock),
-            CreateDatabase(c) => self.lock_schema_for_ddl(&c.name, false),
-            AlterDatabase(a) => match a.name.as_deref().or(self.current_database()) {
-                Some(name) => self.lock_schema_for_ddl(name, false),
-                None => Ok(()),
-            },
-            DropDatabase { name, .. } => self.lock_schema_for_ddl(name, true),
-            _ => Ok(()),
+            DropDatabase { name, .. } => self.lock_schema_for_ddl(name, true)?,
+            _ => {}
         }
+        self.lock_resolved(statement, names)
+    }
+
+    /// What was locked since is let go, to be locked anew.
+    pub fn forget_locks_since(&mut self, mark: usize) {
+        self.db.mdl().release_since(&self.locks.owner, mark);
+        self.locks.unkept.get_mut().iter_mut().for_each(Vec::clear);
     }
 
     /// The statement is over: locks of statements that only look at definitions, or find a table missing, go, and without a
     /// transaction all do.
     pub fn unlock_statement(&mut self, statement: &Statement, mark: usize, result: Result<()>) -> Result<()> {
-        let result = self.failed_lock(result);
         self.locks.reading = Mode::SharedRead;
-        self.locks.writing = false;
         self.locks.patience = ast::LockWait::Wait;
         *self.locks.unkept.get_mut() = None;
         if let Err(e) = &result {
@@ -329,20 +311,6 @@ impl Frame<'_> {
             self.db.mdl().release_statement(&self.locks.owner);
         }
         result
-    }
-
-    /// The lock that failed, if one did, explains the failure.
-    fn failed_lock<T>(&mut self, result: Result<T>) -> Result<T> {
-        match self.locks.failure.get_mut().take() {
-            Some(e) => Err(e),
-            None => result,
-        }
-    }
-
-    /// After it: what the lookups locked is let go.
-    pub fn unlock_lookup<T>(&mut self, mark: usize, result: Result<T>) -> Result<T> {
-        self.db.mdl().release_since(&self.locks.owner, mark);
-        self.failed_lock(result)
     }
 
     /// Errors that end the whole transaction: 1213, and 1205 with innodb_rollback_on_timeout.

@@ -8,7 +8,8 @@
 
 use crate::{Frame, SessionState};
 use accounts::Privilege;
-use parser::ast::{ObjectName, Statement};
+use names::{Names, Place};
+use parser::ast::Statement;
 use types::{Error, Result};
 use variables::ReadOnly;
 
@@ -26,17 +27,16 @@ impl SessionState {
 
 impl Frame<'_> {
     /// The same for a statement that commits before it runs: those that look after tables or the server may.
-    pub fn check_server_takes(&self, statement: &Statement) -> Result<()> {
+    pub fn check_server_takes(&self, statement: &Statement, names: &Names) -> Result<()> {
         use Statement::*;
-        let named: Vec<&ObjectName> = match statement {
-            TableMaintenance(_) | LockTables(_) | Flush(_) => return Ok(()),
-            DropTable(d) => d.tables.iter().collect(),
-            Truncate(name) => vec![name],
-            AlterTable(a) => vec![&a.name],
-            CreateIndex(c) => vec![&c.table],
-            DropIndex(d) => vec![&d.table],
-            _ => return self.check_server_writable(),
+        let all_temporary = || {
+            let mut uses = names.objects().iter().flat_map(|o| &o.uses).peekable();
+            uses.peek().is_some() && uses.all(|u| u.place == Place::Temporary)
         };
-        if self.permanent(named).is_empty() { Ok(()) } else { self.check_server_writable() }
+        match statement {
+            TableMaintenance(_) | LockTables(_) | Flush(_) => Ok(()),
+            DropTable(_) | Truncate(_) | AlterTable(_) | CreateIndex(_) | DropIndex(_) if all_temporary() => Ok(()),
+            _ => self.check_server_writable(),
+        }
     }
 }

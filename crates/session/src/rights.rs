@@ -1,13 +1,11 @@
-//! What a session's rights let it do. A statement is looked at before anything else of it happens; the names that it
-//! reads are looked at when they are looked up. An account without privileges may connect, compute, set variables of its
-//! session, and see these, its own grants and its own connections; of a table that it asks for it does not learn whether
-//! there is one.
+//! What a session's rights let it do, beside what the tables that a statement names ask for (`names::ObjectUse::privileges`).
+//! Both are looked at before anything else of the statement happens. An account without privileges may connect, compute, set
+//! variables of its session, and see these, its own grants and its own connections; of a table that it asks for it does
+//! not learn whether there is one.
 
 use crate::Frame;
 use accounts::{Account, Privilege, Rights};
-use parser::ast::{
-    self, ExplainTarget, MaintenanceOp, ObjectName, SetItem, Show, ShowWhat, Statement, TableRef, VarScope,
-};
+use parser::ast::{self, ExplainTarget, SetItem, Show, ShowWhat, Statement, VarScope};
 use types::{Error, Result};
 
 impl Frame<'_> {
@@ -25,7 +23,7 @@ impl Frame<'_> {
     }
 
     /// The account that it acts under as errors name it: with the host that the client came from, where that is who logged in.
-    fn denied_account(&self) -> (&str, &str) {
+    pub(crate) fn denied_account(&self) -> (&str, &str) {
         if self.acting.is_some() { self.account() } else { self.user() }
     }
 
@@ -86,31 +84,23 @@ impl Frame<'_> {
         self.has(Privilege::Select)
     }
 
-    /// A name that the session looked up and may not see: the statement ends with 1142.
-    pub fn hide(&self, table: &str) {
-        self.locks.fail(self.denied(Privilege::Select.name(), table));
-    }
-
     fn denied(&self, command: &str, table: &str) -> Error {
         let (user, host) = self.denied_account();
         Error::tableaccess_denied(command, user, host, table)
     }
 
-    /// What stands in the way of a statement, if something does: 1044, 1045, 1142 or 1227.
+    /// What stands in the way of a statement, beside rights on the tables that it names: 1044, 1045 or 1227.
     pub fn check_rights(&self, statement: &Statement) -> Result<()> {
         use Statement::*;
-        let table = |privilege, name: &ObjectName| self.require_on_table(privilege, &name.name);
-        let first = |privilege, names: &[ObjectName]| {
-            self.require_on_table(privilege, names.first().map_or("", |n| n.name.as_str()))
-        };
-        let of_refs = |privilege, tables: &[TableRef]| match tables.first() {
-            Some(TableRef::Table(t)) => table(privilege, &t.name),
-            _ => self.require_on_table(privilege, ""),
-        };
         match statement {
-            // Names of tables in them are looked at when they are looked up.
-            Query(_) | Do(_) | Prepare { .. } | Execute { .. } | Deallocate(_) => Ok(()),
+            Query(_) | Insert(_) | Update(_) | Delete(_) | Do(_) => Ok(()),
+            CreateTable(_) | CreateView(_) | CreateIndex(_) | DropIndex(_) | AlterTable(_) | RenameTable(_) => Ok(()),
+            Truncate(_) | DropTable(_) | DropView(_) | TableMaintenance(_) | LockTables(_) | Describe { .. } => Ok(()),
+            // What is prepared is looked at by itself, when it is bound and when it runs.
+            Prepare { .. } | Execute { .. } | Deallocate(_) => Ok(()),
             Begin(_) | Commit(_) | Rollback(_) | Savepoint(_) | RollbackTo(_) | ReleaseSavepoint(_) => Ok(()),
+            LoadData(l) if l.local => Ok(()),
+            LoadData(_) => self.require(Privilege::File),
             // Who may not do it may not ask how it is done; of a connection, its owner may.
             Explain(e) => match &e.target {
                 ExplainTarget::Statement(explained) => self.check_rights(explained),
@@ -122,31 +112,6 @@ impl Frame<'_> {
             CreateDatabase(c) => self.require_on_schema(Privilege::Create, &c.name),
             AlterDatabase(a) => self.require_on_schema(Privilege::Alter, a.name.as_deref().unwrap_or_default()),
             DropDatabase { name, .. } => self.require_on_schema(Privilege::Drop, name),
-            Insert(i) => table(Privilege::Insert, &i.table),
-            LoadData(l) => {
-                table(Privilege::Insert, &l.table)?;
-                if l.local { Ok(()) } else { self.require(Privilege::File) }
-            }
-            Update(u) => of_refs(Privilege::Update, &u.tables),
-            Delete(d) => of_refs(Privilege::Delete, &d.from),
-            CreateTable(c) => table(Privilege::Create, &c.name),
-            CreateView(v) => table(Privilege::CreateView, &v.name),
-            CreateIndex(c) => table(Privilege::Index, &c.table),
-            DropIndex(d) => table(Privilege::Index, &d.table),
-            AlterTable(a) => table(Privilege::Alter, &a.name),
-            RenameTable(pairs) => self.require_on_table(Privilege::Alter, pairs.first().map_or("", |p| &p.0.name)),
-            Truncate(name) => table(Privilege::Drop, name),
-            DropTable(d) => first(Privilege::Drop, &d.tables),
-            DropView(d) => first(Privilege::Drop, &d.views),
-            TableMaintenance(t) => {
-                let changes = matches!(t.op, MaintenanceOp::Analyze | MaintenanceOp::Optimize | MaintenanceOp::Repair);
-                first(if changes { Privilege::Insert } else { Privilege::Select }, &t.tables)
-            }
-            LockTables(locks) => {
-                let name = locks.first().map_or("", |l| l.table.name.as_str());
-                self.require_on_table(Privilege::LockTables, name)
-            }
-            Describe { table: name, .. } => table(Privilege::Select, name),
             // Own connections may be ended without a privilege.
             Kill(_) => Ok(()),
             Flush(_) | Reset(_) => self.require(Privilege::Reload),
@@ -187,10 +152,8 @@ impl Frame<'_> {
                 schema.map_or(Ok(()), |schema| self.require_on_schema(Privilege::Select, schema))
             }
             CreateDatabase { name, .. } => self.require_on_schema(Privilege::Select, name),
-            Columns { table, .. } | Index { table, .. } | CreateTable(table) => {
-                self.require_on_table(Privilege::Select, &table.name)
-            }
-            CreateView(view) => self.require_on_table(Privilege::ShowView, &view.name),
+            // They name a table.
+            Columns { .. } | Index { .. } | CreateTable(_) | CreateView(_) => Ok(()),
             // What mysql.user shows.
             Grants { user: Some(account), .. } | CreateUser(account) if !self.is_own_account(account) => {
                 self.require_on_schema(Privilege::Select, "mysql")

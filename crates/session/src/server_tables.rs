@@ -5,6 +5,7 @@
 use crate::Frame;
 use crate::rows::RowSet;
 use catalog::Relation;
+use names::Names;
 use types::{Result, Value};
 
 /// See the module head.
@@ -24,8 +25,8 @@ pub trait ServerTables: std::fmt::Debug + Send + Sync {
     /// The rows of a table. Those that do not have these values in columns of `wanted` may be missing.
     fn rows(&self, frame: &Frame<'_>, schema: &str, name: &str, wanted: &[(usize, Value)]) -> Option<RowSet>;
 
-    /// A statement names a table: some are made when they are first named.
-    fn named(&self, frame: &Frame<'_>, schema: &str, name: &str) -> Result<()>;
+    /// A statement names these: tables that are made when they are first named are made. Says whether any was.
+    fn named(&self, frame: &Frame<'_>, names: &Names) -> Result<bool>;
 
     /// What SHOW ENGINE INNODB STATUS says, for innodb_print_all_deadlocks.
     fn engine_status(&self, frame: &Frame<'_>) -> String;

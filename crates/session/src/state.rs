@@ -7,7 +7,6 @@ use crate::trace::Traces;
 use crate::txn::{NextTransaction, Transaction};
 use crate::{Shared, held};
 use accounts::Rights;
-use catalog::CatalogReader;
 use expr::{SqlMode, UserVars};
 use monitor::process::Process;
 use monitor::status::SessionStatus;

@@ -5,8 +5,7 @@
 use super::index;
 use crate::session::Execution;
 use catalog::{
-    CatalogReader, CheckConstraint, FkAction, ForeignKey, Generated, IndexDef, IndexKind, IndexPart, Relation,
-    TableDef, TableEngine,
+    CheckConstraint, FkAction, ForeignKey, Generated, IndexDef, IndexKind, IndexPart, Relation, TableDef, TableEngine,
 };
 use expr::{Expr, ExprKind};
 use parser::ast;

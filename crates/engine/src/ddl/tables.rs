@@ -4,7 +4,7 @@ use super::statements::{check_name, rename_relation};
 use super::{constraints, define};
 use crate::dml::{OnDuplicate, WriteMode};
 use crate::session::Execution;
-use catalog::{CatalogReader, Relation, TableDef, TableEngine};
+use catalog::{Relation, TableDef, TableEngine};
 use parser::ast::{self, CreateTableBody, ObjectName, Statement};
 use session::sink::ResultSink;
 use std::sync::Arc;
@@ -16,8 +16,7 @@ impl Execution<'_> {
         check_name(&name, || Error::wrong_table_name(&name))?;
         if let Err(denied) = self.check_user_schema(&schema) {
             // A dump of all databases makes the tables of `mysql` where there are none.
-            let is_there = || catalog::CatalogReader::relation(&**self, &schema, &name).is_some();
-            if !c.if_not_exists || c.temporary || !is_there() {
+            if !c.if_not_exists || c.temporary || self.described(&schema, &name)?.is_none() {
                 return Err(denied);
             }
             self.note(Error::table_exists(&name));
@@ -25,7 +24,7 @@ impl Execution<'_> {
         }
         let exists = match c.temporary {
             true => self.temporary().get(&schema, &name).is_some(),
-            false => catalog::CatalogReader::relation(self.db().catalog(), &schema, &name).is_some(),
+            false => self.db().catalog().relation(&schema, &name).is_some(),
         };
         if exists {
             if !c.if_not_exists {
@@ -183,7 +182,7 @@ impl Execution<'_> {
     }
 
     fn is_published(&self, def: &TableDef) -> bool {
-        let published = catalog::CatalogReader::relation(self.db().catalog(), &def.schema, &def.name);
+        let published = self.db().catalog().relation(&def.schema, &def.name);
         matches!(published, Some(Relation::Table(t)) if t.id == def.id)
     }
 
@@ -213,8 +212,12 @@ impl Execution<'_> {
                 temporary.push((schema, table));
                 continue;
             }
-            match catalog::CatalogReader::relation(&**self, &schema, &table) {
-                Some(Relation::Table(_)) if !d.temporary => found.push((schema, table)),
+            let stored = match d.temporary {
+                true => None,
+                false => self.db().catalog().relation(&schema, &table),
+            };
+            match stored {
+                Some(Relation::Table(_)) => found.push((schema, table)),
                 _ => missing.push(format!("{schema}.{table}")),
             }
         }

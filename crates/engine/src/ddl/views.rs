@@ -13,7 +13,7 @@ impl Execution<'_> {
         let (schema, name) = self.resolve_name(&v.name)?;
         check_name(&name, || Error::wrong_table_name(&name))?;
         self.check_user_schema(&schema)?;
-        let existing = catalog::CatalogReader::relation(&**self, &schema, &name);
+        let existing = catalog::CatalogReader::relation(&**self, &schema, &name)?;
         match &existing {
             Some(Relation::Table(_)) if v.or_replace || v.alter => {
                 return Err(Error::wrong_object(&schema, &name, "VIEW"));
@@ -97,7 +97,7 @@ impl Execution<'_> {
         let mut missing = Vec::new();
         for name in &d.views {
             let (schema, view) = self.resolve_name(name)?;
-            match catalog::CatalogReader::relation(&**self, &schema, &view) {
+            match catalog::CatalogReader::relation(&**self, &schema, &view)? {
                 Some(Relation::View(_)) => found.push((schema, view)),
                 Some(Relation::Table(_)) => return Err(Error::wrong_object(&schema, &view, "VIEW")),
                 None => missing.push(format!("{schema}.{view}")),

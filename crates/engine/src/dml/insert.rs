@@ -98,7 +98,7 @@ impl Execution<'_> {
     /// The table that an INSERT writes to, be it through a view.
     pub(crate) fn insert_into(&self, i: &Insert) -> Result<InsertInto> {
         let (schema, name) = self.resolve_name(&i.table)?;
-        let Some(Relation::View(view)) = CatalogReader::relation(&**self, &schema, &name) else {
+        let Some(Relation::View(view)) = CatalogReader::relation(&**self, &schema, &name)? else {
             let def = self.insertable(&i.table)?;
             let columns = self.insert_columns(&def, i.columns.as_deref())?;
             return Ok(InsertInto { def, columns, view_checks: Vec::new(), view: None });
@@ -125,7 +125,7 @@ impl Execution<'_> {
     /// A table by name, to insert into.
     pub(crate) fn insertable(&self, name: &ast::ObjectName) -> Result<Arc<TableDef>> {
         let (schema, n) = self.resolve_name(name)?;
-        if let Some(Relation::View(_)) = CatalogReader::relation(&**self, &schema, &n) {
+        if let Some(Relation::View(_)) = CatalogReader::relation(&**self, &schema, &n)? {
             return Err(Error::not_supported("LOAD DATA into a view"));
         }
         let def = self.base_table(name)?;

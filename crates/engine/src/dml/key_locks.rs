@@ -59,15 +59,11 @@ impl StatementLocks {
 }
 
 impl Execution<'_> {
-    /// What the locking clauses of a statement's inner queries mean. Takes them out of the query, and the metadata locks of
-    /// those who change rows.
+    /// What the locking clauses of a statement's inner queries mean. Takes them out of the query.
     pub(crate) fn take_locks(&self, query: &mut LogicalQuery) -> Result<StatementLocks> {
         let mut locks = StatementLocks::default();
         for lock in std::mem::take(&mut query.locks) {
             let mode = if lock.exclusive { RowLockMode::Exclusive } else { RowLockMode::Shared };
-            if lock.exclusive && !lock.table.temporary {
-                self.lock_table_for_write(&lock.table.schema, &lock.table.name)?;
-            }
             let wait = match lock.wait {
                 plan::logical::LockWait::Wait => LockWait::Wait,
                 plan::logical::LockWait::NoWait => LockWait::NoWait,

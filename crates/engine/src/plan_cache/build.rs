@@ -46,15 +46,25 @@ impl Execution<'_> {
     pub(super) fn plan_env(&self, params: &[(Value, SqlType)]) -> PlanEnv {
         PlanEnv {
             catalog_version: self.db().catalog().version(),
+            epoch: self.db().plan_cache().epoch(),
             settings: self.vars().hot().plan_settings,
             param_types: params.iter().map(|(_, ty)| *ty).collect(),
         }
     }
 
-    /// The plan to keep for a statement. A fault of the statement is left to the ordinary way to report.
+    /// The plan to keep for a statement. A fault of the statement, or a lock that cannot be had, is left to the ordinary way to
+    /// report.
     pub(super) fn build_plan(&mut self, statement: &Statement, params: &[(Value, SqlType)]) -> CachedPlan {
-        // read first: a change during the work makes the plan stale at once
+        // read first: a change during the work has the plan's objects looked at again
         let env = self.plan_env(params);
+        let built = self.with_names(statement, |s| {
+            let objects = s.names().dependencies(s.db().catalog());
+            Ok(CachedPlan { objects, ..s.build_named(statement, params, env.clone()) })
+        });
+        built.unwrap_or_else(|_| CachedPlan::none(env))
+    }
+
+    fn build_named(&mut self, statement: &Statement, params: &[(Value, SqlType)], env: PlanEnv) -> CachedPlan {
         let made = match statement {
             Statement::Query(query) if query.into.is_none() && has_locking(query) => {
                 self.build_locking(query, params, &env.param_types).ok().flatten()

@@ -15,8 +15,9 @@
 //! - [`run`], [`run_change`], [`run_range`]: the session's side.
 //!
 //! Invariants
-//! 1. A plan is used only while the catalog's version, the settings it may depend on, the schema and the parameters' types
-//!    are what they were when it was made.
+//! 1. A plan is used only while the objects that its statement names ([`names::Dependency`]), the settings it may depend on,
+//!    the schema and the parameters' types are what they were when it was made. What else becomes of the catalog leaves it
+//!    alone: only when the catalog's version moved are the objects compared, once ([`CachedPlan::is_fresh`]).
 //! 2. A statement answers the same with a cached plan as without: a parameter stands only where a constant of its type would
 //!    mean the same. What a plan cannot do for some values it leaves to the ordinary way.
 //! 3. The choice of a cached plan is good for any values: unique keys, or what the optimizer chose for small amounts both
@@ -34,16 +35,19 @@ mod run_change;
 mod run_range;
 mod store;
 
+use crate::database::Database;
 use crate::dml::{DeletePlan, UpdatePlan};
 use change::{PointDelete, PointUpdate};
 use insert::PointInsert;
 use mdl::Object;
 use monitor::digests::Digest;
+use names::Dependency;
 use plan::Plan;
 use planner::bind::LockTarget;
 use point::{PointLock, PointSelect};
 use range::RangeSelect;
 use session::sink::ResultShape;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use storage::TableIo;
@@ -56,7 +60,10 @@ pub(crate) use store::{Lookup, PlanCache};
 /// What a plan was made under: see invariant 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlanEnv {
+    /// The catalog's version before anything was looked up.
     pub catalog_version: u64,
+    /// [`PlanCache::epoch`]
+    pub epoch: u64,
     pub settings: u128,
     pub param_types: Box<[SqlType]>,
 }
@@ -65,6 +72,10 @@ pub(crate) struct PlanEnv {
 #[derive(Debug)]
 pub(crate) struct CachedPlan {
     pub env: PlanEnv,
+    /// What the statement names, tables that are not there among it.
+    pub objects: Box<[Dependency]>,
+    /// The catalog's version at which all of that was last found as it had been.
+    seen: AtomicU64,
     pub made: Instant,
     /// What is to be locked before it runs, and whether for writing.
     pub locks: Vec<(Arc<Object>, bool)>,
@@ -83,7 +94,9 @@ impl CachedPlan {
     /// Nothing is to be kept for the statement, for now.
     pub fn none(env: PlanEnv) -> CachedPlan {
         CachedPlan {
+            seen: AtomicU64::new(env.catalog_version),
             env,
+            objects: Box::default(),
             made: Instant::now(),
             locks: Vec::new(),
             body: Body::None,
@@ -92,6 +105,22 @@ impl CachedPlan {
             io: None,
             digest: OnceLock::new(),
         }
+    }
+
+    /// Whether the objects, rights and costs are what they were when the plan was made.
+    fn is_fresh(&self, db: &Database) -> bool {
+        // Read first: what changes during the comparison moves it again.
+        let version = db.catalog().version();
+        self.seen.load(Ordering::Relaxed) == version || self.is_fresh_at(version, db)
+    }
+
+    #[cold]
+    fn is_fresh_at(&self, version: u64, db: &Database) -> bool {
+        let holds = self.env.epoch == db.plan_cache().epoch() && self.objects.iter().all(|o| o.holds(db.catalog()));
+        if holds {
+            self.seen.store(version, Ordering::Relaxed);
+        }
+        holds
     }
 }
 

@@ -7,7 +7,6 @@ use super::{Body, CachedPlan, LockingQuery, Lookup, QueryPlan};
 use crate::prepared::Prepared;
 use crate::query::timestamps::RowToLocal;
 use crate::session::Execution;
-use parser::ast::Statement;
 use parser::normalize::string_param_type;
 use session::sink::ResultSink;
 use std::sync::Arc;
@@ -37,7 +36,7 @@ fn planned_type(given: SqlType) -> SqlType {
 
 impl CachedPlan {
     fn is_current(&self, session: &Execution<'_>, params: &[(Value, SqlType)]) -> bool {
-        self.env.catalog_version == session.db().catalog().version()
+        self.is_fresh(session.db())
             && self.env.settings == session.vars().hot().plan_settings
             && self.has_types(params)
             // what stood against a plan may be gone, such as a table that was nearly empty
@@ -121,7 +120,7 @@ impl Execution<'_> {
         let parsed = parser::parse_single(&with_markers, &self.parse_options());
         let plan = match parsed {
             Ok(parsed) if parsed.param_count as usize == normalized.values().len() => {
-                self.build_unlocked(&parsed.statement, normalized.values())
+                self.build_plan(&parsed.statement, normalized.values())
             }
             _ => CachedPlan::none(self.plan_env(normalized.values())),
         };
@@ -136,17 +135,6 @@ impl Execution<'_> {
         let digests = self.db().digests();
         if digests.is_on() && !matches!(plan.body, Body::None) {
             plan.digest.get_or_init(|| digests.of(self.current_database(), text, &self.parse_options()));
-        }
-    }
-
-    /// Makes a plan; the locks that looking up names takes are let go.
-    fn build_unlocked(&mut self, statement: &Statement, params: &[(Value, SqlType)]) -> CachedPlan {
-        let mark = self.mark_locks();
-        let plan = self.build_plan(statement, params);
-        match self.unlock_lookup(mark, Ok(())) {
-            Ok(()) => plan,
-            // A lock could not be had: the statement will find out by itself.
-            Err(_) => CachedPlan::none(plan.env),
         }
     }
 
@@ -177,12 +165,11 @@ impl Execution<'_> {
         }
         self.status().plan_cache_misses.add(1);
         let typed: Vec<(Value, SqlType)> = params.iter().map(|(v, ty)| (v.clone(), planned_type(*ty))).collect();
-        let plan = self.build_unlocked(&statement.statement, &typed);
+        let plan = self.build_plan(&statement.statement, &typed);
         self.note_digest(&plan, &statement.text);
         let plan = Arc::new(plan);
-        let version = plan.env.catalog_version;
         let before = kept.plans.len();
-        kept.plans.retain(|p| p.env.catalog_version == version && !p.has_types(params));
+        kept.plans.retain(|p| p.is_fresh(self.db()) && !p.has_types(params));
         if kept.plans.len() < before {
             self.status().com_stmt_reprepare.add(1);
         }
@@ -276,7 +263,7 @@ impl Execution<'_> {
         for (object, write) in &plan.locks {
             self.lock_known(object, *write)?;
         }
-        Ok(plan.env.catalog_version == self.db().catalog().version())
+        Ok(plan.is_fresh(self.db()))
     }
 
     fn run_point(

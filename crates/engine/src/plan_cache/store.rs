@@ -45,6 +45,8 @@ pub(crate) enum Lookup {
 pub(crate) struct PlanCache {
     shards: [Mutex<Shard>; SHARDS],
     hasher: DefaultHashBuilder,
+    /// See [`PlanCache::begin_epoch`].
+    epoch: AtomicU64,
     pub evictions: AtomicU64,
 }
 
@@ -71,6 +73,15 @@ impl PlanCache {
         if shard.entries.insert(key.into(), Entry { plan: Some(plan), used: true }).is_none() {
             shard.key_bytes += key.len();
         }
+    }
+
+    /// No plan that was made before is fresh any more. The caller then moves the catalog's version, so that it is seen.
+    pub fn begin_epoch(&self) {
+        self.epoch.fetch_add(1, Ordering::Release);
+    }
+
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
     }
 
     fn make_room(&self, shard: &mut Shard) {
@@ -107,7 +118,7 @@ mod tests {
         let cache = PlanCache::default();
         assert!(matches!(cache.lookup(b"a"), Lookup::New));
         assert!(matches!(cache.lookup(b"a"), Lookup::Seen));
-        let env = PlanEnv { catalog_version: 1, settings: 0, param_types: Box::default() };
+        let env = PlanEnv { catalog_version: 1, epoch: 0, settings: 0, param_types: Box::default() };
         let plan = Arc::new(CachedPlan::none(env));
         cache.insert(b"a", plan);
         for i in 0..100_000u32 {

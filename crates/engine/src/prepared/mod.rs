@@ -49,9 +49,7 @@ impl Session {
         self.note_command("Prepare", text);
         self.begin_diagnostics();
         let mut x = self.execution();
-        let mark = x.mark_locks();
         let result = x.prepare_statement(text);
-        let result = x.unlock_lookup(mark, result);
         let (statement, columns) = result.map_err(|e| x.failed_to_parse(e))?;
         let (param_count, warnings) = (statement.param_count as u16, x.warnings().count());
         let id = x.prepared_mut().add(statement);
@@ -124,10 +122,16 @@ impl Execution<'_> {
     }
 
     /// Finds the faults that can be found before the parameters are known; the columns of a query's result.
-    fn describe_statement(&self, statement: &Statement) -> Result<Vec<ColumnMeta>> {
-        if let Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) = statement {
-            self.check_rights(statement)?;
+    fn describe_statement(&mut self, statement: &Statement) -> Result<Vec<ColumnMeta>> {
+        match statement {
+            Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+                self.with_names(statement, |x| x.describe_bound(statement))
+            }
+            _ => Ok(Vec::new()),
         }
+    }
+
+    fn describe_bound(&self, statement: &Statement) -> Result<Vec<ColumnMeta>> {
         let info = self.info();
         match statement {
             Statement::Query(query) if query.into.is_none() => {

@@ -205,7 +205,7 @@ impl Execution<'_> {
             return Err(Error::explain_not_supported());
         }
         let own = self.swap_schema(Some(info.database.map(Into::into)));
-        let explained = self.explained(&parsed.statement, false);
+        let explained = self.with_names(&parsed.statement, |x| x.explained(&parsed.statement, false));
         self.swap_schema(own);
         explained.map(|x| Explained { rewritten: None, ..x })
     }

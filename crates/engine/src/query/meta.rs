@@ -1,7 +1,7 @@
 //! What clients are told of a query's columns.
 
 use crate::session::Session;
-use catalog::{CatalogReader, DefaultValue, IndexKind};
+use catalog::{DefaultValue, IndexKind};
 use plan::logical::LogicalQuery;
 use session::sink::ColumnMeta;
 

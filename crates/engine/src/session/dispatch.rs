@@ -99,11 +99,13 @@ impl Execution<'_> {
         sink: &mut dyn ResultSink,
     ) -> Result<()> {
         use Statement::*;
+        let only_looks = matches!(statement, Explain(e) if !e.analyze);
+        let names = self.resolve_allowed(statement, only_looks)?;
         self.check_rights(statement)?;
         if commits_first(statement) {
             if !matches!(statement, LockTables(_)) {
                 self.check_writable()?;
-                self.check_server_takes(statement)?;
+                self.check_server_takes(statement, &names)?;
             }
             if !matches!(statement, LockTables(_) | Flush(_)) {
                 self.db().store().txns().check_writable()?;
@@ -118,7 +120,7 @@ impl Execution<'_> {
         if temporary {
             self.check_writable()?;
         }
-        self.lock_statement(statement, text)?;
+        self.lock_statement(statement, names)?;
         self.status().count_statement(statement);
         match statement {
             Query(q) => self.query(q, more, sink),
@@ -190,7 +192,7 @@ impl Execution<'_> {
             GetDiagnostics(_) => Err(Error::not_supported("GET DIAGNOSTICS")),
             Signal(_) => Err(Error::not_supported("SIGNAL")),
             Xa(_) => Err(Error::not_supported("XA")),
-            LockTables(locks) => self.simple(more, sink, |s| s.lock_tables(locks)),
+            LockTables(locks) => self.simple(more, sink, |s| s.lock_tables(locks.clone())),
             UnlockTables => self.simple(more, sink, |s| s.unlock_tables()),
             LockInstance | UnlockInstance => Err(Error::not_supported("LOCK INSTANCE")),
             Reset(_) => Err(Error::not_supported("RESET")),

@@ -96,7 +96,7 @@ impl Execution<'_> {
     /// A view is well if it can be bound; `None`: the name is no view's.
     fn check_view(&self, name: &ObjectName) -> Result<Option<Vec<Message>>> {
         let (schema, view) = self.resolve_name(name)?;
-        let Some(Relation::View(def)) = self.relation(&schema, &view) else { return Ok(None) };
+        let Some(Relation::View(def)) = self.relation(&schema, &view)? else { return Ok(None) };
         if self.describe_view(&def).is_err() {
             let e = Error::view_invalid(&schema, &view);
             return Ok(Some(vec![("Error", e.message().into()), ("error", "Corrupt".into())]));

@@ -245,6 +245,18 @@ impl Execution<'_> {
         ended
     }
 
+    /// Runs `f`, which binds a statement without running it: its names can be looked up, and are locked as long.
+    pub fn with_names<R>(
+        &mut self,
+        statement: &Statement,
+        f: impl FnOnce(&mut Execution<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let outer = self.begin_names();
+        let result = self.look_at(statement).and_then(|()| f(self));
+        self.end_names(outer);
+        result
+    }
+
     /// Runs `f` with the variables as the hints say.
     pub fn with_variable_hints<R>(&mut self, hints: &[Hint], f: impl FnOnce(&mut Execution<'_>) -> R) -> R {
         let before = self.begin_hints(hints);

@@ -8,6 +8,13 @@ use types::{Error, Result, WarningLevel};
 
 impl Execution<'_> {
     pub(crate) fn account_statement(&mut self, statement: &Statement) -> Result<()> {
+        let done = self.change_accounts(statement);
+        // Whatever of it has been done before it failed.
+        self.db().forget_plans();
+        done
+    }
+
+    fn change_accounts(&mut self, statement: &Statement) -> Result<()> {
         match statement {
             Statement::CreateUser(c) => {
                 if !c.default_roles.is_empty() {

@@ -127,7 +127,7 @@ impl Database {
         let _one = self.cost_tables().lock();
         let mut session = self.system_session();
         for ((name, definition), rows) in TABLES.iter().zip(definitions()).zip(first_rows()) {
-            if catalog::CatalogReader::relation(self.catalog(), "mysql", name).is_some() {
+            if self.catalog().relation("mysql", name).is_some() {
                 continue;
             }
             session.execute(b"SET sql_mode = ''", false, &mut Collect::without_rows())?;
@@ -140,7 +140,7 @@ impl Database {
     /// The constants as the tables have them now; without tables, the defaults.
     pub(crate) fn read_costs(self: &Arc<Self>) -> Result<CostParams> {
         let mut costs = CostParams::default();
-        let has = |name: &&&str| catalog::CatalogReader::relation(self.catalog(), "mysql", name).is_some();
+        let has = |name: &&&str| self.catalog().relation("mysql", name).is_some();
         if TABLES.iter().filter(has).count() < TABLES.len() {
             return Ok(costs);
         }
@@ -170,11 +170,14 @@ impl Database {
         Ok(costs)
     }
 
-    /// A cost table is named: from now on there are some.
-    pub(crate) fn need_cost_tables(self: &Arc<Self>, frame: &Frame<'_>, name: &str) -> Result<()> {
-        let exists = catalog::CatalogReader::relation(self.catalog(), "mysql", name).is_some();
+    /// A statement that names a cost table finds it: if there are none yet, they are made. Says whether they were.
+    pub(crate) fn make_named_cost_tables(self: &Arc<Self>, frame: &Frame<'_>, names: &names::Names) -> Result<bool> {
+        let missing = |o: &names::Object| o.relation.is_none() && is_cost_table(&o.schema, &o.name);
         // Who keeps all writers out would wait for himself.
-        if exists || frame.keeps_writers_out() { Ok(()) } else { self.make_cost_tables() }
+        if !names.objects().iter().any(missing) || frame.keeps_writers_out() {
+            return Ok(false);
+        }
+        self.make_cost_tables().map(|()| true)
     }
 
     /// FLUSH OPTIMIZER_COSTS.
@@ -182,7 +185,8 @@ impl Database {
         let costs = self.read_costs()?;
         *self.costs_cell().write() = Arc::new(costs);
         // Plans that were made with others go.
-        self.catalog().write(|_| ())
+        self.forget_plans();
+        Ok(())
     }
 }
 

@@ -53,7 +53,7 @@ impl Execution<'_> {
         };
         let (schema, table) = self.resolve_name(name)?;
         let shown = format!("{schema}.{table}");
-        let messages = match CatalogReader::relation(&**self, &schema, &table) {
+        let messages = match CatalogReader::relation(&**self, &schema, &table)? {
             None => vec![error(Error::no_such_table(&schema, &table).message())],
             Some(Relation::View(_)) => vec![error("Cannot create histogram statistics for a view.")],
             Some(Relation::Table(def)) if def.temporary => {

@@ -2,7 +2,7 @@
 
 use super::VirtualTable;
 use crate::histogram_json as json;
-use catalog::{CatalogReader, IndexAlgorithm, IndexKind, Relation, TableDef, TableEngine};
+use catalog::{IndexAlgorithm, IndexKind, Relation, TableDef, TableEngine};
 use session::Frame;
 use session::rows::{BIGINT, UBIGINT, int, long_text, opt, s, text, uint};
 use std::sync::Arc;

@@ -99,7 +99,7 @@ pub(super) fn show_open_tables(frame: &Frame<'_>, schema: Option<&Ident>) -> Res
 /// The columns of a table or view.
 fn columns_of_relation(frame: &Frame<'_>, name: &ObjectName) -> Result<(Relation, Vec<ColumnDef>)> {
     let (schema, name) = frame.resolve_name(name)?;
-    let relation = frame.described(&schema, &name).ok_or_else(|| Error::no_such_table(&schema, &name))?;
+    let relation = frame.described(&schema, &name)?.ok_or_else(|| Error::no_such_table(&schema, &name))?;
     let columns = match &relation {
         Relation::Table(t) => t.shown_columns().to_vec(),
         Relation::View(v) => frame.describe_view(v)?,
@@ -184,7 +184,7 @@ pub(super) fn show_index(frame: &Frame<'_>, name: &ObjectName) -> Result<RowSet>
 
 pub(super) fn show_create_table(frame: &Frame<'_>, name: &ObjectName) -> Result<RowSet> {
     let (schema, name) = frame.resolve_name(name)?;
-    match frame.described(&schema, &name) {
+    match frame.described(&schema, &name)? {
         Some(Relation::Table(t)) => {
             let mut rows = RowSet::new(&[("Table", text(64)), ("Create Table", long_text())]);
             let auto = frame.next_auto_increment(&t);
@@ -198,7 +198,7 @@ pub(super) fn show_create_table(frame: &Frame<'_>, name: &ObjectName) -> Result<
 
 pub(super) fn show_create_view(frame: &Frame<'_>, name: &ObjectName) -> Result<RowSet> {
     let (schema, name) = frame.resolve_name(name)?;
-    match frame.described(&schema, &name) {
+    match frame.described(&schema, &name)? {
         Some(Relation::View(v)) => Ok(view_rows(&v, frame.current_database())),
         Some(Relation::Table(_)) => Err(Error::wrong_object(&schema, &name, "VIEW")),
         None => Err(Error::no_such_table(&schema, &name)),

@@ -345,7 +345,7 @@ impl<'n> Walk<'n> {
             joins.push(join);
             first = &join.left;
         }
-        self.from_one(first, usage);
+        self.single(first, usage);
         for join in joins.into_iter().rev() {
             self.from(&join.right, usage);
             if let JoinConstraint::On(condition) = &join.constraint {
@@ -354,7 +354,7 @@ impl<'n> Walk<'n> {
         }
     }
 
-    fn from_one(&mut self, table: &'n TableRef, usage: &dyn Fn(&TableFactor) -> TableUse) {
+    fn single(&mut self, table: &'n TableRef, usage: &dyn Fn(&TableFactor) -> TableUse) {
         match table {
             TableRef::Table(t) if self.is_cte(&t.name) => {}
             TableRef::Table(t) => self.put(&t.name, usage(t)),

@@ -136,6 +136,9 @@ impl<'e> Binder<'e> {
     }
 
     fn bind_over(&self, e: &ast::Expr, block: Block<'_>, expands_row_lists: bool) -> Result<Option<Expr>> {
+        if e.has_query() {
+            return Ok(None);
+        }
         let mut shared = Shared { expands_row_lists, ..self.shared() };
         let mut b = Bind::new(&mut shared);
         b.blocks.push(block);

@@ -149,11 +149,11 @@ impl<'a> Bind<'a, '_, '_> {
         };
         let catalog = self.shared.catalog;
         let found = match self.shared.views.len() {
-            0 => catalog.relation(schema, &name.name),
+            0 => catalog.relation(schema, &name.name)?,
             1 if self.shared.view_notes.is_some() && catalog.is_temporary(schema, &name.name) => {
                 return Err(Error::view_select_tmptable(&*name.name));
             }
-            _ => catalog.stored_relation(schema, &name.name),
+            _ => catalog.stored_relation(schema, &name.name)?,
         };
         match found {
             Some(r) => Ok((schema.into(), r)),

@@ -1,6 +1,6 @@
 //! Statistics as TPC-H at scale factor 1 has them: fixed, so that plans are.
 
-use catalog::{CatalogReader, ColumnStats, IndexForm, KeyBounds, Relation, Statistics, TableDef, TableId, TableStats};
+use catalog::{ColumnStats, IndexForm, KeyBounds, Relation, Statistics, TableDef, TableId, TableStats};
 use std::collections::HashMap;
 use std::sync::Arc;
 use types::{Date, Value};

@@ -2,12 +2,11 @@
 
 use crate::Frame;
 use mdl::{Mode, Space, Until};
-use parser::ast::{self, ObjectName};
 use types::{Error, Result};
 
 impl Frame<'_> {
-    /// Locks tables whose definitions the running statement changes, makes or removes: all DDL comes through here before
-    /// it changes anything. `mode`: [`Mode::Exclusive`], or [`Mode::SharedUpgradable`] for what goes on beside readers and
+    /// Locks tables whose definitions the running statement is about to change, when it has found out which, or makes their
+    /// locks stronger. `mode`: [`Mode::Exclusive`], or [`Mode::SharedUpgradable`] for what goes on beside readers and
     /// writers and locks exclusively when it is about to publish its result.
     pub fn lock_for_ddl(&self, names: &[(Box<str>, Box<str>)], mode: Mode) -> Result<()> {
         self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
@@ -24,7 +23,7 @@ impl Frame<'_> {
             if self.locks.tables_locked {
                 match self.db.mdl().table_locked(&self.locks.owner, schema, name) {
                     Some(Mode::SharedReadOnly) => return Err(Error::table_not_locked_for_write(name)),
-                    None if catalog::CatalogReader::relation(self.db.catalog(), schema, name).is_some() => {
+                    None if self.db.catalog().relation(schema, name).is_some() => {
                         return Err(Error::table_not_locked(name));
                     }
                     _ => {}
@@ -53,74 +52,5 @@ impl Frame<'_> {
             self.acquire(&self.db.mdl().table(schema, &name), Mode::Exclusive, Until::Transaction)?;
         }
         Ok(())
-    }
-
-    /// LOCK TABLES knows all tables that there are to be: 1100.
-    pub fn check_makes_no_table(&self, name: &ObjectName) -> Result<()> {
-        if !self.locks.tables_locked {
-            return Ok(());
-        }
-        let (schema, name) = self.resolve_name(name)?;
-        match self.db.mdl().table_locked(&self.locks.owner, &schema, &name) {
-            Some(_) => Ok(()),
-            None => Err(Error::table_not_locked(&name)),
-        }
-    }
-
-    /// Whether a table that is about to be made is there, and stays so while the statement finds out: then nobody is kept
-    /// from it.
-    pub fn is_there_already(&self, name: &ObjectName) -> Result<bool> {
-        let Ok((schema, name)) = self.resolve_name(name) else { return Ok(false) };
-        let is_there = || catalog::CatalogReader::relation(self.db.catalog(), &schema, &name).is_some();
-        if !is_there() {
-            return Ok(false);
-        }
-        let mark = self.mark_locks();
-        self.acquire(&self.db.mdl().table(&schema, &name), Mode::SharedRead, Until::Transaction)?;
-        if !is_there() {
-            self.db.mdl().release_since(&self.locks.owner, mark);
-            return Ok(false);
-        }
-        Ok(true)
-    }
-
-    /// Names that stand for temporary tables need no locks.
-    pub fn permanent<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Vec<&'n ObjectName> {
-        let is_temporary =
-            |n: &ObjectName| self.resolve_name(n).is_ok_and(|(s, n)| self.temporary().get(&s, &n).is_some());
-        names.into_iter().filter(|n| !is_temporary(n)).collect()
-    }
-
-    pub fn lock_names_for_ddl<'n>(&self, names: impl IntoIterator<Item = &'n ObjectName>) -> Result<()> {
-        let mut resolved = Vec::new();
-        for name in names {
-            // What cannot be resolved is the statement's own error.
-            if let Ok(pair) = self.resolve_name(name)
-                && !self.db.tables().has(&pair.0, &pair.1)
-            {
-                resolved.push(pair);
-            }
-        }
-        if resolved.is_empty() {
-            return Ok(());
-        }
-        self.lock_for_ddl(&resolved, Mode::Exclusive)
-    }
-
-    /// ALTER TABLE and the like: others go on using the table as LOCK = allows, until the result is published.
-    pub fn lock_for_alter(&self, name: &ObjectName, lock: Option<ast::AlterLock>) -> Result<()> {
-        let Ok(pair) = self.resolve_name(name) else { return Ok(()) };
-        if self.db.tables().has_schema(&pair.0) || self.temporary().get(&pair.0, &pair.1).is_some() {
-            return Ok(());
-        }
-        let names = [pair];
-        match lock {
-            Some(ast::AlterLock::Exclusive) => self.lock_for_ddl(&names, Mode::Exclusive),
-            Some(ast::AlterLock::Shared) => {
-                self.lock_for_ddl(&names, Mode::SharedUpgradable)?;
-                self.lock_for_ddl(&names, Mode::SharedReadOnly)
-            }
-            _ => self.lock_for_ddl(&names, Mode::SharedUpgradable),
-        }
     }
 }

@@ -16,8 +16,8 @@
 //!
 //! Source: K. P. Eswaran et al., "The Notions of Consistency and Predicate Locks in a Database System", CACM 1976.
 
-use crate::SessionState;
-use catalog::{CatalogReader, Relation, TableDef};
+use crate::{Frame, SessionState};
+use catalog::{Relation, TableDef};
 use mdl::{Mode, Object, Space, Until};
 use parser::ast::{LockWait, Query, QueryBody, Statement, TableRef};
 use std::sync::Arc;
@@ -32,16 +32,10 @@ pub fn patience(statement: &Statement) -> LockWait {
     }
 }
 
-/// How many words of the text may begin a query: SELECT and TABLE.
-pub fn query_words(text: &[u8]) -> usize {
-    let in_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | 0x80..);
-    let words = text.split(|b| !in_word(b));
-    words.filter(|w| w.eq_ignore_ascii_case(b"select") || w.eq_ignore_ascii_case(b"table")).count()
-}
-
 /// Whether the statement names one table and has no subqueries, so that what it reads may prove to be a few rows.
-pub fn may_read_rows_alone(statement: &Statement, text: &[u8]) -> bool {
-    let (from, queries) = match statement {
+/// `queries`: how many it is made of.
+pub fn may_read_rows_alone(statement: &Statement, queries: usize) -> bool {
+    let (from, own) = match statement {
         Statement::Update(u) => (&u.tables, 0),
         Statement::Delete(d) => (&d.from, 0),
         Statement::Query(q) => match &**q {
@@ -50,7 +44,7 @@ pub fn may_read_rows_alone(statement: &Statement, text: &[u8]) -> bool {
         },
         _ => return false,
     };
-    matches!(from.as_slice(), [TableRef::Table(_)]) && query_words(text) == queries
+    matches!(from.as_slice(), [TableRef::Table(_)]) && queries == own
 }
 
 impl SessionState {
@@ -89,16 +83,6 @@ impl SessionState {
         Ok(())
     }
 
-    /// A table that foreign keys lead to: rows of it are locked one by one, its definition is to stay.
-    pub fn relation_of_key(&self, schema: &str, name: &str) -> Result<Option<Relation>> {
-        if self.locks.tables_locked {
-            self.lock_named(schema, name)?;
-        } else {
-            self.acquire(&self.db.mdl().table(schema, name), Mode::SharedRead, Until::Transaction)?;
-        }
-        Ok(self.db.catalog().relation(schema, name))
-    }
-
     /// Rows of a table are about to be changed because those that they refer to were.
     pub fn lock_for_cascade(&self, table: &TableDef) -> Result<()> {
         if self.locks.tables_locked {
@@ -122,7 +106,7 @@ impl SessionState {
         }
     }
 
-    fn acquire_for_rows(&self, object: &Arc<Object>, mode: Mode) -> Result<()> {
+    pub(super) fn acquire_for_rows(&self, object: &Arc<Object>, mode: Mode) -> Result<()> {
         self.acquire_within(object, mode, self.row_patience()).map_err(|e| self.out_of_patience(e))
     }
 
@@ -144,14 +128,18 @@ impl SessionState {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::query_words;
-
-    #[test]
-    fn words_that_begin_queries_stand_alone() {
-        assert_eq!(query_words(b"UPDATE my_table SET selected = 1, tables = 2"), 0);
-        assert_eq!(query_words(b"SELECT * FROM t WHERE a IN(select 1)"), 2);
-        assert_eq!(query_words(b"INSERT INTO t(TABLE u)"), 1);
+impl Frame<'_> {
+    /// A table that foreign keys lead to: rows of it are locked one by one, its definition is to stay. What is not among the
+    /// statement's names, as with cached plans and with keys that it defines itself, is locked now.
+    pub fn relation_of_key(&self, schema: &str, name: &str) -> Result<Option<Relation>> {
+        if let Some(known) = self.names.stored(self.db.catalog(), schema, name) {
+            return Ok(known);
+        }
+        if !self.locks.tables_locked {
+            self.acquire(&self.db.mdl().table(schema, name), Mode::SharedRead, Until::Transaction)?;
+        } else if self.db.mdl().table_locked(&self.locks.owner, schema, name).is_none() {
+            return Err(Error::table_not_locked(name));
+        }
+        Ok(self.db.catalog().relation(schema, name))
     }
 }

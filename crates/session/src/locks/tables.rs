@@ -1,16 +1,33 @@
 //! LOCK TABLES, UNLOCK TABLES and FLUSH, one form of which locks.
 
-use crate::view_text;
 use crate::{Frame, SessionState};
-use catalog::{CatalogReader, FkAction, Relation, TableDef};
-use mdl::{KeyRef, Mode, Object, Space, Until};
-use parser::ast::{self, FlushWhat, ObjectName, TableLockKind};
+use mdl::{KeyRef, Mode, Space, Until};
+use names::{Names, Object, ObjectUse, Place, UseKind};
+use parser::ast::{self, FlushWhat, ObjectName, Statement, TableLockKind, TableUse};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::{Error, Result};
 
-/// Database and name of a table or view, and how it is to be locked.
-type Wanted = (Box<str>, Box<str>, Mode);
+/// A table or view, and how it is to be locked.
+type Wanted<'n> = (&'n Object, Mode);
+
+/// What LOCK TABLES is to lock, with the tables and views that its views read, and those that foreign keys lead to from
+/// tables that will be written.
+fn wanted(names: &Names) -> Vec<Wanted<'_>> {
+    let mode = |u: &ObjectUse| match (u.place, u.kind) {
+        (Place::Stored, UseKind::Named(TableUse::LockTable(kind))) => Some(mode_of(kind)),
+        _ => None,
+    };
+    let strongest = |o: &Object| o.uses.iter().filter_map(mode).max_by_key(|m| *m as u8);
+    names.objects().iter().filter_map(|o| Some((o, strongest(o)?))).collect()
+}
+
+fn mode_of(kind: TableLockKind) -> Mode {
+    match kind {
+        TableLockKind::Read | TableLockKind::ReadLocal => Mode::SharedReadOnly,
+        TableLockKind::Write | TableLockKind::LowPriorityWrite => Mode::SharedNoReadWrite,
+    }
+}
 
 impl SessionState {
     /// A table has another name: LOCK TABLES holds it under that.
@@ -45,7 +62,7 @@ impl SessionState {
     }
 
     /// What stands for the server, or for all commits.
-    fn whole(&self, space: Space) -> Arc<Object> {
+    fn whole(&self, space: Space) -> Arc<mdl::Object> {
         self.db.mdl().object(KeyRef { space, schema: "", name: "" })
     }
 
@@ -59,34 +76,25 @@ impl SessionState {
 
 impl Frame<'_> {
     /// LOCK TABLES. Either all are locked or none.
-    pub fn lock_tables(&mut self, locks: &[ast::TableLock]) -> Result<()> {
+    pub fn lock_tables(&mut self, locks: Vec<ast::TableLock>) -> Result<()> {
         self.unlock_locked_tables()?;
-        let mut wanted: Vec<Wanted> = Vec::new();
-        let mut aliases: Vec<(Box<str>, &str)> = Vec::new();
-        for l in locks {
-            let (schema, name) = self.resolve_name(&l.table)?;
-            let alias = (schema.clone(), l.alias.as_ref().map_or(&*l.table.name, |a| a.as_str()));
+        let mut aliases: Vec<(Box<str>, Box<str>)> = Vec::new();
+        for l in &locks {
+            let alias = l.alias.as_ref().unwrap_or(&l.table.name);
+            let alias = (self.resolve_name(&l.table)?.0, alias.as_str().into());
             if aliases.contains(&alias) {
-                return Err(Error::nonuniq_table(alias.1));
+                return Err(Error::nonuniq_table(&alias.1));
             }
             aliases.push(alias);
-            if self.temporary().get(&schema, &name).is_some() {
-                continue;
-            }
-            let mode = match l.kind {
-                TableLockKind::Read | TableLockKind::ReadLocal => Mode::SharedReadOnly,
-                TableLockKind::Write | TableLockKind::LowPriorityWrite => Mode::SharedNoReadWrite,
-            };
-            if !self.db.tables().has(&schema, &name) {
-                wanted.push((schema, name, mode));
-            }
         }
+        let statement = Statement::LockTables(locks);
         let release = |_: &Error| self.release_locked_tables();
         loop {
-            let all = self.with_tables_behind(&wanted)?;
-            self.lock_wanted(&all).inspect_err(release)?;
+            let names = self.resolve(&statement, false);
+            self.check_tables_to_lock(&statement, &names)?;
+            self.lock_wanted(&wanted(&names)).inspect_err(release)?;
             // Until its lock was there a view could become another one.
-            if self.with_tables_behind(&wanted).inspect_err(release)? == all {
+            if names.are_current(self.db.catalog()) {
                 break;
             }
             self.release_locked_tables();
@@ -95,63 +103,28 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// What is to be locked, with the tables and views that its views read, and those that foreign keys lead to from tables
-    /// that will be written; the stronger lock on one comes first.
-    fn with_tables_behind(&self, wanted: &[Wanted]) -> Result<Vec<Wanted>> {
-        let mut all: Vec<Wanted> = wanted.to_vec();
-        let mut at = 0;
-        while let Some((schema, name, mode)) = all.get(at).cloned() {
-            match CatalogReader::relation(self.db.catalog(), &schema, &name) {
-                Some(Relation::Table(def)) if mode == Mode::SharedNoReadWrite => {
-                    for (schema, name, mode) in self.related(&def) {
-                        if !all.iter().any(|w| (&w.0, &w.1) == (&schema, &name) && w.2 as u8 >= mode as u8) {
-                            all.push((schema, name, mode));
-                        }
-                    }
-                }
-                Some(Relation::Table(_)) => {}
-                Some(Relation::View(view)) => {
-                    let below =
-                        view_text::tables(&view.select_text).into_iter().filter(|(s, n)| !self.db.tables().has(s, n));
-                    for (schema, name) in below {
-                        if !all.iter().any(|w| (&w.0, &w.1, w.2) == (&schema, &name, mode)) {
-                            all.push((schema, name, mode));
-                        }
-                    }
-                }
-                None if at < wanted.len() => return Err(Error::no_such_table(&schema, &name)),
-                // What is missing is told when the view is read.
-                None => {}
+    /// 1146 for a name that nothing has. What is missing behind a view is told when the view is read.
+    fn check_tables_to_lock(&self, statement: &Statement, names: &Names) -> Result<()> {
+        for (name, _) in statement.table_uses().tables {
+            let (schema, name) = self.resolve_name(name)?;
+            let is_stored = |o: &&Object| o.uses.iter().any(|u| u.place == Place::Stored);
+            let is_temporary = self.temporary().get(&schema, &name).is_some();
+            if !is_temporary && names.get(&schema, &name).filter(is_stored).is_some_and(|o| o.relation.is_none()) {
+                return Err(Error::no_such_table(&schema, &name));
             }
-            at += 1;
         }
-        all.sort_by(|a, b| (&a.0, &a.1, b.2 as u8).cmp(&(&b.0, &b.1, a.2 as u8)));
-        Ok(all)
+        Ok(())
     }
 
-    /// The tables that foreign keys of and on a table lead to when it is written: they are read, or written, too.
-    fn related(&self, def: &TableDef) -> Vec<Wanted> {
-        let mode = |acts: bool| if acts { Mode::SharedNoReadWrite } else { Mode::SharedReadOnly };
-        let parents =
-            def.foreign_keys.iter().map(|fk| (fk.parent_schema.clone(), fk.parent_table.clone(), mode(false)));
-        let children = self.db.catalog().references_to(&def.schema, &def.name);
-        let acts = |action| !matches!(action, FkAction::Restrict | FkAction::NoAction);
-        let of_child = |(child, fk): &(Arc<TableDef>, usize)| {
-            let key = &child.foreign_keys[*fk];
-            (child.schema.clone(), child.name.clone(), mode(acts(key.on_delete) || acts(key.on_update)))
-        };
-        parents.chain(children.iter().map(of_child)).collect()
-    }
-
-    fn lock_wanted(&self, wanted: &[Wanted]) -> Result<()> {
-        for (schema, name, mode) in wanted {
+    fn lock_wanted(&self, wanted: &[Wanted<'_>]) -> Result<()> {
+        for (object, mode) in wanted {
             if *mode == Mode::SharedNoReadWrite {
                 if self.locks.global_read_lock {
                     return Err(Error::cant_update_with_readlock());
                 }
                 self.acquire(&self.whole(Space::Global), Mode::IntentionExclusive, Until::Released)?;
             }
-            self.acquire(&self.db.mdl().table(schema, name), *mode, Until::Released)?;
+            self.acquire(&self.db.mdl().table(&object.schema, &object.name), *mode, Until::Released)?;
         }
         Ok(())
     }
@@ -215,7 +188,7 @@ impl Frame<'_> {
                 self.commit()?;
                 self.unlock_transaction();
                 let read = |t: &ObjectName| ast::TableLock { table: t.clone(), alias: None, kind: TableLockKind::Read };
-                self.lock_tables(&tables.iter().map(read).collect::<Vec<_>>())
+                self.lock_tables(tables.iter().map(read).collect())
             }
         }
     }

@@ -120,7 +120,7 @@ impl Execution<'_> {
         }
         let taken = match old.temporary {
             true => self.temporary().get(&to.0, &to.1).is_some(),
-            false => catalog::CatalogReader::relation(self.db().catalog(), &to.0, &to.1).is_some(),
+            false => self.db().catalog().relation(&to.0, &to.1).is_some(),
         };
         if taken { Err(Error::table_exists(&to.1)) } else { Ok(Some(to)) }
     }

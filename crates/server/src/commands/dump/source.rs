@@ -1,6 +1,6 @@
 //! Where a dump's definitions and rows come from: all of one moment.
 
-use catalog::{CatalogReader, Relation as Found, TableDef};
+use catalog::{Relation as Found, TableDef};
 use engine::Snapshot;
 use std::sync::Arc;
 use types::{Error, Result, SqlType};
