@@ -4,6 +4,7 @@
 //! NEXTLEAF_GOLDEN=complete rewrites the generated parts of pages.
 
 mod configuration;
+mod errors;
 mod links;
 mod paths;
 mod status;
