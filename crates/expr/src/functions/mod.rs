@@ -27,7 +27,7 @@ mod string;
 mod temporal;
 
 pub(crate) use eval::{Call, CallState, over_dictionary};
-pub use list::{FunctionInfo, FunctionKind, all};
+pub use list::{FunctionInfo, FunctionKind, all, not_yet};
 pub(crate) use not_yet::is_not_yet;
 pub(crate) use numeric::ROUND_TO_SCALE;
 pub(crate) use other::{COALESCE, COLUMN_VALUE, HEX_LITERAL};
