@@ -5,6 +5,7 @@
 
 mod configuration;
 mod errors;
+mod limits;
 mod links;
 mod paths;
 mod status;
