@@ -9,6 +9,7 @@ mod limits;
 mod links;
 mod paths;
 mod status;
+mod switches;
 mod width;
 
 use std::path::{Path, PathBuf};
