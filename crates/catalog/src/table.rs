@@ -1,6 +1,6 @@
 //! Tables, columns, indexes, views.
 
-use crate::constraint::{CheckConstraint, ForeignKey, Generated};
+use crate::constraint::{BoundUnder, CheckConstraint, ForeignKey, Generated};
 use crate::histogram::Histogram;
 use expr::Expr;
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ pub enum DefaultValue {
     CurrentTimestamp,
     /// DEFAULT (expr); the text is what SHOW CREATE TABLE prints.
     /// Column ids are positions of columns that are not generated.
-    Expr { expr: Box<Expr>, text: Box<str> },
+    Expr { expr: Box<Expr>, text: Box<str>, under: BoundUnder },
 }
 
 impl DefaultValue {
