@@ -172,3 +172,50 @@ fn a_deleted_lock_file_lets_nobody_in() {
     let e = Database::open(options).expect_err("it is open");
     assert!(e.message().contains("is open in another process"), "{e}");
 }
+
+/// What an expression means may depend on the session that wrote it; a restart does not change it. Nor does it change a
+/// default that is no text.
+#[test]
+fn expressions_keep_their_settings() {
+    let dir = Dir::new("settings");
+    let db = open(&dir.0);
+    let mut c = Client::of(&db);
+    c.ok("CREATE DATABASE d");
+    c.ok("SET sql_mode = 'NO_UNSIGNED_SUBTRACTION,NO_BACKSLASH_ESCAPES,ALLOW_INVALID_DATES', div_precision_increment = 12");
+    c.ok("SET NAMES utf8mb4 COLLATE utf8mb4_bin");
+    c.ok(r"CREATE TABLE d.t (
+            a INT UNSIGNED, b VARCHAR(20), quotient DECIMAL(30,20) AS (a / 3), below BIGINT AS (a - 5) STORED,
+            same INT AS ('a' = 'A'), matches INT AS (b LIKE 'a\%'), c VARBINARY(9) DEFAULT x'00FF27',
+            e DECIMAL(30,20) DEFAULT (2 / 3), CHECK ('x' <> 'X'), KEY ((a - 7)))");
+    const LOOK: &str = "SELECT quotient, below, same, matches, HEX(c), e, a - 7 < 0 FROM d.t";
+    let expected = ["0.33333333333333333300,-4,0,1,00FF27,0.66666666666666666600,1"];
+    let check = |db: &Arc<Database>, round: usize| {
+        let mut c = Client::of(db);
+        c.ok("SET sql_mode = 'NO_UNSIGNED_SUBTRACTION'");
+        c.ok(r"INSERT INTO d.t (a, b) VALUES (1, 'a\\xyz')");
+        assert_eq!(c.ok(LOOK), expected, "round {round}");
+        c.ok("DELETE FROM d.t");
+    };
+    check(&db, 0);
+    drop((c, db));
+    for round in 1..3 {
+        let db = open(&dir.0);
+        check(&db, round);
+        if round == 1 {
+            db.close().expect("closes");
+        }
+    }
+}
+
+/// A measurement, not a check: how long a folder with many tables takes to open. `OPEN_DIR` names the folder.
+#[test]
+#[ignore = "a measurement"]
+fn opening_many_tables() {
+    let dir = std::env::var("OPEN_DIR").expect("OPEN_DIR names a folder");
+    for _ in 0..4 {
+        let begun = std::time::Instant::now();
+        let db = open(Path::new(&dir));
+        println!("opened in {} ms", begun.elapsed().as_millis());
+        db.close().expect("closes");
+    }
+}

@@ -1,27 +1,21 @@
-//! Definitions of schemas, tables, views, accounts: texts that only the engine understands.
+//! Definitions of schemas, tables, views, accounts: bytes under keys. What is in the bytes is [`catalog::encoding`]'s
+//! to say (before format 3 of the folder they were texts, which the engine still reads); storage keeps them.
 //!
-//! One log record holds the changes of one statement, so a statement's DDL happens wholly or not at all. The changes are
-//! declarative: this key now has this text, that key is gone. Applying them again changes nothing, and a table has gone
-//! when no key names its id.
+//! ```text
+//!   definitions = greatest table id so far | count | (key, object) of each
+//!   changes     = count | of each: 1 | key | object      this key has this object now
+//!                                  0 | key               this key is gone
+//!   key         = kind 1 | schema (length, text) | name (length, text)
+//!   object      = table id | leaf shift 1 | auto_increment | length | bytes
+//! ```
+//! Numbers without a width are varints. One log record holds the changes of one statement, so a statement's DDL happens
+//! wholly or not at all. The changes are declarative: applying them again changes nothing, and a table has gone when no
+//! key names its id.
 
 use disk::codec::{Get, Put};
 use std::collections::BTreeMap;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum ObjectKind {
-    Schema = 1,
-    Table = 2,
-    View = 3,
-    Account = 4,
-    Variable = 5,
-}
-
-impl ObjectKind {
-    fn of(v: u8) -> Option<ObjectKind> {
-        use ObjectKind::*;
-        [Schema, Table, View, Account, Variable].into_iter().find(|k| *k as u8 == v)
-    }
-}
+pub use catalog::ObjectKind;
 
 /// What names an object. A schema's own name is in `schema`; accounts have the user there and the host in `name`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -40,13 +34,14 @@ pub struct Object {
     pub leaf_shift: u8,
     /// The next value of the table's counter. Filled in by the store.
     pub auto_increment: u64,
-    pub text: Box<[u8]>,
+    /// Its definition, for the engine.
+    pub body: Box<[u8]>,
 }
 
 impl Object {
     /// `table_id`: 0 for all but tables.
-    pub fn new(table_id: u64, text: Box<[u8]>) -> Object {
-        Object { table_id, leaf_shift: 0, auto_increment: 0, text }
+    pub fn new(table_id: u64, body: Box<[u8]>) -> Object {
+        Object { table_id, leaf_shift: 0, auto_increment: 0, body }
     }
 }
 
@@ -74,6 +69,13 @@ impl Definitions {
             DefinitionChange::Remove(key) => {
                 self.objects.remove(key);
             }
+        }
+    }
+
+    /// The object of this key has another body, which says the same.
+    pub fn restate(&mut self, key: &ObjectKey, body: Box<[u8]>) {
+        if let Some(object) = self.objects.get_mut(key) {
+            object.body = body;
         }
     }
 
@@ -112,7 +114,7 @@ fn put_object(object: &Object, out: &mut Vec<u8>) {
     out.put_varint(object.table_id);
     out.put_u8(object.leaf_shift);
     out.put_varint(object.auto_increment);
-    out.put_bytes(&object.text);
+    out.put_bytes(&object.body);
 }
 
 fn get_object(get: &mut Get<'_>) -> Option<Object> {
@@ -120,7 +122,7 @@ fn get_object(get: &mut Get<'_>) -> Option<Object> {
         table_id: get.varint()?,
         leaf_shift: get.u8()?,
         auto_increment: get.varint()?,
-        text: get.bytes()?.into(),
+        body: get.bytes()?.into(),
     })
 }
 

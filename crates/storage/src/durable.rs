@@ -15,7 +15,7 @@
 use crate::checkpoint::extent;
 use crate::checkpoint::manifest::{self, Manifest};
 use crate::checkpoint::run::{self, CheckpointDone, Draft, Moment};
-use crate::definitions::{self, DefinitionChange, Definitions};
+use crate::definitions::{self, DefinitionChange, Definitions, ObjectKey};
 use crate::index::ordered::GoOn;
 use crate::log::end;
 use crate::log::frame::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
@@ -175,6 +175,16 @@ impl Durable {
 
     pub fn definitions(&self) -> Definitions {
         self.definitions.lock().definitions.clone()
+    }
+
+    /// Definitions that were read in an older form are known in the present one from now on. Nothing is written: the log
+    /// and the manifest have the old form until the next checkpoint, which writes all definitions.
+    pub fn restate(&self, bodies: Vec<(ObjectKey, Box<[u8]>)>) {
+        let mut state = self.definitions.lock();
+        while state.busy {
+            state = self.definitions_free.wait(state, WAIT);
+        }
+        bodies.into_iter().for_each(|(key, body)| state.definitions.restate(&key, body));
     }
 
     /// Logs one statement's changes of definitions; they are on stable storage when this returns.

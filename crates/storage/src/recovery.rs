@@ -31,7 +31,7 @@ use std::sync::{Arc, Mutex};
 use types::{Error, Result};
 use vector::StringDict;
 
-/// Makes a table's definition of the text that the engine gave for it.
+/// Makes a table's definition of the bytes that the engine gave for it.
 pub type Definer<'a> = &'a mut dyn FnMut(&ObjectKey, &Object) -> Result<Arc<TableDef>>;
 
 /// How far recovery is.

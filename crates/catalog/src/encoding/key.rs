@@ -10,8 +10,8 @@
 //!
 //!   check         1 name   2 text of the expression   3 NOT ENFORCED   4 settings (record)
 //! ```
-//! A column is its position in the table, from 0. A key part that is an expression is a part over a hidden column, one of
-//! the last of the table.
+//! A column is its position in the table, from 0. A key part that is an expression is a part over a hidden column, one
+//! of the last of the table.
 
 use super::column::unbound;
 use super::record::{Field, Read, Writer};

@@ -13,17 +13,17 @@
 //!                    2  length of the value        4
 //!                    6  value
 //! ```
-//! All numbers are little-endian and of fixed width, strings are UTF-8, a flag is one byte that is 0 or 1. A value may be a
-//! record itself; a list is a field that comes several times, in the list's order. A field that is not there has its
-//! default: no text, no number, false. Tags, and what they mean, stand in the module of each thing.
+//! All numbers are little-endian and of fixed width, strings are UTF-8, a flag is one byte that is 0 or 1. A value may
+//! be a record itself; a list is a field that comes several times, in the list's order. A field that is not there has
+//! its default: no text, no number, false. Tags, and what they mean, stand in the module of each thing.
 //!
 //! Later versions add fields. A reader that does not know a tag steps over the field; with the bit [`MUST_KNOW`] in its
 //! tag it refuses the object instead, because without that field it would take it for something else. A tag is never
 //! given a second meaning. The version grows only when this page is no longer true.
 //!
-//! **Expressions** (defaults, generated columns, checks, key parts) are kept as SQL text, in the form in which SHOW CREATE
-//! TABLE prints them, with the settings that they were bound under ([`crate::BoundUnder`]). Reading a table binds them
-//! anew, through an [`ExprBinder`]: trees of functions are no form for a disk.
+//! **Expressions** (defaults, generated columns, checks, key parts) are kept as SQL text, in the form in which SHOW
+//! CREATE TABLE prints them, with the settings that they were bound under ([`crate::BoundUnder`]). Reading a table
+//! binds them anew, through an [`ExprBinder`]: trees of functions are no form for a disk.
 //!
 //! - [`record`]: the writer and the reader of records. [`value`]: constants and types.
 //! - [`table`] with [`column`], [`key`], [`histogram`]; [`object`]: schemas, views and accounts.

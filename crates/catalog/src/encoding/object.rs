@@ -6,7 +6,7 @@
 //!   view      1 database   2 name   3 column's name, in order   4 SELECT   5 collation_connection at CREATE VIEW 2
 //!             6 ALGORITHM   7 DEFINER   8 SQL SECURITY   9 CHECK OPTION: all four as SHOW CREATE VIEW prints them
 //!
-//!   account   1 user   2 host   3 plugin   4 form of the verifier 1: 0 there is none, 1 as the plugin stores it (text),
+//!   account   1 user   2 host   3 plugin   4 form of the verifier 1: 0 there is none, 1 as the plugin stores it,
 //!             2 SHA256(SHA256(password))   5 verifier   6 locked   7 GRANT OPTION   8 all privileges
 //! ```
 

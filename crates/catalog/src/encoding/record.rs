@@ -37,8 +37,8 @@ impl Writer {
         self.out
     }
 
-    /// A field whose value is what `fill` appends. A value longer than a length can say makes the whole object too long,
-    /// which is found at its end.
+    /// A field whose value is what `fill` appends. A value longer than a length can say makes the whole object too
+    /// long, which is found at its end.
     fn field(&mut self, tag: u16, fill: impl FnOnce(&mut Writer)) {
         self.out.extend_from_slice(&tag.to_le_bytes());
         let at = self.out.len();

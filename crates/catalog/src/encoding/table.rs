@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   table    1 id 8   2 database   3 name   4 column (record), in order   5 index (record), in order
-//!            6 check (record), in order   7 foreign key (record), in order   8 engine 1: 1 InnoDB, 2 MEMORY, 3 the server's
-//!            9 collation 2   10 comment   11 option (record), in order   12 seconds since 1970 UTC at CREATE 8
-//!            13 TEMPORARY
+//!            6 check (record), in order   7 foreign key (record), in order
+//!            8 engine 1: 1 InnoDB, 2 MEMORY, 3 the server's own   9 collation 2   10 comment
+//!            11 option (record), in order   12 seconds since 1970 UTC at CREATE 8   13 TEMPORARY
 //!   option   1 name   2 value
 //! ```
 //! The next AUTO_INCREMENT value is no part of the definition: it moves with the rows, and storage keeps it.
@@ -51,7 +51,8 @@ pub enum ExprOf {
 
 /// Binds the expressions of tables that are read.
 pub trait ExprBinder {
-    /// `table` has all its columns. Expressions come in this order: those of generated columns, defaults, key parts, checks.
+    /// `table` has all its columns. Expressions come in this order: those of generated columns, defaults, key parts,
+    /// checks.
     fn bind(&mut self, table: &TableDef, of: ExprOf, text: &str, under: &BoundUnder) -> Result<Expr>;
 }
 

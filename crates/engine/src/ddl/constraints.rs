@@ -40,7 +40,8 @@ pub fn generate(session: &Execution<'_>, def: &mut TableDef, clauses: &[Generate
             }
         }
         let bound = expr::build::assigned(bound, &def.columns[*idx].ty);
-        let generated = Generated { expr: Box::new(bound), text: clause.to_string().into(), stored: *stored };
+        let (text, under) = (clause.to_string().into(), session.bound_under());
+        let generated = Generated { expr: Box::new(bound), text, under, stored: *stored };
         def.columns[*idx].generated = Some(generated);
     }
     let virtual_key = |i: &IndexDef| {
@@ -136,8 +137,8 @@ pub fn add_checks(
             return Err(Error::check_constraint_dup_name(&name));
         }
         let expr = bind_check(session, def, *column, &name, &check.expr)?;
-        let text = check.expr.to_string().into();
-        def.checks.push(CheckConstraint { name, expr: Box::new(expr), text, enforced: check.enforced });
+        let (text, under) = (check.expr.to_string().into(), session.bound_under());
+        def.checks.push(CheckConstraint { name, expr: Box::new(expr), text, under, enforced: check.enforced });
     }
     Ok(())
 }

@@ -34,7 +34,8 @@ pub fn bind(session: &Execution<'_>, def: &mut TableDef, clauses: &[(usize, ast:
         inline_generated(&mut bound, &def.columns);
         check_order(def, &bound, *idx, computed)?;
         let bound = build::assigned(bound, &def.columns[*idx].ty);
-        def.columns[*idx].default = DefaultValue::Expr { expr: Box::new(bound), text: expr.to_string().into() };
+        let (text, under) = (expr.to_string().into(), session.bound_under());
+        def.columns[*idx].default = DefaultValue::Expr { expr: Box::new(bound), text, under };
     }
     Ok(())
 }
@@ -60,7 +61,7 @@ fn check_order(def: &TableDef, e: &Expr, idx: usize, computed: impl Fn(usize) ->
 }
 
 /// Generated columns read columns and generated ones before them: the depth is bounded by the number of columns.
-fn inline_generated(e: &mut Expr, columns: &[ColumnDef]) {
+pub(super) fn inline_generated(e: &mut Expr, columns: &[ColumnDef]) {
     e.rewrite(&mut |e| {
         if let ExprKind::Column(c) = e.kind
             && let column = &columns[c as usize]

@@ -4,6 +4,7 @@
 //! - [`defaults`]: DEFAULT (expr).
 //! - [`functional`]: key parts that are expressions.
 //! - [`constraints`]: generated columns, checks and foreign keys of it.
+//! - [`kept`]: expressions that definitions keep, bound anew.
 //! - [`alter`]: ALTER TABLE, CREATE INDEX, DROP INDEX.
 //! - [`statements`]: where statements begin, databases; [`tables`], [`views`]: CREATE, DROP, TRUNCATE, RENAME of those.
 
@@ -14,6 +15,7 @@ mod defaults;
 pub mod define;
 mod functional;
 pub mod index;
+pub mod kept;
 pub mod statements;
 mod tables;
 mod views;

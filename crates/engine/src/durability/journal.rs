@@ -1,10 +1,10 @@
 //! Logs what changes of definitions come to, before they are published.
 
-use super::texts;
+use super::objects;
 use accounts::{Account, AccountJournal};
-use catalog::{Difference, Directory, Relation, SchemaDef, Schemas, TableDef, TableEngine};
+use catalog::{Difference, Directory, Relation, SchemaDef, Schemas, TableEngine, encoding};
 use storage::{DefinitionChange, Object, ObjectKey, ObjectKind, Store};
-use types::Result;
+use types::{Error, Result};
 
 /// Schemas that the server makes itself at each start.
 pub const BUILT_IN_SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
@@ -33,6 +33,21 @@ fn relation_key(schema: &str, name: &str, relation: &Relation) -> ObjectKey {
     key(kind, schema, name)
 }
 
+/// Of a relation that is in this schema, which it must know: a reader would refuse it else.
+fn object(schema: &str, relation: &Relation) -> Result<Object> {
+    let (known, object) = match relation {
+        Relation::Table(t) => {
+            objects::debug_check(t);
+            (&t.schema, Object::new(t.id.0, encoding::of_table(t)?))
+        }
+        Relation::View(v) => (&v.schema, Object::new(0, encoding::of_view(v)?)),
+    };
+    if **known != *schema {
+        return Err(Error::internal(format_args!("{} of {schema} takes itself for one of {known}", relation.name())));
+    }
+    Ok(object)
+}
+
 impl Journal {
     pub fn new(store: Store) -> Journal {
         Journal { store }
@@ -43,67 +58,54 @@ impl Journal {
         if changes.is_empty() { Ok(()) } else { self.store.define(changes) }
     }
 
-    fn table_object(&self, table: &TableDef) -> Object {
-        #[cfg(debug_assertions)]
-        super::open::check_round_trip(table);
-        let stored = self.store.table(table.id);
-        let auto_increment =
-            stored.map(|t| t.auto_increment()).filter(|_| table.columns.iter().any(|c| c.auto_increment));
-        Object::new(table.id.0, texts::of_table(table, auto_increment))
-    }
-
-    fn object(&self, relation: &Relation) -> Object {
-        match relation {
-            Relation::Table(t) => self.table_object(t),
-            Relation::View(v) => Object::new(0, texts::of_view(v)),
-        }
-    }
-
     fn schema_changes(
-        &self,
         before: Option<&SchemaDef>,
         after: &SchemaDef,
         differences: &[Difference<'_>],
         out: &mut Vec<DefinitionChange>,
-    ) {
+    ) -> Result<()> {
         // Those that the server makes itself may have tables, but are no definitions.
         let is_own = BUILT_IN_SCHEMAS.contains(&&*after.name);
         if !is_own && before.is_none_or(|b| b.collation != after.collation) {
-            let object = Object::new(0, texts::of_schema(after));
+            let object = Object::new(0, encoding::of_schema(after)?);
             out.push(DefinitionChange::Put(key(ObjectKind::Schema, &after.name, ""), object));
         }
         for Difference { name, after: relation, .. } in differences {
             let Some(relation) = relation else { continue };
             let virtual_table = matches!(relation, Relation::Table(t) if t.engine == TableEngine::Virtual);
             if !virtual_table {
-                out.push(DefinitionChange::Put(relation_key(&after.name, name, relation), self.object(relation)));
+                out.push(DefinitionChange::Put(
+                    relation_key(&after.name, name, relation),
+                    object(&after.name, relation)?,
+                ));
             }
         }
+        Ok(())
     }
 
     /// The accounts that a new database begins with, and in the same record that it has begun.
     pub fn first_accounts(&self, accounts: &[Account]) -> Result<()> {
-        let mut changes = Self::account_changes(&[], accounts);
+        let mut changes = Self::account_changes(&[], accounts)?;
         changes.push(DefinitionChange::Put(accounts_begun(), Object::new(0, Box::default())));
         self.log(changes)
     }
 
     /// Those that `after` has anew or otherwise, those that it has no more.
-    fn account_changes(before: &[Account], after: &[Account]) -> Vec<DefinitionChange> {
+    fn account_changes(before: &[Account], after: &[Account]) -> Result<Vec<DefinitionChange>> {
         let of = |a: &Account| key(ObjectKind::Account, &a.user, &a.host);
         let gone = before.iter().filter(|b| !after.iter().any(|a| of(a) == of(b)));
         let mut changes: Vec<DefinitionChange> = gone.map(|b| DefinitionChange::Remove(of(b))).collect();
-        changes.extend(after.iter().filter(|a| !before.contains(a)).map(|a| {
-            let object = Object::new(0, texts::of_account(a));
-            DefinitionChange::Put(of(a), object)
-        }));
-        changes
+        for a in after.iter().filter(|a| !before.contains(a)) {
+            let object = Object::new(0, encoding::of_account(&objects::of_account(a))?);
+            changes.push(DefinitionChange::Put(of(a), object));
+        }
+        Ok(changes)
     }
 }
 
 impl AccountJournal for Journal {
     fn record(&self, before: &[Account], after: &[Account]) -> Result<()> {
-        self.log(Self::account_changes(before, after))
+        self.log(Self::account_changes(before, after)?)
     }
 }
 
@@ -128,7 +130,7 @@ impl catalog::Journal for Journal {
             }
         }
         for (name, schema) in after {
-            self.schema_changes(before.get(name), schema, &differences(name), &mut changes);
+            Self::schema_changes(before.get(name), schema, &differences(name), &mut changes)?;
         }
         self.log(changes)
     }

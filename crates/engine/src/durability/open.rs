@@ -1,14 +1,10 @@
 //! A database from its folder.
 
 use super::journal::{self, Journal};
-use super::texts;
-use crate::database::Database;
-use crate::session::Session;
+use super::objects::Reader;
 use accounts::{Account, Accounts};
-use catalog::{Catalog, Relation, SchemaDef, TableId};
+use catalog::{Catalog, Relation, SchemaDef};
 use disk::Io;
-use session::Options;
-use session::collect::Collect;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -35,25 +31,16 @@ pub struct Settings {
 /// Gets lines for the server's log.
 pub type Tell<'a> = &'a (dyn Fn(String) + Sync);
 
-/// A session that reads definitions: of a database in memory that has nothing else to do.
-fn scratch_session() -> Result<Session> {
-    let db = Database::open(Options { workers: Some(0), is_helper: true, ..Options::default() })?;
-    let mut session = db.system_session();
-    session.execute(b"SET sql_mode = '', foreign_key_checks = 0", false, &mut Collect::without_rows())?;
-    Ok(session)
-}
-
 /// Progress is told at most this often.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Opens the folder. `warn` gets what people must know.
 pub fn open(disk: Arc<dyn Io>, dir: &Path, settings: &Settings, tell: Tell<'_>, warn: Tell<'_>) -> Result<Opened> {
     let begun = Instant::now();
-    let mut session = scratch_session()?;
+    let mut reader = Reader::default();
     let mut tables = BTreeMap::new();
     let mut definer = |key: &ObjectKey, object: &Object| {
-        let id = TableId(object.table_id);
-        let def = Arc::new(texts::table(&mut session.execution(), id, &key.schema, &key.name, &object.text)?);
+        let def = reader.table(key, object)?;
         tables.insert((key.schema.clone(), key.name.clone()), def.clone());
         Ok(def)
     };
@@ -70,31 +57,48 @@ pub fn open(disk: Arc<dyn Io>, dir: &Path, settings: &Settings, tell: Tell<'_>, 
     let durable = DurableOptions { flush, log_bytes_max, accept_loss, ..DurableOptions::default() };
     let storage = StorageOptions { leaf_rows: settings.leaf_rows };
     let (store, report) = Store::open(disk, dir, storage, durable, &mut definer, &progress)?;
-    report.warnings.into_iter().for_each(warn);
+    report.warnings.into_iter().for_each(&warn);
     if report.images + report.commits_replayed > 0 {
         let (images, commits, changes) = (report.images, report.commits_replayed, report.changes_replayed);
         let ms = begun.elapsed().as_millis();
         tell(format!("read {images} leaves, replayed {commits} commits ({changes} rows) in {ms} ms"));
     }
     let definitions = store.durable().map(|d| d.definitions()).unwrap_or_default();
-    let schemas = schemas(&definitions, tables)?;
-    let accounts = accounts(&definitions, &store)?;
+    let schemas = schemas(&definitions, &mut reader, tables)?;
+    let accounts = accounts(&definitions, &mut reader, &store)?;
+    restate(&store, reader, tell, warn);
     Ok(Opened { store, schemas, accounts })
+}
+
+/// What was read in an older form is kept in the present one from now on, and written so by a checkpoint. Until there
+/// is one the folder has the older form, from which it would be read again; so it may fail.
+fn restate(store: &Store, reader: Reader, tell: Tell<'_>, warn: Tell<'_>) {
+    let Some(durable) = store.durable().filter(|_| !reader.restated.is_empty()) else { return };
+    let n = reader.restated.len();
+    durable.restate(reader.restated);
+    match store.checkpoint() {
+        Ok(_) => tell(format!("{n} definitions of an older format were brought to the present one")),
+        Err(e) => warn(format!("{n} definitions stay in an older format until the next checkpoint: {e}")),
+    }
 }
 
 type Tables = BTreeMap<(Box<str>, Box<str>), Arc<catalog::TableDef>>;
 
-fn schemas(definitions: &Definitions, mut tables: Tables) -> Result<BTreeMap<Box<str>, SchemaDef>> {
+fn schemas(
+    definitions: &Definitions,
+    reader: &mut Reader,
+    mut tables: Tables,
+) -> Result<BTreeMap<Box<str>, SchemaDef>> {
     let mut schemas: BTreeMap<Box<str>, SchemaDef> = BTreeMap::new();
     for (key, object) in &definitions.objects {
         let relation = match key.kind {
             // Schemas come first in the order of keys.
             ObjectKind::Schema => {
-                schemas.insert(key.schema.clone(), texts::schema(&key.schema, &object.text)?);
+                schemas.insert(key.schema.clone(), reader.schema(key, object)?);
                 continue;
             }
             ObjectKind::Table => tables.remove(&(key.schema.clone(), key.name.clone())).map(Relation::Table),
-            ObjectKind::View => Some(Relation::View(Arc::new(texts::view(&key.schema, &key.name, &object.text)?))),
+            ObjectKind::View => Some(reader.view(key, object)?),
             ObjectKind::Account | ObjectKind::Variable => None,
         };
         if journal::BUILT_IN_SCHEMAS.contains(&&*key.schema) && !schemas.contains_key(&key.schema) {
@@ -109,10 +113,9 @@ fn schemas(definitions: &Definitions, mut tables: Tables) -> Result<BTreeMap<Box
 }
 
 /// A new database has the accounts that every one begins with, from now on in the log as any others.
-fn accounts(definitions: &Definitions, store: &Store) -> Result<Accounts> {
+fn accounts(definitions: &Definitions, reader: &mut Reader, store: &Store) -> Result<Accounts> {
     let of_kind = definitions.objects.iter().filter(|(k, _)| k.kind == ObjectKind::Account);
-    let known: Vec<Account> =
-        of_kind.map(|(k, o)| texts::account(&k.schema, &k.name, &o.text)).collect::<Result<_>>()?;
+    let known: Vec<Account> = of_kind.map(|(k, o)| reader.account(k, o)).collect::<Result<_>>()?;
     let journal = Journal::new(store.clone());
     if definitions.objects.contains_key(&journal::accounts_begun()) {
         return Ok(Accounts::new(known).with_journal(Box::new(journal)));
@@ -130,31 +133,4 @@ pub fn fill(catalog: &Catalog, opened: &mut Opened) -> Result<()> {
     catalog.raise_table_id(opened.store.table_id_max());
     catalog.set_journal(Box::new(Journal::new(opened.store.clone())));
     Ok(())
-}
-
-/// A definition must come back from its text as it was.
-#[cfg(debug_assertions)]
-pub fn check_round_trip(table: &catalog::TableDef) {
-    let mut session = scratch_session().expect("a database in memory opens");
-    let text = texts::of_table(table, None);
-    let back = texts::table(&mut session.execution(), table.id, &table.schema, &table.name, &text);
-    match back {
-        Ok(back) => {
-            let same = comparable(&back) == comparable(table);
-            debug_assert!(same, "SHOW CREATE TABLE loses something:\n{table:#?}\n{back:#?}");
-        }
-        Err(e) => debug_assert!(false, "SHOW CREATE TABLE cannot be read back: {e}"),
-    }
-}
-
-/// DEFAULT NULL and no default at all are the same to a nullable column.
-#[cfg(debug_assertions)]
-fn comparable(table: &catalog::TableDef) -> catalog::TableDef {
-    let mut table = table.clone();
-    for c in table.columns.iter_mut().filter(|c| c.nullable) {
-        if c.default == catalog::DefaultValue::Value(types::Value::Null) {
-            c.default = catalog::DefaultValue::None;
-        }
-    }
-    table
 }

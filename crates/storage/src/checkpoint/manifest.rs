@@ -15,13 +15,16 @@
 //! All numbers behind the format are varints, but for the leaf shift, which is a byte. Definitions: see
 //! [`crate::definitions`].
 //!
-//! The format is that of the whole folder. Format and version of the program that wrote it stand in the same place in all
-//! formats from 2 on.
+//! The format is that of the whole folder. Format and version of the program that wrote it stand in the same place in
+//! all formats from 2 on.
 //!
-//! | format | what is different |
-//! |---|---|
-//! | 2 | as above; segments and images have stamps (see [`crate::log::frame`], [`super::extent`]), the log's end is noted (see [`crate::log::end`]) |
-//! | 1 | no version and no stamps in the manifest; read as if all stamps were 0. The first open makes it format 2 |
+//! - 3: as above; definitions are structures ([`catalog::encoding`]). A folder that was of format 2 may have texts
+//!   among them until a checkpoint has been made.
+//! - 2: definitions are texts, which the engine reads.
+//! - 1: no version and no stamps in the manifest; read as if all stamps were 0. Segments and images have no stamps (see
+//!   [`crate::log::frame`], [`super::extent`]), and the log's end is not noted (see [`crate::log::end`]).
+//!
+//! The first open makes a folder of an older format one of the present format, before anything new is logged.
 
 use super::extent::Loc;
 use crate::definitions::Definitions;
@@ -34,7 +37,7 @@ use types::{Error, ErrorCode, Result};
 
 const MAGIC: [u8; 8] = *b"NLMANIF1";
 /// What is written. All formats up to it are read.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const HEADER_BYTES: usize = 20;
 
@@ -260,6 +263,6 @@ mod tests {
         bytes.append(&mut body);
         io.set_bytes(&dir.join(NAME), bytes);
         let e = Manifest::read(&io, dir).expect_err("it is newer");
-        assert!(e.message().starts_with("/d/manifest has format 3, written by Nextleaf 9.8.7; "), "{e}");
+        assert!(e.message().starts_with("/d/manifest has format 4, written by Nextleaf 9.8.7; "), "{e}");
     }
 }

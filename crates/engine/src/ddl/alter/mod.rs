@@ -326,7 +326,7 @@ fn same_layout(old: &TableDef, new: &TableDef, edit: &Edit, strict: bool) -> boo
     // New checks and foreign keys have to be tried on all rows.
     let (renamed, own) = (edit.renamed_columns(old), (&*old.schema, &*old.name));
     let kept_keys: Vec<ForeignKey> = old.foreign_keys.iter().map(|f| renamed.in_key(f, own)).collect();
-    let constraints = new.checks.iter().all(|c| !c.enforced || old.checks.contains(c))
+    let constraints = new.checks.iter().all(|c| !c.enforced || old.checks.iter().any(|o| o.is_same(c)))
         && new.foreign_keys.iter().all(|f| kept_keys.contains(f));
     old.engine == new.engine
         && constraints

@@ -1,29 +1,27 @@
-//! Objects as bytes: fields, each a length in digits, a colon, and that many bytes.
+//! Definitions as folders of format 1 and 2 have them: texts. **They are only read**; what is written has been in
+//! [`catalog::encoding`] since format 3. This module goes when those formats are opened no more, which is never
+//! planned.
 //!
-//! A table is its CREATE TABLE statement as SHOW CREATE TABLE prints it, the time when it was made, and the names of
-//! columns that have histograms, each with its histogram; behind [`MADE_KEY`] the name of a key that a foreign key made. Whatever a
-//! definition has must therefore be printed there and read back; debug builds compare.
+//! An object is fields, each a length in digits, a colon, and that many bytes:
+//!
+//! - schema: its collation;
+//! - table: CREATE TABLE as SHOW CREATE TABLE printed it; seconds since 1970 UTC; then pairs: a column and its
+//!   histogram (JSON), or [`MADE_KEY`] and the name of a key that a foreign key made;
+//! - view: SELECT; `collation` and its name, or `=` and the database to look tables up in; ALGORITHM; DEFINER; SQL
+//!   SECURITY; CHECK OPTION; columns;
+//! - account: plugin; verifier; `locked`; `grant`; `usage` if it has no privileges. The last two came later.
 
 use crate::session::Execution;
 use accounts::{Account, AuthPlugin, Verifier};
-use catalog::{SchemaDef, TableDef, TableId, ViewDef};
+use catalog::encoding::unreadable;
+use catalog::{ObjectKind, SchemaDef, TableDef, TableId, ViewDef};
 use introspection::histogram_json as json;
-use introspection::show_create;
 use session::view_text;
 use std::sync::Arc;
-use types::{Collation, Error, ErrorCode, Result};
+use types::{Collation, Result};
 
 /// Stands where the name of a column with a histogram may stand, and is no such name.
 const MADE_KEY: &[u8] = b"\0key";
-
-fn put(fields: &[&[u8]]) -> Box<[u8]> {
-    let mut out = Vec::new();
-    for f in fields {
-        out.extend_from_slice(format!("{}:", f.len()).as_bytes());
-        out.extend_from_slice(f);
-    }
-    out.into()
-}
 
 fn get(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
     let mut out = Vec::new();
@@ -41,18 +39,9 @@ fn text(field: &[u8]) -> Option<&str> {
     std::str::from_utf8(field).ok()
 }
 
-/// The definition of an object cannot be read.
-fn unreadable(what: &str, schema: &str, name: &str, why: impl std::fmt::Display) -> Error {
-    Error::new(ErrorCode::GET_ERRNO, format!("the definition of {what} {schema}.{name} cannot be read: {why}"))
-}
-
-pub fn of_schema(schema: &SchemaDef) -> Box<[u8]> {
-    put(&[schema.collation.name().as_bytes()])
-}
-
 pub fn schema(name: &str, bytes: &[u8]) -> Result<SchemaDef> {
     let collation = get(bytes).and_then(|f| text(f.first()?)?.parse_collation());
-    let collation = collation.ok_or_else(|| unreadable("database", name, "", "its collation is unknown"))?;
+    let collation = collation.ok_or_else(|| unreadable(ObjectKind::Schema, name, "", "its collation is unknown"))?;
     Ok(SchemaDef { name: name.into(), collation, relations: Default::default() })
 }
 
@@ -66,24 +55,9 @@ impl ParseCollation for str {
     }
 }
 
-pub fn of_table(table: &TableDef, auto_increment: Option<u64>) -> Box<[u8]> {
-    let create = show_create::table(table, auto_increment);
-    let created_at = table.created_at.to_string();
-    let mut fields = vec![create.into_bytes(), created_at.into_bytes()];
-    for c in &table.columns {
-        if let Some(h) = &c.histogram {
-            fields.extend([c.name.as_bytes().to_vec(), json::of_histogram(h, &c.ty).into_bytes()]);
-        }
-    }
-    for key in table.indexes.iter().filter(|i| i.made_for_foreign_key) {
-        fields.extend([MADE_KEY.to_vec(), key.name.as_bytes().to_vec()]);
-    }
-    put(&fields.iter().map(|f| &f[..]).collect::<Vec<_>>())
-}
-
 /// Reads a table's definition with a session that has no sql_mode and checks no foreign keys.
 pub fn table(session: &mut Execution<'_>, id: TableId, schema: &str, name: &str, bytes: &[u8]) -> Result<TableDef> {
-    let bad = |why: &dyn std::fmt::Display| unreadable("table", schema, name, why);
+    let bad = |why: &dyn std::fmt::Display| unreadable(ObjectKind::Table, schema, name, why);
     let fields = get(bytes).ok_or_else(|| bad(&"its text is damaged"))?;
     let [create, created_at, ref histograms @ ..] = fields[..] else { return Err(bad(&"its text is damaged")) };
     let mut def = session.define_from_text(id, schema, name, create).map_err(|e| bad(&e))?;
@@ -103,20 +77,6 @@ pub fn table(session: &mut Execution<'_>, id: TableId, schema: &str, name: &str,
     Ok(def)
 }
 
-pub fn of_view(v: &ViewDef) -> Box<[u8]> {
-    let collation = format!("collation {}", v.collation.name());
-    let mut fields: Vec<&[u8]> = vec![
-        v.select_text.as_bytes(),
-        collation.as_bytes(),
-        v.algorithm.as_bytes(),
-        v.definer.as_bytes(),
-        v.security.as_bytes(),
-        v.check_option.as_bytes(),
-    ];
-    fields.extend(v.columns.iter().map(|c| c.as_bytes()));
-    put(&fields)
-}
-
 pub fn view(schema: &str, name: &str, bytes: &[u8]) -> Result<ViewDef> {
     let read = || -> Option<ViewDef> {
         let fields: Vec<&str> = get(bytes)?.into_iter().map(text).collect::<Option<_>>()?;
@@ -124,7 +84,7 @@ pub fn view(schema: &str, name: &str, bytes: &[u8]) -> Result<ViewDef> {
             return None;
         };
         let mut select_text: Box<str> = (*select_text).into();
-        // Once views kept the database in which their tables were to be looked up, instead of their connection's collation.
+        // Once views kept the database in which their tables were to be looked up, not their connection's collation.
         if let Some(database) = circumstance.strip_prefix('=') {
             select_text = view_text::qualified(&select_text, database)?.into();
         }
@@ -141,14 +101,7 @@ pub fn view(schema: &str, name: &str, bytes: &[u8]) -> Result<ViewDef> {
             check_option: (*check_option).into(),
         })
     };
-    read().ok_or_else(|| unreadable("view", schema, name, "its text is damaged"))
-}
-
-pub fn of_account(a: &Account) -> Box<[u8]> {
-    let flag = |set: bool, word: &'static str| if set { word.as_bytes() } else { b"" };
-    let fields =
-        [a.plugin.name().as_bytes(), a.verifier.bytes(), flag(a.locked, "locked"), flag(a.grant_option, "grant")];
-    if a.privileged { put(&fields) } else { put(&[&fields[..], &[b"usage"]].concat()) }
+    read().ok_or_else(|| unreadable(ObjectKind::View, schema, name, "its text is damaged"))
 }
 
 pub fn account(user: &str, host: &str, bytes: &[u8]) -> Result<Account> {
@@ -173,5 +126,5 @@ pub fn account(user: &str, host: &str, bytes: &[u8]) -> Result<Account> {
             privileged: usage.is_empty(),
         })
     };
-    read().ok_or_else(|| unreadable("account", user, host, "its text is damaged"))
+    read().ok_or_else(|| unreadable(ObjectKind::Account, user, host, "its text is damaged"))
 }
