@@ -11,7 +11,7 @@
 
 use crate::checkpoint::extent::{self, Loc};
 use crate::checkpoint::manifest::Manifest;
-use crate::definitions::{self, Definitions, Object, ObjectKey};
+use crate::definitions::{self, DefinitionChange, Definitions, Object, ObjectKey};
 use crate::heap::LeafState;
 use crate::image::leaf as leaf_image;
 use crate::leaf::Leaf;
@@ -99,14 +99,14 @@ pub fn recover(
     let source = Source { io, dir, threads: how.threads.max(1), progress };
     let mut report = Report::default();
     let scan = read_log(&source, &manifest, how.accept_loss, &mut report.warnings)?;
-    let definitions = replay_definitions(&scan, &manifest)?;
+    let (definitions, logged) = replay_definitions(&scan, &manifest)?;
     let mut tables: BTreeMap<u64, Arc<Table>> = BTreeMap::new();
     for (key, object) in definitions.tables() {
         let def = definer(key, object)?;
         let shift = manifest.tables.get(&object.table_id).map_or(object.leaf_shift, |t| t.leaf_shift);
         let table = Table::new(def, txns.clone(), Some(1 << shift.clamp(0, 10)));
-        let is_newer = manifest.definitions.objects.get(key) != Some(object);
-        let of_images = manifest.tables.get(&object.table_id).filter(|_| !is_newer);
+        // One that was logged again may be what it was before, but for a counter that was set back meanwhile.
+        let of_images = manifest.tables.get(&object.table_id).filter(|_| !logged.contains(key));
         table.set_auto_increment(of_images.map_or(object.auto_increment, |t| t.auto_increment));
         tables.insert(object.table_id, table);
     }
@@ -178,14 +178,21 @@ fn told(Torn { path, offset, bytes }: &Torn) -> String {
     }
 }
 
-fn replay_definitions(scan: &LogScan, manifest: &Manifest) -> Result<Definitions> {
+/// The definitions that are left, and the keys of those that the log has.
+fn replay_definitions(scan: &LogScan, manifest: &Manifest) -> Result<(Definitions, HashSet<ObjectKey>)> {
     let mut definitions = manifest.definitions.clone();
+    let mut put = HashSet::new();
     for logged in scan.definitions.iter().filter(|d| d.ts > manifest.ts) {
         let changes = definitions::get_changes(&logged.body)
             .ok_or_else(|| corrupt(&logged.path, logged.offset, "the definitions make no sense"))?;
-        changes.iter().for_each(|c| definitions.apply(c));
+        for change in &changes {
+            definitions.apply(change);
+            if let DefinitionChange::Put(key, _) = change {
+                put.insert(key.clone());
+            }
+        }
     }
-    Ok(definitions)
+    Ok((definitions, put))
 }
 
 /// Dictionaries that leaves share, by table and column: the longest so far, with its entries as they lie in images.
