@@ -10,6 +10,7 @@ mod links;
 mod paths;
 mod status;
 mod switches;
+mod upgrade;
 mod width;
 
 use std::path::{Path, PathBuf};
