@@ -52,6 +52,10 @@ impl Frame<'_> {
 
     /// Locks what was resolved, and keeps it to be looked up; what has changed until its lock was there is resolved again.
     pub fn lock_resolved(&mut self, statement: &Statement, mut names: Names) -> Result<()> {
+        if names.objects().is_empty() {
+            self.names = names;
+            return Ok(());
+        }
         let mark = self.mark_locks();
         loop {
             self.lock_names(&names)?;
