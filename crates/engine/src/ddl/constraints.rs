@@ -327,7 +327,7 @@ fn check_parent(session: &Execution<'_>, def: &TableDef, fk: &ForeignKey) -> Res
         }
     }
     let is_own = std::ptr::eq(parent, def);
-    if (strict || !is_own) && crate::dml::referenced_index(parent, &fk.parent_columns).is_none() {
+    if (strict || !is_own) && parent.referenced_index(&fk.parent_columns).is_none() {
         return Err(Error::fk_no_index_parent(&fk.name, &fk.parent_table));
     }
     Ok(())
@@ -349,7 +349,7 @@ pub fn check_children(session: &Execution<'_>, parent: &TableDef, (schema, name)
                 return Err(Error::fk_incompatible_columns(&child.columns[column].name, parent_column, &fk.name));
             }
         }
-        if crate::dml::referenced_index(parent, &fk.parent_columns).is_none() {
+        if parent.referenced_index(&fk.parent_columns).is_none() {
             return Err(Error::fk_no_index_parent(&fk.name, name));
         }
     }

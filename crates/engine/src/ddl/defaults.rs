@@ -12,7 +12,7 @@
 use super::constraints::{columns_of, unknown_column};
 use crate::session::Execution;
 use catalog::{ColumnDef, DefaultValue, TableDef};
-use expr::{Expr, ExprKind, Params, build};
+use expr::{Expr, ExprKind, build};
 use parser::ast;
 use session::Frame;
 use types::value::ConvertMode;
@@ -91,27 +91,11 @@ pub fn check_columns_kept(
     Ok(())
 }
 
-impl Execution<'_> {
-    /// A default's value for a row whose columns hold these values.
-    pub(crate) fn eval_default(&self, expr: &Expr, def: &TableDef, row: &[Value]) -> Result<Value> {
-        let mut e = expr.clone();
-        e.rewrite(&mut |e| {
-            if let ExprKind::Column(c) = e.kind {
-                let (value, ty) = (&row[c as usize], def.columns[c as usize].ty);
-                *e = Expr::constant(value.clone(), ty);
-            }
-        });
-        let info = self.info();
-        let params = Params::default();
-        expr::eval::eval_const(&e, &self.eval_context(&info, &params))
-    }
-}
-
 /// A constant default in its column's type; any loss is an error.
 pub fn convert_default(frame: &Frame<'_>, value: &Value, ty: &SqlType, c: &ColumnDef) -> Result<Value> {
     let zone = frame.time_zone();
     let mode = ConvertMode { strict: true, ..frame.convert_mode(&zone) };
-    let value = crate::dml::stored_form(value, ty, &zone);
-    let stored = crate::dml::store(&value, c, 1, &mode)?;
+    let value = changes::stored_form(value, ty, &zone);
+    let stored = changes::store(&value, c, 1, &mode)?;
     if stored.beyond == 0 { Ok(stored.value) } else { Err(Error::warn_data_out_of_range(&c.name, 1)) }
 }

@@ -2,9 +2,9 @@
 
 use super::statements::{check_name, rename_relation};
 use super::{constraints, define};
-use crate::dml::{OnDuplicate, WriteMode};
 use crate::session::Execution;
 use catalog::{Relation, TableDef, TableEngine};
+use changes::{OnDuplicate, WriteMode};
 use parser::ast::{self, CreateTableBody, ObjectName, Statement};
 use session::sink::ResultSink;
 use std::sync::Arc;

@@ -3,16 +3,16 @@
 use super::key_locks::StatementLocks;
 use super::keyed::KeyedRow;
 use super::returning::{ReturnedRows, Returning};
-use super::table_writer::TableWriter;
 use super::targets::{may_repeat_rows, row_ids};
 use crate::session::Execution;
+use changes::{RowsChanged, TableChanges};
 use parser::ast::{self, TableRef};
 use plan::Plan;
 use planner::bind::{BoundDelete, DmlTarget};
 use session::sink::ResultSink;
 use std::collections::HashSet;
 use std::sync::Arc;
-use storage::{IndexIo, Txn};
+use storage::Txn;
 use types::{Error, Result};
 
 /// A planned DELETE.
@@ -49,9 +49,7 @@ impl Execution<'_> {
         let result = self.run_delete(plan, &txn, returning);
         let (deleted_of, rows) = self.end_change(savepoint, result)?;
         let deleted = deleted_of.iter().sum();
-        self.status().innodb_rows_deleted.add(deleted);
-        self.status().handler_delete.add(deleted);
-        self.count_changes(&plan.plan, &plan.targets, &deleted_of, IndexIo::deleted)?;
+        self.count_changes(&plan.plan, &plan.targets, &deleted_of, RowsChanged::deleted)?;
         if let Some(rows) = rows {
             return rows.send(self, deleted, more, sink);
         }
@@ -101,7 +99,7 @@ impl Execution<'_> {
         let mut deleted_of = Vec::with_capacity(targets.len());
         for target in targets {
             let mut deleted = 0;
-            let mut writer = TableWriter::new(self, &target.table, txn.clone(), *ignore)?;
+            let mut writer = TableChanges::new(self, &target.table, txn.clone(), *ignore)?;
             let mut seen = HashSet::new();
             for batch in &found.batches {
                 self.check_killed()?;

@@ -1,13 +1,11 @@
 //! INSERT and REPLACE: VALUES, SET, SELECT.
 
-use super::on_duplicate::OnDuplicate;
 use super::source::BoundSource;
-use super::writer::{WriteMode, Written, check_not_generated};
 use crate::query::{Runner, has_locking};
 use crate::session::Execution;
 use catalog::{CatalogReader, Relation, TableDef, TableEngine};
+use changes::{RowCheck, WriteMode, Written, check_not_generated};
 use parser::ast::{self, Insert, InsertSource};
-use planner::bind::ViewCheck;
 use session::sink::ResultSink;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -19,7 +17,7 @@ pub(crate) struct InsertInto {
     pub def: Arc<TableDef>,
     /// Positions of the columns that values are given for.
     pub columns: Vec<usize>,
-    view_checks: Vec<ViewCheck>,
+    view_checks: Vec<RowCheck>,
     /// The view that it goes through.
     pub view: Option<(Box<str>, Box<str>)>,
 }
@@ -49,7 +47,7 @@ impl Execution<'_> {
             }
         };
         let mode = WriteMode {
-            on_duplicate: OnDuplicate::of(self, i, def, names, view.as_ref())?,
+            on_duplicate: self.on_duplicate(i, def, names, view.as_ref())?,
             ignore: i.ignore,
             expected_rows,
             single: !several,
@@ -80,11 +78,6 @@ impl Execution<'_> {
         if let Some(id) = written.first_generated {
             self.set_last_insert_id(id);
         }
-        let inserted = written.copied - written.updated;
-        self.status().innodb_rows_inserted.add(inserted);
-        self.status().innodb_rows_updated.add(written.updated);
-        self.status().innodb_rows_deleted.add(written.deleted);
-        self.status().handler_write.add(inserted);
         self.count_written(def, &written)?;
         let updated = if self.reports_found_rows() { written.touched } else { written.updated };
         let affected = written.copied + written.deleted + updated;
@@ -117,7 +110,7 @@ impl Execution<'_> {
         Ok(InsertInto {
             def: bound.table,
             columns: bound.columns,
-            view_checks: bound.checks,
+            view_checks: super::row_checks(&bound.checks),
             view: Some((schema, name)),
         })
     }

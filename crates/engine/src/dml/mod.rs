@@ -1,45 +1,42 @@
-//! Statements that change rows.
+//! Statements that change rows: their names, their plans and their answers. What becomes of the rows is the crate
+//! `changes`' to say, which has this side of it in [`statement`].
 //!
-//! - [`table_writer`]: the one way into a table's rows, which keeps what the definition promises of them.
-//! - [`convert`]: values into the types of columns; [`whole`]: columns of values.
-//! - [`writer`]: rows of values to chunks: defaults, batches; [`columns`]: batches of a query; [`auto_increment`].
-//! - [`rules`]: generated columns and CHECK constraints; [`foreign_key`]: references in both directions.
-//! - [`insert`]: INSERT and REPLACE; [`values`]: their rows of expressions; [`on_duplicate`]: what they do with duplicates; [`returning`]: RETURNING.
+//! - [`insert`]: INSERT and REPLACE; [`values`]: their rows of expressions; [`on_duplicate`]: what they do with duplicates;
+//!   [`returning`]: RETURNING.
 //! - [`source`]: a query as the source of rows (also CREATE TABLE ... SELECT).
 //! - [`targets`]: finding and locking the rows that UPDATE and DELETE change; [`key_locks`]: what was looked for by key;
 //!   [`keyed`]: the row of a whole unique key, without a plan.
 //! - [`update`], [`delete`]: the statements. [`counted`]: how many rows they changed, by table and index.
 
-mod auto_increment;
-mod columns;
-mod convert;
 mod counted;
 mod delete;
-mod foreign_key;
 mod insert;
 mod key_locks;
 mod keyed;
 mod on_duplicate;
 mod returning;
-mod rules;
 pub mod source;
-mod table_writer;
+mod statement;
 pub(crate) mod targets;
 mod update;
 mod values;
-mod whole;
-mod writer;
 
-pub(crate) use auto_increment::AutoIncrement;
-pub(crate) use convert::{Converter, now, store, stored_form};
 pub(crate) use delete::DeletePlan;
-pub(crate) use foreign_key::referenced_index;
 pub(crate) use key_locks::{KeyLocks, StatementLocks};
-pub(crate) use on_duplicate::OnDuplicate;
-pub(crate) use table_writer::same;
-pub(crate) use types::value::zero_of;
 pub(crate) use update::UpdatePlan;
-pub(crate) use writer::{RowWriter, WriteMode, Written};
+
+use changes::RowCheck;
+use planner::bind::ViewCheck;
+use types::Error;
+
+/// What views demand of rows that are written through them.
+fn row_checks(checks: &[ViewCheck]) -> Vec<RowCheck> {
+    let check = |v: &ViewCheck| RowCheck {
+        condition: v.condition.clone(),
+        error: Error::view_check_failed(&v.view.0, &v.view.1),
+    };
+    checks.iter().map(check).collect()
+}
 
 impl crate::session::Execution<'_> {
     /// A statement that changes rows begins: in strict mode a fault in a value, such as 1/0, is an error, unless it says

@@ -1,10 +1,9 @@
 //! A query as a source of rows for a table.
 
-use super::on_duplicate::OnDuplicate;
-use super::writer::{RowWriter, WriteMode, Written, check_not_generated};
 use crate::query::{LockingPlan, Runner, has_locking};
 use crate::session::Execution;
 use catalog::{ColumnDef, TableDef};
+use changes::{OnDuplicate, RowWriter, WriteMode, Written, check_not_generated};
 use expr::build;
 use parser::ast;
 use plan::Plan;
@@ -151,7 +150,7 @@ impl Execution<'_> {
         check_not_generated(def, &columns)?;
         let (txn, savepoint) = self.begin_change_of(def.temporary)?;
         let result = self.write_source(def, &columns, source, &txn, mode);
-        let result = result.and_then(|written| self.check_own_references(def, &txn).map(|()| written));
+        let result = result.and_then(|written| changes::check_own_references(self, def, &txn).map(|()| written));
         let written = self.end_change(savepoint, result)?;
         if !def.temporary {
             self.commit()?;

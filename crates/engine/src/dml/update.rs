@@ -1,20 +1,17 @@
 //! UPDATE of one table or of a join.
 
-use super::convert::Converter;
 use super::key_locks::StatementLocks;
 use super::keyed::KeyedRow;
-use super::table_writer::TableWriter;
 use super::targets::{may_repeat_rows, row_ids};
-use super::writer::check_not_generated;
 use crate::session::Execution;
-use catalog::DefaultValue;
+use changes::{RowsChanged, TableChanges, check_not_generated, default_chunk};
 use parser::ast;
 use plan::Plan;
 use planner::bind::{BoundAssignment, BoundUpdate, DmlTarget, NewValue};
 use session::sink::ResultSink;
 use std::collections::HashSet;
 use std::sync::Arc;
-use storage::{IndexIo, Txn};
+use storage::Txn;
 use types::{Error, Result, SqlType};
 use vector::{BATCH_ROWS_MAX, Batch, Chunk, Vector};
 
@@ -62,9 +59,7 @@ impl Execution<'_> {
         let (txn, savepoint) = self.begin_change_of(plan.targets.iter().all(|t| t.table.temporary))?;
         let result = self.run_update(plan, plan.ignore, &txn);
         let done = self.end_change(savepoint, result)?;
-        self.status().innodb_rows_updated.add(done.changed);
-        self.status().handler_update.add(done.changed);
-        self.count_changes(&plan.plan, &plan.targets, &done.changed_of, IndexIo::updated)?;
+        self.count_changes(&plan.plan, &plan.targets, &done.changed_of, RowsChanged::updated)?;
         let info =
             format!("Rows matched: {}  Changed: {}  Warnings: {}", done.matched, done.changed, self.warnings().count());
         let affected = if self.reports_found_rows() { done.matched } else { done.changed };
@@ -122,7 +117,7 @@ impl Execution<'_> {
 
 /// The update of one of the statement's tables.
 struct TargetUpdate<'s, 'u> {
-    writer: TableWriter<'s>,
+    writer: TableChanges<'s>,
     plan: &'u UpdatePlan,
     /// Columns assigned, each once, with their last assignment.
     columns: Vec<usize>,
@@ -155,12 +150,12 @@ impl<'s, 'u> TargetUpdate<'s, 'u> {
             }
         }
         let checks = &plan.targets[target].checks;
-        let writer = TableWriter::new(session, def, txn.clone(), ignore)?.through_view(checks)?;
+        let writer = TableChanges::new(session, def, txn.clone(), ignore)?.through_view(&super::row_checks(checks))?;
         let defaults = columns
             .iter()
             .zip(&values)
             .map(|(&c, v)| match v {
-                NewValue::Default => session.default_chunk(def, c, writer.converter()).map(Some),
+                NewValue::Default => default_chunk(session, def, c, writer.converter()).map(Some),
                 NewValue::Output(_) => Ok(None),
             })
             .collect::<Result<_>>()?;
@@ -207,34 +202,5 @@ impl<'s, 'u> TargetUpdate<'s, 'u> {
             });
         }
         Ok(chunks)
-    }
-}
-
-impl Execution<'_> {
-    /// `SET column = DEFAULT`: one value for all rows.
-    pub(super) fn default_chunk(
-        &self,
-        def: &Arc<catalog::TableDef>,
-        idx: usize,
-        converter: &Converter<'_>,
-    ) -> Result<Chunk> {
-        let c = &def.columns[idx];
-        let value = match &c.default {
-            DefaultValue::Value(v) => v.clone(),
-            DefaultValue::CurrentTimestamp => super::now(self, &c.ty),
-            DefaultValue::Expr { expr, .. } => {
-                let info = self.info();
-                let params = expr::Params::default();
-                let v = expr::eval::eval_const(expr, &self.eval_context(&info, &params))?;
-                converter.convert(idx, &v, &expr.ty, 1)?
-            }
-            DefaultValue::None if c.nullable => types::Value::Null,
-            DefaultValue::None => {
-                converter.fault(Error::no_default_for_field(&c.name))?;
-                super::zero_of(&c.ty)
-            }
-        };
-        let value = if value.is_null() && !c.nullable { converter.null(idx)? } else { value };
-        Ok(Chunk::single(c.ty.phys(), &value))
     }
 }

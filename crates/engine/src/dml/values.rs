@@ -7,9 +7,8 @@
 //! the same: what is behind a fault is looked at for names, and what is before it is written, only when there is one.
 
 use super::insert::InsertInto;
-use super::table_writer::generated_takes_no_value;
-use super::writer::{RowWriter, WriteMode, Written};
 use crate::session::Execution;
+use changes::{RowWriter, WriteMode, Written, generated_takes_no_value};
 use expr::{EvalContext, Expr, Params};
 use parser::ast::{self, ExprKind};
 use planner::bind::{Binder, NamedTarget};

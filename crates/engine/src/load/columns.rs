@@ -5,11 +5,11 @@
 //! [`store`], with its warnings and errors.
 
 use super::fields::Field;
-use crate::dml::{AutoIncrement, store, zero_of};
 use catalog::{ColumnDef, DefaultValue};
+use changes::{AutoIncrement, store};
 use std::cell::RefCell;
 use storage::BulkAppender;
-use types::value::ConvertMode;
+use types::value::{ConvertMode, zero_of};
 use types::{Collation, Date, Error, PhysType, Result, SqlType, StringKind, Value, Warning, WarningLevel};
 
 /// The character set of the file.

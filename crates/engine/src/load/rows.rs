@@ -11,15 +11,16 @@ use super::columns::FileCharset;
 use super::fields::{Field, Scanner};
 use super::format::Format;
 use super::statement::FIELD_TYPE;
-use crate::dml::{Converter, OnDuplicate, RowWriter, WriteMode, Written, zero_of};
 use crate::session::Execution;
 use catalog::{DefaultValue, TableDef};
+use changes::{Converter, OnDuplicate, RowWriter, WriteMode, Written};
 use expr::eval::Compiled;
 use expr::{EvalContext, Expr, ExprKind, Params};
 use parser::ast;
 use std::io::Read;
 use std::sync::Arc;
 use storage::Txn;
+use types::value::zero_of;
 use types::{Collation, Error, Result, SqlType, Value};
 use vector::{Batch, Chunk, Vector};
 

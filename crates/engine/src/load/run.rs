@@ -13,7 +13,7 @@ use super::blocks::{Block, BlockReader};
 use super::columns::{ColumnTarget, FileCharset, LoadIds, RowContext};
 use super::fields::Scanner;
 use super::format::Format;
-use crate::dml::AutoIncrement;
+use changes::AutoIncrement;
 use executor::MemoryAccountant;
 use expr::Warnings;
 use std::cell::RefCell;

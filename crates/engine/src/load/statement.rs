@@ -9,9 +9,9 @@ use super::format::Format;
 use super::rows::RowLoad;
 use super::run::{FieldTarget, Fill, Load, Loaded};
 use super::source::{self, Source};
-use crate::dml::{AutoIncrement, now};
 use crate::session::Execution;
 use catalog::{ColumnDef, DefaultValue, TableDef};
+use changes::{AutoIncrement, RowsChanged, now};
 use expr::{Expr, Params};
 use parser::ast::{ExprKind, LoadData, LoadDuplicates, LoadTarget};
 use session::sink::ResultSink;
@@ -78,9 +78,8 @@ impl Execution<'_> {
             self.set_last_insert_id(id);
         }
         let inserted = loaded.rows - loaded.skipped;
-        self.status().innodb_rows_inserted.add(inserted);
-        self.status().handler_write.add(inserted);
-        self.count_inserted(&def, inserted)?;
+        let table = self.db().store().expect_table(&def)?;
+        self.count_rows(table.io().of(None), RowsChanged::inserted(inserted));
         let info = format!(
             "Records: {}  Deleted: 0  Skipped: {}  Warnings: {}",
             loaded.rows,
@@ -147,8 +146,6 @@ impl Execution<'_> {
         if let Some(id) = written.first_generated {
             self.set_last_insert_id(id);
         }
-        self.status().innodb_rows_inserted.add(written.copied);
-        self.status().handler_write.add(written.copied);
         self.count_written(def, &written)?;
         let info = format!(
             "Records: {}  Deleted: {}  Skipped: {}  Warnings: {}",
@@ -185,7 +182,7 @@ impl Execution<'_> {
                 let value = value.as_ref().map_or(Value::Null, |b| Value::Bytes(b.as_slice().into()));
                 context.user_vars.set(name, value, FIELD_TYPE)?;
             }
-            let value = |e| Ok(crate::dml::stored_form(&expr::eval::eval_const(e, &context)?, &e.ty, &zone));
+            let value = |e| Ok(changes::stored_form(&expr::eval::eval_const(e, &context)?, &e.ty, &zone));
             targets.computed.iter().map(value).collect()
         };
         let hot = self.vars().hot();

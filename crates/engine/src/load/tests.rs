@@ -118,7 +118,7 @@ fn load(store: &Store, table: &Arc<Table>, text: &[u8], o: Options) -> (Result<L
         compute: None,
         mode: ConvertMode { strict: o.strict, temporal, zone: &zone, today: Date::from_ymd(2024, 1, 1) },
         charset: FileCharset::Utf8,
-        ids: crate::dml::AutoIncrement::of(&table.def(), 1, 1),
+        ids: changes::AutoIncrement::of(&table.def(), 1, 1),
         no_auto_value_on_zero: false,
         ignore_duplicates: !o.strict,
         warnings: &warnings,

@@ -5,7 +5,7 @@
 //! the same plan with the values as without.
 
 use super::change::{PointDelete, PointUpdate};
-use super::insert::PointInsert;
+use super::insert::flat_insert;
 use super::point::{PointLock, PointSelect};
 use super::range::RangeSelect;
 use super::{Body, CachedPlan, LockingQuery, PlanEnv, PlannedTable, QueryPlan, now};
@@ -153,7 +153,7 @@ impl Execution<'_> {
                 })?;
                 let sized = general.as_ref().is_some_and(|p| is_by_index(&p.plan));
                 let general = general.filter(|p| sized || is_by_key(&p.plan)).map(Box::new);
-                let flat = flat.filter(|f| general.is_some() || f.is_certain());
+                let flat = flat.filter(|f| general.is_some() || f.row.is_certain());
                 let kept = table.filter(|_| flat.is_some() || general.is_some());
                 kept.map(|t| Built { sized, ..Built::new(Body::Update(flat, general), t) })
             }
@@ -170,7 +170,7 @@ impl Execution<'_> {
                 kept.map(|t| Built { sized, ..Built::new(Body::Delete(flat, general), t) })
             }
             Statement::Insert(i) => {
-                PointInsert::of(self, i).map(|p| (p.table.clone(), p)).map(|(t, p)| Built::new(Body::Insert(p), t))
+                flat_insert(self, i).map(|p| (p.table.clone(), p)).map(|(t, p)| Built::new(Body::Insert(p), t))
             }
             _ => None,
         })

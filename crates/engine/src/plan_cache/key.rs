@@ -1,6 +1,7 @@
 //! Unique keys whose values a statement gives: where the values come from, and what they are as the index holds them.
 
 use catalog::{TableDef, TableEngine};
+pub(crate) use changes::flat::{Source, integer_of};
 use expr::{CmpOp, ColumnId, Expr, ExprKind};
 use plan::logical::{Logical, LogicalQuery};
 use std::sync::Arc;
@@ -47,35 +48,19 @@ impl<'q> ChangeShape<'q> {
     }
 }
 
-/// Where a key part's value comes from.
-#[derive(Clone, Debug)]
-pub(crate) enum Source {
-    Param(usize),
-    Const(Value),
-}
-
-impl Source {
-    /// The operand of a comparison with a key column of type `key`.
-    pub fn of(e: &Expr, key: &SqlType) -> Option<Source> {
-        match &e.kind {
-            ExprKind::Const(value) => Some(Source::Const(value.clone())),
-            ExprKind::Param(n) => Some(Source::Param(*n as usize)),
-            // text under the column's collation is the same text
-            ExprKind::Cast { expr, explicit: false } if key.is_string() && e.ty.collation() == key.collation() => {
-                match (&expr.kind, expr.ty) {
-                    (ExprKind::Param(n), SqlType::String { .. }) => Some(Source::Param(*n as usize)),
-                    _ => None,
-                }
+/// The operand of a comparison with a key column of type `key`.
+pub(crate) fn operand_source(e: &Expr, key: &SqlType) -> Option<Source> {
+    match &e.kind {
+        ExprKind::Const(value) => Some(Source::Const(value.clone())),
+        ExprKind::Param(n) => Some(Source::Param(*n as usize)),
+        // text under the column's collation is the same text
+        ExprKind::Cast { expr, explicit: false } if key.is_string() && e.ty.collation() == key.collation() => {
+            match (&expr.kind, expr.ty) {
+                (ExprKind::Param(n), SqlType::String { .. }) => Some(Source::Param(*n as usize)),
+                _ => None,
             }
-            _ => None,
         }
-    }
-
-    pub fn value<'v>(&'v self, params: &'v [(Value, SqlType)]) -> Option<&'v Value> {
-        match self {
-            Source::Param(n) => params.get(*n).map(|(value, _)| value),
-            Source::Const(value) => Some(value),
-        }
+        _ => None,
     }
 }
 
@@ -181,8 +166,8 @@ fn source_of(table: &TableDef, column: usize, predicate: &Expr, position: Positi
     let ty = &table.columns[column].ty;
     let is_it = |e: &Expr| matches!(e.kind, ExprKind::Column(id) if position(id) == Some(column));
     match &predicate.kind {
-        ExprKind::Compare { op: CmpOp::Eq, left, right } if is_it(left) => Source::of(right, ty),
-        ExprKind::Compare { op: CmpOp::Eq, left, right } if is_it(right) => Source::of(left, ty),
+        ExprKind::Compare { op: CmpOp::Eq, left, right } if is_it(left) => operand_source(right, ty),
+        ExprKind::Compare { op: CmpOp::Eq, left, right } if is_it(right) => operand_source(left, ty),
         _ => None,
     }
 }
@@ -198,15 +183,6 @@ pub(crate) fn gives_keys(table: &TableDef, predicates: &[Expr], position: Positi
         _ => false,
     };
     UniqueKey::among(table, predicates, position).is_some() || predicates.iter().any(listed)
-}
-
-/// An integer value.
-pub(crate) fn integer_of(value: &Value) -> Option<i128> {
-    match value {
-        Value::Int(v) => Some((*v).into()),
-        Value::UInt(v) => Some((*v).into()),
-        _ => None,
-    }
 }
 
 /// The integer at a position that is not NULL.

@@ -38,7 +38,7 @@ mod store;
 use crate::database::Database;
 use crate::dml::{DeletePlan, UpdatePlan};
 use change::{PointDelete, PointUpdate};
-use insert::PointInsert;
+
 use mdl::Object;
 use monitor::digests::Digest;
 use names::Dependency;
@@ -139,7 +139,7 @@ pub(crate) enum Body {
     /// The flat plan, and what does what that cannot do for some values.
     Update(Option<PointUpdate>, Option<Box<UpdatePlan>>),
     Delete(Option<PointDelete>, Option<Box<DeletePlan>>),
-    Insert(PointInsert),
+    Insert(changes::flat::FlatInsert),
 }
 
 /// A SELECT for the executor.

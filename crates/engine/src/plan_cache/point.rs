@@ -6,7 +6,7 @@
 //! Made of a bound query of exactly this shape, with one value for every part of a unique key, or a list of integers for
 //! a key of one part. Anything beyond (other conditions, expressions) is left to the executor.
 
-use super::key::{Fit, KeyChunks, Source, UniqueKey, fit, key_columns};
+use super::key::{Fit, KeyChunks, Source, UniqueKey, fit, key_columns, operand_source};
 use crate::query::meta;
 use catalog::{TableDef, TableEngine};
 use expr::{ColumnId, Expr, ExprKind};
@@ -164,6 +164,6 @@ fn key_list(table: &TableDef, predicates: &[Expr], position: &dyn Fn(ColumnId) -
         return None;
     }
     let index = (0..table.indexes.len()).find(|i| key_columns(table, *i).as_deref() == Some(&[column]))?;
-    let sources: Vec<Source> = list.iter().map(|e| Source::of(e, &ty)).collect::<Option<_>>()?;
+    let sources: Vec<Source> = list.iter().map(|e| operand_source(e, &ty)).collect::<Option<_>>()?;
     Some(Keys::List(index, ty, sources))
 }

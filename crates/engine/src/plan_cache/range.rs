@@ -12,7 +12,7 @@
 //! The key is unique, so a range of n values has n rows at most: that it is short is known without an estimate. Longer
 //! ranges are left to the executor, and so are values that are no integers.
 
-use super::key::{Source, integer_of};
+use super::key::{Source, integer_of, operand_source};
 use crate::query::meta;
 use catalog::{TableDef, TableEngine};
 use expr::{AggFunc, CmpOp, ColumnId, Expr, ExprKind};
@@ -248,7 +248,7 @@ fn range(
                 (false, true) => (mirrored(*op)?, left),
                 _ => return None,
             };
-            let source = if ops.contains(&op) { Source::of(other, ty) } else { None };
+            let source = if ops.contains(&op) { operand_source(other, ty) } else { None };
             source.map(|source| (op, source))
         })
     };

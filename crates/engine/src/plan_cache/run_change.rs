@@ -1,16 +1,16 @@
 //! Statements that change rows by flat plans.
 
-use super::change::{Decided, PointDelete, PointUpdate, Ready};
-use super::insert::{PointInsert, ReadyRows};
+use super::change::{PointDelete, PointUpdate};
 use super::key::{KeyChunks, with_refs};
 use super::point::PointLock;
-use crate::dml::{AutoIncrement, Converter};
 use crate::query::timestamps::RowToLocal;
 use crate::session::Execution;
+use changes::flat::{Decided, FlatInsert, ReadyValues};
+use changes::{Converter, RowsChanged};
 use session::sink::ResultSink;
 use std::sync::Arc;
-use storage::{IndexIo, Step, Table, TableIo, Txn};
-use types::{Error, Result, SqlType, Value};
+use storage::{IndexIo, Step, TableIo, Txn};
+use types::{Result, SqlType, Value};
 use vector::Chunk;
 
 type Params<'a> = &'a [(Value, SqlType)];
@@ -38,7 +38,7 @@ impl Execution<'_> {
         if matches!(key, KeyChunks::Unsuited) {
             return Ok(None);
         }
-        let Some(mut ready) = update.ready(self, params) else { return Ok(None) };
+        let Some(mut ready) = update.row.ready(self, params) else { return Ok(None) };
         let counter = |s: &Execution<'_>| s.status().com_update.add(1);
         let (txn, savepoint) = self.begin_change().inspect_err(|_| counter(self))?;
         let result = self.update_row(update, key, &mut ready, &txn);
@@ -53,10 +53,7 @@ impl Execution<'_> {
         };
         let io = io.of(Some(update.key.index));
         self.count_lookup(io, matched);
-        io.updated(self.process().id(), changed);
-        let status = self.status();
-        status.innodb_rows_updated.add(changed);
-        status.handler_update.add(changed);
+        self.count_rows(io, RowsChanged::updated(changed));
         let affected = if self.reports_found_rows() { matched } else { changed };
         let info = match (matched, changed) {
             (0, _) => "Rows matched: 0  Changed: 0  Warnings: 0",
@@ -112,23 +109,31 @@ impl Execution<'_> {
         Ok(held.map(|row| row.columns))
     }
 
-    fn update_row(&self, update: &PointUpdate, key: KeyChunks, ready: &mut Ready, txn: &Arc<Txn>) -> Result<Updated> {
+    fn update_row(
+        &self,
+        update: &PointUpdate,
+        key: KeyChunks,
+        ready: &mut ReadyValues,
+        txn: &Arc<Txn>,
+    ) -> Result<Updated> {
         self.check_killed()?;
         let KeyChunks::Is(key) = key else { return Ok(Updated::Missing) };
-        let table = self.db().store().expect_table(&update.table)?;
+        let table = self.db().store().expect_table(&update.row.table)?;
         let hold = self.holds_absent_keys();
         let mut unsuited = false;
-        let converter = update.calculates().then(|| Converter::new(self, &update.table, false));
+        let converter = update.row.calculates().then(|| Converter::new(self, &update.row.table, false));
         let to = converter.as_ref();
-        let mut decide = |row: storage::RowAt<'_, '_>, out: &mut Vec<Chunk>| match update.decide(ready, to, row, out) {
-            Decided::Step(step) => step,
-            Decided::Unsuited => {
-                unsuited = true;
-                Step::Leave
-            }
-        };
-        let done =
-            with_refs(&key, |key| table.change_by_key(txn, update.key.index, key, &update.columns, hold, &mut decide))?;
+        let mut decide =
+            |row: storage::RowAt<'_, '_>, out: &mut Vec<Chunk>| match update.row.decide(ready, to, row, out) {
+                Decided::Step(step) => step,
+                Decided::Unsuited => {
+                    unsuited = true;
+                    Step::Leave
+                }
+            };
+        let done = with_refs(&key, |key| {
+            table.change_by_key(txn, update.key.index, key, &update.row.columns, hold, &mut decide)
+        })?;
         Ok(match done {
             _ if unsuited => Updated::Unsuited,
             None => Updated::Missing,
@@ -155,10 +160,7 @@ impl Execution<'_> {
         let deleted = self.end_last_change(savepoint, result)?;
         let io = io.of(Some(delete.key.index));
         self.count_lookup(io, deleted);
-        io.deleted(self.process().id(), deleted);
-        let status = self.status();
-        status.innodb_rows_deleted.add(deleted);
-        status.handler_delete.add(deleted);
+        self.count_rows(io, RowsChanged::deleted(deleted));
         self.send_ok(deleted, String::new(), false, sink)?;
         Ok(Some(()))
     }
@@ -176,7 +178,7 @@ impl Execution<'_> {
     /// `None`: the values do not suit the plan, and nothing has happened.
     pub(super) fn run_point_insert(
         &mut self,
-        insert: &PointInsert,
+        insert: &FlatInsert,
         params: Params<'_>,
         io: &TableIo,
         sink: &mut dyn ResultSink,
@@ -187,52 +189,19 @@ impl Execution<'_> {
         }
         self.status().com_insert.add(1);
         let (txn, savepoint) = self.begin_change()?;
-        let result = self.insert_ready(insert, &mut ready, &txn);
+        let result = insert.insert(self, &mut ready, &txn);
         let generated = self.end_last_change(savepoint, result)?;
         if let Some(id) = generated {
             self.set_last_insert_id(id);
         }
         let rows = ready.rows as u64;
-        let status = self.status();
-        status.innodb_rows_inserted.add(rows);
-        status.handler_write.add(rows);
-        io.of(None).inserted(self.process().id(), rows);
+        self.count_rows(io.of(None), RowsChanged::inserted(rows));
         let info = match rows {
             1 => String::new(),
             _ => format!("Records: {rows}  Duplicates: 0  Warnings: 0"),
         };
         self.send_ok_with_id(rows, generated.unwrap_or(ready.last_given), info, false, sink)?;
         Ok(Some(()))
-    }
-
-    /// Inserts the rows; the first value generated.
-    fn insert_ready(&self, insert: &PointInsert, ready: &mut ReadyRows, txn: &Arc<Txn>) -> Result<Option<u64>> {
-        self.check_killed()?;
-        let table = self.db().store().expect_table(&insert.table)?;
-        let generated = match insert.auto {
-            Some(column) if ready.generates => Some(self.generate(insert, column, ready, &table)?),
-            _ => None,
-        };
-        let refs: Vec<&Chunk> = ready.columns.iter().collect();
-        table.insert_rows(txn, &refs, ready.rows)?;
-        Ok(generated)
-    }
-
-    /// Puts the next AUTO_INCREMENT values into the column; returns the first.
-    fn generate(&self, insert: &PointInsert, column: usize, ready: &mut ReadyRows, table: &Table) -> Result<u64> {
-        let hot = self.vars().hot();
-        let ty = insert.table.columns[column].ty;
-        let SqlType::Int { unsigned, .. } = ty else { return Err(Error::internal("AUTO_INCREMENT is an integer")) };
-        let mut ids = AutoIncrement::new(column, ty, hot.auto_increment_step, hot.auto_increment_offset);
-        let mut builder = vector::ChunkBuilder::new(ty.phys(), ready.rows);
-        let mut first = None;
-        for _ in 0..ready.rows {
-            let n = ids.take(table, ready.rows as u64)?;
-            first.get_or_insert(n);
-            builder.push(&if unsigned { Value::UInt(n) } else { Value::Int(n as i64) });
-        }
-        ready.columns[column] = builder.finish();
-        first.ok_or_else(|| Error::internal("an INSERT without rows"))
     }
 
     /// What [`Frame::begin_known_statement`] counted is counted again.

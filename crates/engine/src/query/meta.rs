@@ -14,7 +14,7 @@ impl Session {
         let value = match &column.default {
             DefaultValue::Value(v) => v.clone(),
             _ if column.nullable => return None,
-            _ => crate::dml::zero_of(&column.ty),
+            _ => types::value::zero_of(&column.ty),
         };
         let mut out = Vec::new();
         if value.is_null() {

@@ -5,9 +5,9 @@
 
 use super::Edit;
 use crate::ddl::constraints::columns_of;
-use crate::dml::WriteMode;
 use crate::session::Execution;
 use catalog::{ColumnDef, DefaultValue, TableDef};
+use changes::WriteMode;
 use introspection::show_create;
 use parser::ast::Statement;
 use std::sync::Arc;

@@ -58,11 +58,11 @@ pub fn check(session: &Execution<'_>, old: &TableDef, new: &TableDef, edit: &Edi
                 return Err(Error::fk_column_cannot_change_child(name, &fk.name, of_child));
             }
         }
-        let before = crate::dml::referenced_index(old, &fk.parent_columns);
+        let before = old.referenced_index(&fk.parent_columns);
         let renamed = edit.renamed_columns(old);
         let now: Vec<Box<str>> = fk.parent_columns.iter().map(|c| renamed.now(c).into()).collect();
         if let Some(index) = before
-            && crate::dml::referenced_index(new, &now).is_none()
+            && new.referenced_index(&now).is_none()
         {
             return Err(Error::drop_index_fk(&old.indexes[index].name));
         }

@@ -1,10 +1,9 @@
 //! Generated columns, CHECK constraints and views' CHECK OPTION, compiled for one statement.
 
 use super::convert::Converter;
-use crate::session::Execution;
+use crate::statement::Statement;
 use catalog::TableDef;
 use expr::{Compiled, Expr, ExprKind, Params, SessionInfo, Truth};
-use planner::bind::ViewCheck;
 use std::sync::Arc;
 use types::{Error, Result, SqlType};
 use vector::{Batch, Chunk, Selection, Vector};
@@ -21,6 +20,15 @@ struct Check {
     /// TRUE where the rule is broken.
     violated: Compiled,
     uses: Vec<usize>,
+}
+
+/// What a view demands of the rows that are written through it.
+#[derive(Clone, Debug)]
+pub struct RowCheck {
+    /// Over the table's columns, by position. A row must make it TRUE.
+    pub condition: Expr,
+    /// What it is else.
+    pub error: Error,
 }
 
 pub(super) struct Rules {
@@ -44,14 +52,14 @@ fn columns_used(e: &Expr) -> Vec<usize> {
 
 impl Rules {
     /// `views`: what CHECK OPTION of the view demands that the rows are written through.
-    pub fn new(session: &Execution<'_>, def: &TableDef, views: &[ViewCheck]) -> Result<Rules> {
+    pub fn new(statement: &dyn Statement, def: &TableDef, views: &[RowCheck]) -> Result<Rules> {
         let mut rules = Rules { generated: vec![], checks: vec![], info: None, params: Params::default() };
         let plain = def.columns.iter().all(|c| c.generated.is_none()) && def.checks.iter().all(|c| !c.enforced);
         if plain && views.is_empty() {
             return Ok(rules);
         }
-        let info = Box::new(session.info());
-        let ctx = session.eval_context(&info, &rules.params);
+        let info = Box::new(statement.info());
+        let ctx = statement.eval_context(&info, &rules.params);
         for (idx, c) in def.columns.iter().enumerate() {
             if let Some(g) = &c.generated {
                 let value = Compiled::new(&g.expr, &ctx)?;
@@ -68,8 +76,7 @@ impl Rules {
         for v in views {
             let kind = ExprKind::IsTruth { expr: v.condition.clone().into(), truth: Truth::True, negated: true };
             let violated = Compiled::new(&Expr::new(kind, SqlType::Bool, false), &ctx)?;
-            let error = Error::view_check_failed(&v.view.0, &v.view.1);
-            rules.checks.push(Check { error, violated, uses: columns_used(&v.condition) });
+            rules.checks.push(Check { error: v.error.clone(), violated, uses: columns_used(&v.condition) });
         }
         rules.info = Some(info);
         Ok(rules)
@@ -83,7 +90,7 @@ impl Rules {
     /// that depend on them; returns which.
     pub fn generate(
         &self,
-        session: &Execution<'_>,
+        statement: &dyn Statement,
         converter: &Converter<'_>,
         batch: &mut Batch,
         changed: Option<&[usize]>,
@@ -91,7 +98,7 @@ impl Rules {
     ) -> Result<Vec<usize>> {
         let mut done: Vec<usize> = Vec::new();
         let Some(info) = &self.info else { return Ok(done) };
-        let ctx = session.eval_context(info, &self.params);
+        let ctx = statement.eval_context(info, &self.params);
         for g in &self.generated {
             let depends = |c: &[usize]| g.uses.iter().any(|u| c.contains(u) || done.contains(u));
             if changed.is_some_and(|c| !depends(c)) {
@@ -109,13 +116,13 @@ impl Rules {
     /// columns are looked at.
     pub fn violations(
         &self,
-        session: &Execution<'_>,
+        statement: &dyn Statement,
         batch: &Batch,
         changed: Option<&[usize]>,
     ) -> Result<Vec<(usize, Error)>> {
         let mut out: Vec<(usize, Error)> = Vec::new();
         let Some(info) = &self.info else { return Ok(out) };
-        let ctx = session.eval_context(info, &self.params);
+        let ctx = statement.eval_context(info, &self.params);
         for check in &self.checks {
             if changed.is_some_and(|c| !check.uses.iter().any(|u| c.contains(u))) {
                 continue;

@@ -1,7 +1,7 @@
 //! Rows of a query into a table, a batch of columns at a time.
 //!
 //! ```text
-//!   batch ─ each column fits as it is ─▶ chunks ─▶ TableWriter
+//!   batch ─ each column fits as it is ─▶ chunks ─▶ TableChanges
 //!         ─ some value does not       ─▶ its rows, one after the other: RowWriter::push
 //! ```
 //! The way by rows knows which fault comes first, and the words for it; this one only knows that there is none.
@@ -70,7 +70,7 @@ impl RowWriter<'_> {
         let value = match (&self.defaults[i], &c.default) {
             (Some(known), _) => known.clone(),
             (None, DefaultValue::Value(v)) => v.clone(),
-            (None, DefaultValue::CurrentTimestamp) => now(self.session, &c.ty),
+            (None, DefaultValue::CurrentTimestamp) => now(self.statement, &c.ty),
             (None, DefaultValue::None) if c.auto_increment || c.nullable => Value::Null,
             (None, DefaultValue::None | DefaultValue::Expr { .. }) => return None,
         };
@@ -79,7 +79,7 @@ impl RowWriter<'_> {
 
     /// The AUTO_INCREMENT column, which all rows came with values for, or none.
     fn auto_column(&mut self, column: usize, chunk: &Arc<Chunk>, rows: usize) -> Option<Arc<Chunk>> {
-        let zero_is_value = self.session.sql_mode().no_auto_value_on_zero;
+        let zero_is_value = self.statement.settings().sql_mode.no_auto_value_on_zero;
         let ty = self.def.columns[column].ty;
         let number = |i: usize| match &chunk.values {
             Values::U64(v) => Some(v[i]),
@@ -103,7 +103,7 @@ impl RowWriter<'_> {
             return Some(chunk.clone());
         }
         let table = self.writer.table();
-        if self.session.insert_id() != 0 || !a.ids.has_room_for(table, rows as u64) {
+        if self.statement.insert_id() != 0 || !a.ids.has_room_for(table, rows as u64) {
             return None;
         }
         let mut ids = Vec::with_capacity(rows);
@@ -121,7 +121,7 @@ impl RowWriter<'_> {
             let columns = self.widened(columns);
             return self.write(columns, rows);
         }
-        self.session.check_killed()?;
+        self.statement.check_killed()?;
         self.writer.insert_behind(columns, rows, self.rows_flushed + 1)?;
         self.rows_flushed += rows as u64;
         self.written.rows += rows as u64;

@@ -7,12 +7,11 @@
 //! promise is taken back alone, with a warning.
 
 use super::convert::{Converter, now};
+use super::duplicate::OnDuplicate;
 use super::foreign_key::{Cascade, ForeignKeys};
-use super::on_duplicate::OnDuplicate;
-use super::rules::{Rules, without};
-use crate::session::Execution;
+use super::rules::{RowCheck, Rules, without};
+use crate::statement::Statement;
 use catalog::TableDef;
-use planner::bind::ViewCheck;
 use std::sync::Arc;
 use storage::{LockWait, RowLock, RowsBehind, Snapshot, Table, Txn};
 use types::{Error, ErrorCode, Result, WarningLevel};
@@ -20,7 +19,7 @@ use vector::{Batch, Chunk, Values, Vector};
 
 /// What became of a row that was to be inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// Under this id; so many rows with its keys made way (REPLACE).
     Inserted { id: u64, replaced: u64 },
     /// ON DUPLICATE KEY UPDATE changed the row with its key, or left it as it was.
@@ -29,8 +28,8 @@ pub(crate) enum Outcome {
     Skipped,
 }
 
-pub(crate) struct TableWriter<'s> {
-    pub(super) session: &'s Execution<'s>,
+pub struct TableChanges<'s> {
+    pub(super) statement: &'s dyn Statement,
     pub(super) def: Arc<TableDef>,
     pub(super) table: Arc<Table>,
     pub(super) txn: Arc<Txn>,
@@ -44,31 +43,31 @@ pub(crate) struct TableWriter<'s> {
     behind: Option<RowsBehind>,
 }
 
-impl<'s> TableWriter<'s> {
+impl<'s> TableChanges<'s> {
     pub fn new(
-        session: &'s Execution<'s>,
+        statement: &'s dyn Statement,
         def: &Arc<TableDef>,
         txn: Arc<Txn>,
         ignore: bool,
-    ) -> Result<TableWriter<'s>> {
-        TableWriter::cascading(session, def, txn, ignore, Cascade::default())
+    ) -> Result<TableChanges<'s>> {
+        TableChanges::cascading(statement, def, txn, ignore, Cascade::default())
     }
 
     pub(super) fn cascading(
-        session: &'s Execution<'s>,
+        statement: &'s dyn Statement,
         def: &Arc<TableDef>,
         txn: Arc<Txn>,
         ignore: bool,
         cascade: Cascade,
-    ) -> Result<TableWriter<'s>> {
-        Ok(TableWriter {
-            session,
+    ) -> Result<TableChanges<'s>> {
+        Ok(TableChanges {
+            statement,
             def: def.clone(),
-            table: session.db().store().expect_table(def)?,
+            table: statement.store().expect_table(def)?,
             txn,
-            converter: Converter::new(session, def, ignore),
-            rules: Rules::new(session, def, &[])?,
-            keys: ForeignKeys::new(session, def)?,
+            converter: Converter::new(statement, def, ignore),
+            rules: Rules::new(statement, def, &[])?,
+            keys: ForeignKeys::new(statement, def)?,
             cascade,
             ignore,
             behind: None,
@@ -76,9 +75,9 @@ impl<'s> TableWriter<'s> {
     }
 
     /// Rows are written through a view, which demands this of them.
-    pub fn through_view(mut self, checks: &[ViewCheck]) -> Result<TableWriter<'s>> {
+    pub fn through_view(mut self, checks: &[RowCheck]) -> Result<TableChanges<'s>> {
         if !checks.is_empty() {
-            self.rules = Rules::new(self.session, &self.def, checks)?;
+            self.rules = Rules::new(self.statement, &self.def, checks)?;
         }
         Ok(self)
     }
@@ -92,8 +91,8 @@ impl<'s> TableWriter<'s> {
     }
 
     /// Everything committed and all that the transaction did.
-    pub(super) fn current(&self) -> Snapshot {
-        self.session.db().store().txns().current(&self.txn)
+    pub fn current(&self) -> Snapshot {
+        self.statement.store().txns().current(&self.txn)
     }
 
     /// Inserts rows, one chunk a column; what lies in generated columns is replaced. `first_row`: number of the first
@@ -108,10 +107,10 @@ impl<'s> TableWriter<'s> {
     ) -> Result<()> {
         let mut batch = Batch::new(rows, columns.into_iter().map(Vector::Flat).collect());
         if !self.rules.is_empty() {
-            let said = self.session.warnings().count();
+            let said = self.statement.warnings().count();
             let bad = match self.broken_rules(&mut batch, first_row) {
                 Err(_) if rows > 1 => {
-                    self.session.warnings().forget_after(said);
+                    self.statement.warnings().forget_after(said);
                     return self.insert_singly(&batch, first_row, on_duplicate, done);
                 }
                 bad => bad?,
@@ -124,7 +123,7 @@ impl<'s> TableWriter<'s> {
                 return Err(e.clone());
             }
             batch.selection = without(rows, &bad);
-            bad.into_iter().for_each(|(_, e)| self.session.warn(e.into_warning(WarningLevel::Warning)));
+            bad.into_iter().for_each(|(_, e)| self.statement.warn(e.into_warning(WarningLevel::Warning)));
         }
         let positions = batch.selection.to_positions(rows).into_iter().map(usize::from).collect();
         self.insert_rows(&batch, positions, on_duplicate, done)
@@ -142,11 +141,11 @@ impl<'s> TableWriter<'s> {
             let types = self.table.types();
             columns = columns.into_iter().zip(types).map(|(c, phys)| c.widened(*phys)).collect();
             let mut batch = Batch::new(rows, columns.iter().cloned().map(Vector::Flat).collect());
-            let said = self.session.warnings().count();
+            let said = self.statement.warnings().count();
             match self.broken_rules(&mut batch, first_row) {
                 Ok(broken) if broken.is_empty() => {}
                 _ => {
-                    self.session.warnings().forget_after(said);
+                    self.statement.warnings().forget_after(said);
                     self.flush_behind()?;
                     return self.insert(columns, rows, first_row, &OnDuplicate::Error, &mut |_, _| {});
                 }
@@ -163,8 +162,8 @@ impl<'s> TableWriter<'s> {
 
     /// Computes generated columns; which rows break a rule.
     fn broken_rules(&self, batch: &mut Batch, first_row: u64) -> Result<Vec<(usize, Error)>> {
-        self.rules.generate(self.session, &self.converter, batch, None, first_row)?;
-        self.rules.violations(self.session, batch, None)
+        self.rules.generate(self.statement, &self.converter, batch, None, first_row)?;
+        self.rules.violations(self.statement, batch, None)
     }
 
     /// A rule of some row has no answer, which is the statement's fault if the rows before have none.
@@ -200,7 +199,7 @@ impl<'s> TableWriter<'s> {
         }
         for (i, row) in positions.into_iter().enumerate() {
             if i.is_multiple_of(64) {
-                self.session.check_killed()?;
+                self.statement.check_killed()?;
             }
             let outcome = self.or_ignore(Outcome::Skipped, |w| w.insert_one(&refs, row, on_duplicate))?;
             done(row, outcome);
@@ -266,8 +265,8 @@ impl<'s> TableWriter<'s> {
         let savepoint = self.txn.savepoint();
         match change(self) {
             Err(e) if is_ignorable(e.code()) => {
-                self.session.db().store().txns().rollback_to(&self.txn, savepoint);
-                self.session.warn(e.into_warning(WarningLevel::Warning));
+                self.statement.store().txns().rollback_to(&self.txn, savepoint);
+                self.statement.warn(e.into_warning(WarningLevel::Warning));
                 Ok(skipped)
             }
             result => result,
@@ -305,7 +304,7 @@ impl<'s> TableWriter<'s> {
         let (mut columns, mut values) = (columns.to_vec(), values.to_vec());
         for (idx, c) in self.def.columns.iter().enumerate() {
             if c.on_update_current_timestamp && !columns.contains(&idx) {
-                let now = Chunk::single(c.ty.phys(), &now(self.session, &c.ty));
+                let now = Chunk::single(c.ty.phys(), &now(self.statement, &c.ty));
                 columns.push(idx);
                 values.push(Arc::new(now.gather(&vec![0; ids.len()])));
             }
@@ -316,11 +315,11 @@ impl<'s> TableWriter<'s> {
                 batch.columns[c] = Vector::Flat(v.clone());
             }
             batch.selection = vector::Selection::Some(changed.iter().map(|&i| i as u16).collect());
-            for idx in self.rules.generate(self.session, &self.converter, &mut batch, Some(&columns), 1)? {
+            for idx in self.rules.generate(self.statement, &self.converter, &mut batch, Some(&columns), 1)? {
                 columns.push(idx);
                 values.push(batch.columns[idx].flatten(ids.len()));
             }
-            let mut bad = self.rules.violations(self.session, &batch, Some(&columns))?;
+            let mut bad = self.rules.violations(self.statement, &batch, Some(&columns))?;
             if !self.ignore && !bad.is_empty() {
                 // The rows before it come first: one of them may fail for another reason.
                 let (row, e) = bad.swap_remove(0);
@@ -329,7 +328,7 @@ impl<'s> TableWriter<'s> {
                 return Err(e);
             }
             changed.retain(|i| !bad.iter().any(|(row, _)| row == i));
-            bad.into_iter().for_each(|(_, e)| self.session.warn(e.into_warning(WarningLevel::Warning)));
+            bad.into_iter().for_each(|(_, e)| self.statement.warn(e.into_warning(WarningLevel::Warning)));
         }
         self.update_rows(ids, &columns, &values, &changed, &old.columns)
     }
@@ -397,12 +396,12 @@ fn is_ignorable(code: ErrorCode) -> bool {
 }
 
 /// 3105 unless the value given for a generated column is DEFAULT.
-pub(super) fn generated_takes_no_value(def: &TableDef, idx: usize) -> Error {
+pub fn generated_takes_no_value(def: &TableDef, idx: usize) -> Error {
     Error::non_default_value_for_generated_column(&def.columns[idx].name, &def.name)
 }
 
 /// Whether two positions hold the same value to the last bit: what MySQL calls unchanged.
-pub(crate) fn same(a: &Chunk, i: usize, b: &Chunk, j: usize) -> bool {
+pub fn same(a: &Chunk, i: usize, b: &Chunk, j: usize) -> bool {
     match (a.is_valid(i), b.is_valid(j)) {
         (true, true) => {}
         (x, y) => return x == y,

@@ -8,12 +8,12 @@
 //! whoever removes the key holds it alone. One of two such transactions waits for the other, and then looks at newest versions.
 //!
 //! Actions are taken at once, row by row, as InnoDB does; the standard's deferred NO ACTION is RESTRICT. Referencing rows
-//! are changed through a [`TableWriter`] of their table, so their own promises hold too.
+//! are changed through a [`TableChanges`] of their table, so their own promises hold too.
 //!
 //! Source: MySQL manual, "FOREIGN KEY Constraints".
 
-use super::table_writer::{TableWriter, same};
-use crate::session::Execution;
+use super::table::{TableChanges, same};
+use crate::statement::Statement;
 use catalog::{FkAction, ForeignKey, Relation, TableDef, TableId};
 use std::sync::Arc;
 use storage::{Candidates, Found, KeyRange, LockWait, RowLockMode, Snapshot, Table, Txn};
@@ -37,7 +37,7 @@ struct Outgoing {
     fk: usize,
     parent: Option<(Arc<Table>, usize)>,
     /// To the table itself, which nobody can see yet: all its rows are looked at when they are there
-    /// ([`Frame::check_own_references`]).
+    /// ([`check_own_references`]).
     is_late: bool,
 }
 
@@ -66,25 +66,25 @@ pub(super) struct ForeignKeys {
 }
 
 impl ForeignKeys {
-    pub fn new(session: &Execution<'_>, def: &TableDef) -> Result<ForeignKeys> {
+    pub fn new(statement: &dyn Statement, def: &TableDef) -> Result<ForeignKeys> {
         let mut keys = ForeignKeys::default();
-        if def.temporary || !session.vars().hot().foreign_key_checks {
+        if def.temporary || !statement.settings().foreign_key_checks {
             return Ok(keys);
         }
         for (fk, key) in def.foreign_keys.iter().enumerate() {
             let own = key.references(&def.schema, &def.name);
-            let (parent, is_late) = match session.relation_of_key(&key.parent_schema, &key.parent_table)? {
+            let (parent, is_late) = match statement.relation_of_key(&key.parent_schema, &key.parent_table)? {
                 Some(Relation::Table(p)) if !own || p.id == def.id => {
-                    let index = referenced_index(&p, &key.parent_columns);
-                    (index.map(|i| Ok((session.db().store().expect_table(&p)?, i))).transpose()?, false)
+                    let index = p.referenced_index(&key.parent_columns);
+                    (index.map(|i| Ok((statement.store().expect_table(&p)?, i))).transpose()?, false)
                 }
                 _ => (None, own),
             };
             keys.outgoing.push(Outgoing { fk, parent, is_late });
         }
-        for (child, fk) in session.db().catalog().references_to(&def.schema, &def.name).iter() {
+        for (child, fk) in statement.catalog().references_to(&def.schema, &def.name).iter() {
             // Looking the name up keeps the table's definition in place until the transaction ends.
-            let Some(Relation::Table(now)) = session.relation_of_key(&child.schema, &child.name)? else { continue };
+            let Some(Relation::Table(now)) = statement.relation_of_key(&child.schema, &child.name)? else { continue };
             let child = if now.id == child.id { &now } else { child };
             let names = &child.foreign_keys[*fk].parent_columns;
             let Some(columns) = names.iter().map(|n| def.column_idx(n)).collect::<Option<Vec<usize>>>() else {
@@ -121,37 +121,30 @@ impl ForeignKeys {
     }
 }
 
-/// The unique index whose columns are exactly these, in this order.
-pub(crate) fn referenced_index(parent: &TableDef, columns: &[Box<str>]) -> Option<usize> {
-    parent.referenced_index(columns)
-}
-
-impl Execution<'_> {
-    /// 1452 if a row of a table that nobody can see yet refers to a row of the table that is not there.
-    pub(super) fn check_own_references(&self, def: &TableDef, txn: &Txn) -> Result<()> {
-        let keys = ForeignKeys::new(self, def)?;
-        let table = self.db().store().expect_table(def)?;
-        let snapshot = self.db().store().txns().current(txn);
-        for fk in keys.outgoing.iter().filter(|o| o.is_late).map(|o| &def.foreign_keys[o.fk]) {
-            let index = referenced_index(def, &fk.parent_columns);
-            for leaf in 0..table.leaf_count() {
-                self.check_killed()?;
-                let Some(view) = table.scan_leaf(leaf, &fk.columns, &snapshot) else { continue };
-                let refers = |p: &u16| view.columns.iter().all(|c| c.is_valid(*p as usize));
-                let rows: Vec<u16> = view.selection.to_positions(view.rows).into_iter().filter(refers).collect();
-                let key: Vec<Chunk> = view.columns.iter().map(|c| c.gather(&rows)).collect();
-                let refs: Vec<&Chunk> = key.iter().collect();
-                let is_there = |i: usize| table.get_many(i, &refs, rows.len(), &snapshot).iter().all(Option::is_some);
-                if !rows.is_empty() && !index.is_some_and(is_there) {
-                    return Err(Error::no_referenced_row_2(describe(def, fk)));
-                }
+/// 1452 if a row of a table that nobody can see yet refers to a row of the table that is not there.
+pub fn check_own_references(statement: &dyn Statement, def: &TableDef, txn: &Txn) -> Result<()> {
+    let keys = ForeignKeys::new(statement, def)?;
+    let table = statement.store().expect_table(def)?;
+    let snapshot = statement.store().txns().current(txn);
+    for fk in keys.outgoing.iter().filter(|o| o.is_late).map(|o| &def.foreign_keys[o.fk]) {
+        let index = def.referenced_index(&fk.parent_columns);
+        for leaf in 0..table.leaf_count() {
+            statement.check_killed()?;
+            let Some(view) = table.scan_leaf(leaf, &fk.columns, &snapshot) else { continue };
+            let refers = |p: &u16| view.columns.iter().all(|c| c.is_valid(*p as usize));
+            let rows: Vec<u16> = view.selection.to_positions(view.rows).into_iter().filter(refers).collect();
+            let key: Vec<Chunk> = view.columns.iter().map(|c| c.gather(&rows)).collect();
+            let refs: Vec<&Chunk> = key.iter().collect();
+            let is_there = |i: usize| table.get_many(i, &refs, rows.len(), &snapshot).iter().all(Option::is_some);
+            if !rows.is_empty() && !index.is_some_and(is_there) {
+                return Err(Error::no_referenced_row_2(statement.reference_text(def, fk)));
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
-impl TableWriter<'_> {
+impl TableChanges<'_> {
     /// Makes sure that the rows exist that the row `id` refers to, and that they stay. `changed`: only by these columns.
     pub(super) fn check_parents(&self, id: u64, changed: Option<&[usize]>) -> Result<()> {
         for o in &self.keys.outgoing {
@@ -169,7 +162,7 @@ impl TableWriter<'_> {
                 None => false,
             };
             if !found {
-                return Err(Error::no_referenced_row_2(describe(&self.def, fk)));
+                return Err(Error::no_referenced_row_2(self.statement.reference_text(&self.def, fk)));
             }
         }
         Ok(())
@@ -177,7 +170,7 @@ impl TableWriter<'_> {
 
     /// Whether a row has the key. It is shared then, else the key is held absent.
     fn share_parent(&self, parent: &Arc<Table>, index: usize, key: &[&Chunk]) -> Result<bool> {
-        let hold = self.session.holds_absent_keys();
+        let hold = self.statement.holds_absent_keys();
         let mut found = parent.lock_key(&self.txn, index, key)?.is_some();
         while !found && hold {
             let settled = parent.lock_absent(&self.txn, index, key, LockWait::Wait, &self.current(), hold)?;
@@ -213,9 +206,12 @@ impl TableWriter<'_> {
             if key.iter().any(|c| !c.is_valid(0)) || self.find_children(incoming, &key)?.is_empty() {
                 continue;
             }
-            let index = referenced_index(&self.def, &incoming.key().parent_columns).unwrap_or(0);
+            let index = self.def.referenced_index(&incoming.key().parent_columns).unwrap_or(0);
             if first.as_ref().is_none_or(|(before, _)| index < *before) {
-                first = Some((index, Error::row_is_referenced_2(describe(&incoming.child, incoming.key()))));
+                first = Some((
+                    index,
+                    Error::row_is_referenced_2(self.statement.reference_text(&incoming.child, incoming.key())),
+                ));
             }
         }
         Ok(first)
@@ -272,7 +268,7 @@ impl TableWriter<'_> {
     fn act(&mut self, incoming: &Incoming, old_key: &[Chunk], new_key: Option<Vec<Chunk>>) -> Result<()> {
         let fk = incoming.key();
         let action = self.action(incoming, new_key.is_some());
-        let refused = || Error::row_is_referenced_2(describe(&incoming.child, fk));
+        let refused = || Error::row_is_referenced_2(self.statement.reference_text(&incoming.child, fk));
         let children = self.find_children(incoming, old_key)?;
         if children.is_empty() {
             return Ok(());
@@ -282,7 +278,7 @@ impl TableWriter<'_> {
             return Err(Error::fk_depth_exceeded(CASCADE_DEPTH_MAX));
         }
         if action != FkAction::Restrict {
-            self.session.lock_for_cascade(&incoming.child)?;
+            self.statement.lock_for_cascade(&incoming.child)?;
         }
         let mut updated = self.cascade.updated.clone();
         if new_key.is_some() {
@@ -293,7 +289,7 @@ impl TableWriter<'_> {
             (FkAction::NoAction | FkAction::Restrict, _) => return Err(refused()),
             (FkAction::Cascade, None) => {
                 let mut child =
-                    TableWriter::cascading(self.session, &incoming.child, self.txn.clone(), false, cascade)?;
+                    TableChanges::cascading(self.statement, &incoming.child, self.txn.clone(), false, cascade)?;
                 child.delete(&children)?;
                 return Ok(());
             }
@@ -303,7 +299,7 @@ impl TableWriter<'_> {
                 fk.columns.iter().map(|c| Chunk::single(ty(c), &Value::Null)).collect()
             }
         };
-        let mut child = TableWriter::cascading(self.session, &incoming.child, self.txn.clone(), false, cascade)?;
+        let mut child = TableChanges::cascading(self.statement, &incoming.child, self.txn.clone(), false, cascade)?;
         for ids in children.chunks(BATCH_ROWS_MAX) {
             let zeros = vec![0; ids.len()];
             let values: Vec<Arc<Chunk>> = values.iter().map(|v| Arc::new(v.gather(&zeros))).collect();
@@ -314,9 +310,9 @@ impl TableWriter<'_> {
 
     /// The newest rows that refer to the key, all held by the transaction.
     fn find_children(&self, incoming: &Incoming, key: &[Chunk]) -> Result<Vec<u64>> {
-        let child = self.session.db().store().expect_table(&incoming.child)?;
+        let child = self.statement.store().expect_table(&incoming.child)?;
         loop {
-            self.session.check_killed()?;
+            self.statement.check_killed()?;
             let snapshot = self.current();
             let ids = rows_with(&child, &incoming.child, &incoming.key().columns, key, &snapshot);
             let found = child.lock_rows(&self.txn, &ids, RowLockMode::Exclusive, LockWait::Wait, &snapshot)?;
@@ -382,10 +378,4 @@ fn equal(ty: &SqlType, a: &Chunk, i: usize, b: &Chunk, j: usize) -> bool {
         }
         _ => same(a, i, b, j),
     }
-}
-
-/// The constraint as errors 1451 and 1452 name it.
-fn describe(child: &TableDef, fk: &ForeignKey) -> String {
-    use introspection::show_create::{foreign_key, quote};
-    format!("{}.{}, {}", quote(&child.schema), quote(&child.name), foreign_key(child, fk))
 }

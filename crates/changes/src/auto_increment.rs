@@ -11,7 +11,7 @@ use types::{Error, Result, SqlType};
 
 /// See the module head.
 #[derive(Clone, Debug)]
-pub(crate) struct AutoIncrement {
+pub struct AutoIncrement {
     /// Its position in the definition.
     pub column: usize,
     ty: SqlType,

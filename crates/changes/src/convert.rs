@@ -4,7 +4,7 @@
 //! says so (MySQL manual, "Server SQL Modes", "The IGNORE Keyword").
 
 use super::whole;
-use crate::session::Execution;
+use crate::statement::Statement;
 use catalog::{ColumnDef, TableDef};
 use std::sync::Arc;
 use types::temporal::{TemporalMode, TimeZone};
@@ -13,24 +13,24 @@ use types::{Date, Error, Result, SqlType, StringKind, Value, Warning, WarningLev
 use vector::{Chunk, ChunkBuilder, Vector};
 
 /// Fits values to the columns of one table, for one statement.
-pub(crate) struct Converter<'s> {
-    session: &'s Execution<'s>,
+pub struct Converter<'s> {
+    statement: &'s dyn Statement,
     def: Arc<TableDef>,
     zone: TimeZone,
     temporal: TemporalMode,
     today: Date,
     strict: bool,
     /// Numbers become strings as they are shown, not as they fit: ALTER TABLE copies texts.
-    pub(super) copies: bool,
+    pub copies: bool,
 }
 
 impl<'s> Converter<'s> {
     /// `ignore`: the statement says IGNORE, so faults are warnings.
-    pub fn new(session: &'s Execution<'s>, def: &Arc<TableDef>, ignore: bool) -> Converter<'s> {
-        let zone = session.time_zone();
-        let mode = session.convert_mode(&zone);
+    pub fn new(statement: &'s dyn Statement, def: &Arc<TableDef>, ignore: bool) -> Converter<'s> {
+        let zone = statement.time_zone();
+        let mode = statement.convert_mode(&zone);
         let (temporal, today, strict) = (mode.temporal, mode.today, mode.strict && !ignore);
-        Converter { session, def: def.clone(), zone, temporal, today, strict, copies: false }
+        Converter { statement, def: def.clone(), zone, temporal, today, strict, copies: false }
     }
 
     fn mode(&self) -> ConvertMode<'_> {
@@ -49,7 +49,7 @@ impl<'s> Converter<'s> {
         let value = self.as_text(stored_form(value, ty, &self.zone), ty, &c.ty);
         let stored = store(&value, c, row, &self.mode())?;
         if let Some(w) = stored.warning {
-            self.session.warn(w);
+            self.statement.warn(w);
         }
         for _ in 0..stored.beyond {
             self.fault(Error::warn_data_out_of_range(&c.name, row))?;
@@ -129,7 +129,7 @@ impl<'s> Converter<'s> {
         if self.strict {
             return Err(e);
         }
-        self.session.warn(e.into_warning(WarningLevel::Warning));
+        self.statement.warn(e.into_warning(WarningLevel::Warning));
         Ok(())
     }
 
@@ -186,7 +186,7 @@ fn is_same_instant(value: &Value, ty: &SqlType, to: &SqlType) -> bool {
 }
 
 /// A value as a column stores it.
-pub(crate) struct Stored {
+pub struct Stored {
     pub value: Value,
     /// What was done to it.
     pub warning: Option<Warning>,
@@ -195,7 +195,7 @@ pub(crate) struct Stored {
 }
 
 /// The one conversion of a value that is not NULL to what column `c` stores.
-pub(crate) fn store(value: &Value, c: &ColumnDef, row: u64, mode: &ConvertMode<'_>) -> Result<Stored> {
+pub fn store(value: &Value, c: &ColumnDef, row: u64, mode: &ConvertMode<'_>) -> Result<Stored> {
     let (stored, warning) = convert_for_column(value, &wide_type(c), &c.name, row, mode)?;
     let (stored, fits) = fixed_digits(stored, c);
     let below_zero = c.unsigned && is_below_zero(value, &stored);
@@ -227,8 +227,8 @@ fn fixed_digits(value: Value, c: &ColumnDef) -> (Value, bool) {
 }
 
 /// CURRENT_TIMESTAMP as a value of the column's type.
-pub(crate) fn now(session: &Execution<'_>, ty: &SqlType) -> Value {
-    let us = session.now_us();
+pub fn now(statement: &dyn Statement, ty: &SqlType) -> Value {
+    let us = statement.settings().time_us;
     match ty {
         SqlType::Timestamp { fsp } => {
             let unit = 10i64.pow(6 - *fsp as u32);
@@ -236,7 +236,7 @@ pub(crate) fn now(session: &Execution<'_>, ty: &SqlType) -> Value {
         }
         SqlType::DateTime { fsp } => {
             let unit = 10i64.pow(6 - *fsp as u32);
-            Value::DateTime(session.local_datetime(us / unit * unit))
+            Value::DateTime(statement.time_zone().to_datetime(types::Timestamp(us / unit * unit)))
         }
         _ => Value::Null,
     }
@@ -254,7 +254,7 @@ fn is_below_zero(given: &Value, stored: &Value) -> bool {
 }
 
 /// A TIMESTAMP value as it is stored becomes the DATETIME that expressions see; others stay.
-pub(crate) fn stored_form(value: &Value, ty: &SqlType, zone: &TimeZone) -> Value {
+pub fn stored_form(value: &Value, ty: &SqlType, zone: &TimeZone) -> Value {
     match (value, ty) {
         (Value::Timestamp(t), _) => Value::DateTime(zone.to_datetime(*t)),
         _ => value.clone(),

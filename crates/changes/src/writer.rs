@@ -1,20 +1,21 @@
 //! Rows of values into a table: conversion to column types, defaults, generated keys, batches.
 //!
 //! ```text
-//!  values (any type) ─ convert ─▶ builders, one a column ─ full or finish ─▶ TableWriter::insert
+//!  values (any type) ─ convert ─▶ builders, one a column ─ full or finish ─▶ TableChanges::insert
 //! ```
 //! A row that cannot be stored fails with the error of its first bad column in strict mode; else the value is adjusted
 //! and a warning says so (MySQL manual, "Server SQL Modes").
 
 use super::auto_increment::AutoIncrement;
 use super::convert::now;
-use super::on_duplicate::OnDuplicate;
-use super::table_writer::{Outcome, TableWriter, generated_takes_no_value};
-use crate::session::Execution;
+use super::defaults::eval_default;
+use super::duplicate::OnDuplicate;
+use super::rules::RowCheck;
+use super::table::{Outcome, TableChanges, generated_takes_no_value};
+use crate::statement::Statement;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use executor::Reservation;
 use expr::Params;
-use planner::bind::ViewCheck;
 use std::sync::Arc;
 use storage::Txn;
 use types::value::zero_of;
@@ -34,7 +35,7 @@ pub(super) enum Source {
 }
 
 /// How rows are to be written.
-pub(crate) struct WriteMode {
+pub struct WriteMode {
     pub on_duplicate: OnDuplicate,
     /// IGNORE
     pub ignore: bool,
@@ -45,7 +46,7 @@ pub(crate) struct WriteMode {
     /// The ids of the rows written are wanted.
     pub keep_ids: bool,
     /// What the view demands that the rows are written through.
-    pub view_checks: Vec<ViewCheck>,
+    pub view_checks: Vec<RowCheck>,
     /// ALTER TABLE: for each column whether the values given to it were stored in one like it, and are not judged again.
     pub kept: Option<Vec<bool>>,
 }
@@ -68,10 +69,10 @@ impl WriteMode {
 /// Rows with more bytes of strings are written before there are as many as a batch may have.
 const BATCH_BYTES_MAX: usize = 16 << 20;
 
-pub(crate) struct RowWriter<'s> {
-    pub(super) session: &'s Execution<'s>,
+pub struct RowWriter<'s> {
+    pub(super) statement: &'s dyn Statement,
     pub(super) def: Arc<TableDef>,
-    pub(super) writer: TableWriter<'s>,
+    pub(super) writer: TableChanges<'s>,
     pub(super) mode: WriteMode,
     pub(super) sources: Vec<Source>,
     /// Columns as their values are looked at: those given, as they are listed, then the others.
@@ -107,7 +108,7 @@ pub(super) struct AutoValues {
 
 /// What an INSERT did.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Written {
+pub struct Written {
     /// Rows that came as far as to be written, or left out for a duplicate: no rule of the table stood against them.
     pub rows: u64,
     /// Rows inserted, or updated for a duplicate.
@@ -124,7 +125,33 @@ pub(crate) struct Written {
     pub ids: Vec<u64>,
 }
 
+/// Rows of one table that a statement changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RowsChanged {
+    pub inserted: u64,
+    pub updated: u64,
+    pub deleted: u64,
+}
+
+impl RowsChanged {
+    pub fn inserted(rows: u64) -> RowsChanged {
+        RowsChanged { inserted: rows, ..RowsChanged::default() }
+    }
+
+    pub fn updated(rows: u64) -> RowsChanged {
+        RowsChanged { updated: rows, ..RowsChanged::default() }
+    }
+
+    pub fn deleted(rows: u64) -> RowsChanged {
+        RowsChanged { deleted: rows, ..RowsChanged::default() }
+    }
+}
+
 impl Written {
+    pub fn changed(&self) -> RowsChanged {
+        RowsChanged { inserted: self.copied - self.updated, updated: self.updated, deleted: self.deleted }
+    }
+
     /// What the client is told of several rows.
     pub fn info(&self, ignore: bool, warnings: u64) -> String {
         let duplicates = if ignore { self.rows.saturating_sub(self.copied) } else { self.deleted + self.updated };
@@ -135,7 +162,7 @@ impl Written {
 impl<'s> RowWriter<'s> {
     /// `columns`: positions in the definition of the given values, in their order.
     pub fn new(
-        session: &'s Execution<'s>,
+        statement: &'s dyn Statement,
         def: &Arc<TableDef>,
         txn: Arc<Txn>,
         columns: &[usize],
@@ -149,14 +176,14 @@ impl<'s> RowWriter<'s> {
                 None => Source::Default,
             })
             .collect();
-        let hot = session.vars().hot();
+        let settings = statement.settings();
         let left_over = mode.ignore || matches!(mode.on_duplicate, OnDuplicate::Update(_));
-        let ids = AutoIncrement::of(def, hot.auto_increment_step, hot.auto_increment_offset);
+        let ids = AutoIncrement::of(def, settings.auto_increment_step, settings.auto_increment_offset);
         let auto = ids.map(|ids| AutoValues { ids, left_over, values: Vec::new() });
         let mut w = RowWriter {
-            session,
+            statement,
             def: def.clone(),
-            writer: TableWriter::new(session, def, txn, mode.ignore)?.through_view(&mode.view_checks)?,
+            writer: TableChanges::new(statement, def, txn, mode.ignore)?.through_view(&mode.view_checks)?,
             mode,
             order: columns.iter().copied().chain((0..sources.len()).filter(|i| !columns.contains(i))).collect(),
             sources,
@@ -197,7 +224,7 @@ impl<'s> RowWriter<'s> {
     /// What the row's columns hold once `given`, its first values, are there: later values may name them.
     pub fn so_far(&mut self, given: &[Option<(Value, SqlType)>]) -> Result<Vec<Value>> {
         // What there is to say is said when the whole row is converted.
-        let said = self.session.warnings().take();
+        let said = self.statement.warnings().take();
         let mut out = Vec::with_capacity(self.sources.len());
         let mut result = Ok(());
         for i in 0..self.sources.len() {
@@ -224,19 +251,19 @@ impl<'s> RowWriter<'s> {
                 }
             }
         }
-        self.session.warnings().take();
-        said.into_iter().for_each(|w| self.session.warnings().push(w));
+        self.statement.warnings().take();
+        said.into_iter().for_each(|w| self.statement.warnings().push(w));
         result.map(|()| out)
     }
 
     /// Adds a row. `None` stands for DEFAULT. Behind the columns given stands what ON DUPLICATE KEY UPDATE reads.
     pub fn push(&mut self, row: &[Option<(Value, SqlType)>]) -> Result<()> {
         self.row_number += 1;
-        let said = self.session.warnings().count();
+        let said = self.statement.warnings().count();
         let mut converted = self.convert_row(row);
-        if self.mode.ignore && !self.builders[0].is_empty() && self.session.warnings().count() > said {
+        if self.mode.ignore && !self.builders[0].is_empty() && self.statement.warnings().count() > said {
             // What there is to say of the rows before it comes first.
-            self.session.warnings().forget_after(said);
+            self.statement.warnings().forget_after(said);
             self.write_before_fault()?;
             self.start_batch(BATCH_ROWS_MAX as u64);
             converted = self.convert_row(row);
@@ -254,7 +281,7 @@ impl<'s> RowWriter<'s> {
         }
         self.batch_bytes += row_bytes;
         if row_bytes > BATCH_BYTES_MAX {
-            let memory = self.memory.get_or_insert_with(|| Reservation::new(self.session.db().memory()));
+            let memory = self.memory.get_or_insert_with(|| Reservation::new(self.statement.memory()));
             memory.hold(row_bytes, "A row of an INSERT")?;
         }
         let one_by_one = self.auto.as_ref().is_some_and(|a| a.left_over && a.values.last().is_some_and(|v| v.1));
@@ -332,7 +359,7 @@ impl<'s> RowWriter<'s> {
     /// Such a default, `row` holding the columns that it reads.
     fn row_default(&self, i: usize, row: &[Value]) -> Result<Value> {
         let DefaultValue::Expr { expr, .. } = &self.def.columns[i].default else { return Ok(Value::Null) };
-        let v = self.session.eval_default(expr, &self.def, row)?;
+        let v = eval_default(self.statement, expr, &self.def, row)?;
         self.convert(i, &v, &expr.ty)
     }
 
@@ -375,11 +402,11 @@ impl<'s> RowWriter<'s> {
         let c = &self.def.columns[i];
         let value = match &c.default {
             DefaultValue::Value(v) => v.clone(),
-            DefaultValue::CurrentTimestamp => now(self.session, &c.ty),
+            DefaultValue::CurrentTimestamp => now(self.statement, &c.ty),
             DefaultValue::Expr { expr, .. } => {
-                let info = self.session.info();
+                let info = self.statement.info();
                 let params = Params::default();
-                let v = expr::eval::eval_const(expr, &self.session.eval_context(&info, &params))?;
+                let v = expr::eval::eval_const(expr, &self.statement.eval_context(&info, &params))?;
                 return self.convert(i, &v, &expr.ty); // anew for each row: it may be UUID() or RAND()
             }
             DefaultValue::None if c.auto_increment || c.nullable => Value::Null,
@@ -397,7 +424,7 @@ impl<'s> RowWriter<'s> {
 
     /// NULL (and 0, without NO_AUTO_VALUE_ON_ZERO) asks for the next value; anything else moves the counter past it.
     fn auto_increment(&mut self, i: usize, value: Value) -> Result<Value> {
-        let zero_is_value = self.session.sql_mode().no_auto_value_on_zero;
+        let zero_is_value = self.statement.settings().sql_mode.no_auto_value_on_zero;
         let a = self.auto.as_mut().expect("the caller found its column");
         let given: i128 = match &value {
             Value::Null => 0,
@@ -415,8 +442,8 @@ impl<'s> RowWriter<'s> {
             a.values.push((given as u64, false));
             return Ok(value);
         }
-        if a.ids.is_spent() && self.session.insert_id() != 0 {
-            a.ids.begin_at(self.session.take_insert_id());
+        if a.ids.is_spent() && self.statement.insert_id() != 0 {
+            a.ids.begin_at(self.statement.take_insert_id());
         }
         let n = a.ids.take(self.writer.table(), self.mode.expected_rows)?;
         a.values.push((n, true));
@@ -443,7 +470,7 @@ impl<'s> RowWriter<'s> {
 
     /// Writes a batch of converted rows.
     pub(super) fn write(&mut self, columns: Vec<Arc<Chunk>>, rows: usize) -> Result<()> {
-        self.session.check_killed()?;
+        self.statement.check_killed()?;
         let (written, last_updated, keep) = (&mut self.written, &mut self.last_updated, self.mode.keep_ids);
         let auto = self.auto.as_ref().map(|a| &a.values);
         let mut inserted = 0;
@@ -512,7 +539,7 @@ impl<'s> RowWriter<'s> {
 }
 
 /// 3105 if a query's columns are to go into a generated one.
-pub(super) fn check_not_generated(def: &TableDef, columns: &[usize]) -> Result<()> {
+pub fn check_not_generated(def: &TableDef, columns: &[usize]) -> Result<()> {
     match columns.iter().find(|&&c| def.columns[c].generated.is_some()) {
         Some(&c) => Err(generated_takes_no_value(def, c)),
         None => Ok(()),
