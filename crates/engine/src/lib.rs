@@ -26,7 +26,7 @@ mod stream;
 pub use crate::session::Session;
 pub use ::session::collect::{Collect, LocalFiles, open_local};
 pub use ::session::sink::{ColumnMeta, EndInfo, OkInfo, ResultShape, ResultSink, RowAt, StatusFlags};
-pub use ::session::{LogReopener, Options, ServerStopper};
+pub use ::session::{CachedPlans, LogReopener, Options, ServerStopper};
 pub use accounts::{Account, Accounts, AuthPlugin, Privilege, Rights, Verifier};
 pub use database::Database;
 pub use machine::files;

@@ -53,7 +53,7 @@ pub mod txn;
 pub mod view_text;
 
 pub use frame::{Frame, Nested};
-pub use options::{LogReopener, Options, ServerStopper};
+pub use options::{CachedPlans, LogReopener, Options, ServerStopper};
 pub use server_tables::ServerTables;
 pub use shared::{Parts, Shared};
 pub use state::{ActsAs, SessionState};

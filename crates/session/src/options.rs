@@ -18,6 +18,8 @@ pub struct Options {
     pub eager_workers: bool,
     /// It helps another database of the process for a moment, and leaves the process's bounds as that has set them.
     pub is_helper: bool,
+    /// When statements run by cached plans: tests compare those with the general way.
+    pub cached_plans: CachedPlans,
     /// Rows per leaf, for tests of small leaves.
     pub leaf_rows: Option<usize>,
     /// Bytes that all statements together may hold; `None`: half of max_server_memory or, where that is not set, of what the
@@ -37,6 +39,17 @@ pub struct Options {
     pub stopper: ServerStopper,
     /// The disk that log and checkpoints go to; `None`: the machine's.
     pub disk: Option<Arc<dyn Io>>,
+}
+
+/// See [`Options::cached_plans`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CachedPlans {
+    /// From the second time on that a statement comes.
+    #[default]
+    Usual,
+    /// From the first time on.
+    AtOnce,
+    Never,
 }
 
 impl Options {

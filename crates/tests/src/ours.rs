@@ -1,7 +1,7 @@
 //! Nextleaf in this process.
 
 use crate::Answer;
-use engine::{Collect, ColumnMeta, Database, EndInfo, LocalFiles, OkInfo, Options, ResultSink, Session};
+use engine::{CachedPlans, Collect, ColumnMeta, Database, EndInfo, LocalFiles, OkInfo, Options, ResultSink, Session};
 use std::io::Read;
 use std::sync::Arc;
 use types::{Error, ErrorCode, Result};
@@ -52,6 +52,7 @@ pub struct Config {
     pub switch: &'static str,
     /// Workers help with the smallest statements.
     pub eager: bool,
+    pub cached_plans: CachedPlans,
     /// Global variables.
     pub variables: &'static [(&'static str, &'static str)],
 }
@@ -66,6 +67,7 @@ pub fn configs() -> Vec<Config> {
         query_memory_bytes: None,
         switch: "",
         eager: false,
+        cached_plans: CachedPlans::Usual,
         variables: &[],
     };
     vec![
@@ -129,6 +131,7 @@ impl Ours {
             workers: Some(config.workers),
             eager_workers: config.eager,
             leaf_rows: config.leaf_rows,
+            cached_plans: config.cached_plans,
             query_memory_bytes: config.query_memory_bytes,
             variables: config.variables.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect(),
             ..Options::default()

@@ -8,6 +8,7 @@ use crate::prepared::Prepared;
 use crate::query::timestamps::RowToLocal;
 use crate::session::Execution;
 use parser::normalize::string_param_type;
+use session::CachedPlans;
 use session::sink::ResultSink;
 use std::sync::Arc;
 use std::time::Duration;
@@ -110,11 +111,11 @@ impl Execution<'_> {
                 self.status().plan_cache_hits.add(usable.into());
                 return usable.then_some(plan);
             }
-            Lookup::New => {
+            Lookup::New if self.db().options().cached_plans == CachedPlans::Usual => {
                 self.status().plan_cache_misses.add(1);
                 return None;
             }
-            Lookup::Seen | Lookup::Plan(_) => self.status().plan_cache_misses.add(1),
+            Lookup::New | Lookup::Seen | Lookup::Plan(_) => self.status().plan_cache_misses.add(1),
         };
         let with_markers = normalized.parameterized(text);
         let parsed = parser::parse_single(&with_markers, &self.parse_options());
@@ -184,7 +185,10 @@ impl Execution<'_> {
     pub(crate) fn may_use_kept_plans(&self) -> bool {
         let hot = self.vars().hot();
         let plain = hot.sql_select_limit == u64::MAX && hot.max_execution_time_ms == 0 && !hot.traces_optimizer;
-        plain && self.has_plain_locks() && self.may_see_tables()
+        plain
+            && self.has_plain_locks()
+            && self.may_see_tables()
+            && self.db().options().cached_plans != CachedPlans::Never
     }
 
     /// Answers a statement by its plan; `None` if that does not suit these values.

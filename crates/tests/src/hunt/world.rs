@@ -45,6 +45,7 @@ pub fn config(name: &'static str, workers: usize, leaf_rows: Option<usize>) -> C
         query_memory_bytes: Some(MEMORY_BYTES),
         switch: "",
         eager: workers > 1,
+        cached_plans: engine::CachedPlans::Usual,
         variables: &[],
     }
 }
