@@ -75,6 +75,7 @@ mod stream;
 pub mod sync;
 mod table;
 mod table_io;
+mod tails;
 mod txn;
 mod undo;
 mod visit;

@@ -487,6 +487,7 @@ impl Table {
         let leaves = |n: &u64| self.slot(*n).read().leaf().map(Leaf::rows);
         tail.free = (0..self.leaf_count()).rev().filter(|n| leaves(n).is_none()).collect();
         tail.leaf_no = (0..self.leaf_count()).rev().find(|n| leaves(n).is_some_and(|rows| rows < self.leaf_rows()));
+        self.find_own_tails(&mut tail);
         self.list_all_sparse(&mut tail);
     }
 }

@@ -64,7 +64,7 @@ impl Table {
         let mut tail = self.tail.lock();
         self.end_tail_if_full(&mut tail, leaf_no);
         let is_open = tail.open.is_some_and(|o| o.0 == leaf_no);
-        if tail.leaf_no != Some(leaf_no) && !is_open && self.slot(leaf_no).set_listed(true) {
+        if tail.leaf_no != Some(leaf_no) && !tail.is_own(leaf_no) && !is_open && self.slot(leaf_no).set_listed(true) {
             tail.listed.push(leaf_no);
             self.reuse.listed.store(tail.listed.len() as u64, Ordering::Relaxed);
         }
@@ -73,7 +73,8 @@ impl Table {
     /// Recovery: lists all leaves whose slots can be filled.
     pub(crate) fn list_all_sparse(&self, tail: &mut Tail) {
         let is_sparse = |n: &u64| self.slot(*n).read().leaf().is_some_and(Leaf::is_sparse);
-        tail.listed = (0..self.leaf_count()).filter(|n| tail.leaf_no != Some(*n) && is_sparse(n)).collect();
+        tail.listed =
+            (0..self.leaf_count()).filter(|n| tail.leaf_no != Some(*n) && !tail.is_own(*n) && is_sparse(n)).collect();
         for &leaf_no in &tail.listed {
             self.slot(leaf_no).set_listed(true);
         }

@@ -20,6 +20,7 @@ use crate::settled::Removals;
 use crate::stats::StatsState;
 use crate::sync::{AtomicU64, Loaded, Mutex, Ordering, Rank};
 use crate::table_io::IndexIo;
+use crate::tails::OwnTail;
 use crate::txn::{Change, Horizon, Snapshot, Txn, TxnManager, Versioned};
 use crate::undo::{Before, Gone, Left, UndoKind};
 use crate::waits::RowLockName;
@@ -32,6 +33,10 @@ use vector::{Chunk, Values};
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
     pub leaf_no: Option<u64>,
+    /// A batch appends to it: see [`crate::tails`].
+    pub has_batch: bool,
+    /// Tails that single batches have, or have left.
+    pub own: Vec<OwnTail>,
     /// Vacant slots whose leaves died.
     pub free: Vec<u64>,
     /// Leaves with free slots: see [`crate::reuse`].
@@ -279,10 +284,10 @@ impl Table {
     }
 
     /// Gives back a leaf in which nobody can see a row any more.
-    fn release_if_dead(&self, leaf_no: u64) {
+    pub(crate) fn release_if_dead(&self, leaf_no: u64) {
         let mut tail = self.tail.lock();
         self.end_tail_if_full(&mut tail, leaf_no);
-        if tail.leaf_no == Some(leaf_no) {
+        if tail.leaf_no == Some(leaf_no) || tail.is_own(leaf_no) {
             return;
         }
         // The slot may have been given back, or have a new leaf, since the caller looked. While the tail latch is held

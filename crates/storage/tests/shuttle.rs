@@ -459,3 +459,38 @@ fn a_slot_is_filled_when_nobody_sees_its_row() {
         SCHEDULES / 4,
     );
 }
+
+/// Two batches at once, one of them in a tail of its own, and a single row: each key comes in once, and a batch that
+/// fails leaves nothing.
+#[test]
+fn batches_have_tails_of_their_own() {
+    shuttle::check_random(
+        || {
+            let (store, table, _) = start(&[row(100, 0)]);
+            let batch = |keys: std::ops::Range<i64>| {
+                let (store, table) = (store.clone(), table.clone());
+                thread::spawn(move || {
+                    let txn = store.txns().begin();
+                    let rows: Vec<_> = keys.map(|k| row(k, k)).collect();
+                    let inserted = insert(&table, &txn, &rows).is_ok();
+                    match inserted {
+                        true => drop(store.txns().commit(&txn).expect("the log can be written")),
+                        false => store.txns().rollback(&txn),
+                    }
+                    inserted
+                })
+            };
+            let threads = [batch(0..12), batch(10..20), batch(50..51)];
+            let inserted: Vec<bool> = threads.into_iter().map(|t| t.join().expect("no panic")).collect();
+            assert!(inserted[2] && (inserted[0] || inserted[1]), "{inserted:?}");
+            let mut expected = vec![0, 50];
+            expected.extend((0..12).filter(|_| inserted[0]));
+            expected.extend((10..20).filter(|_| inserted[1]));
+            let mut found = values(&table, &store.txns().snapshot());
+            found.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(found, expected);
+        },
+        SCHEDULES,
+    );
+}

@@ -18,6 +18,7 @@ use crate::leaf::Leaf;
 use crate::reuse::Filled;
 use crate::room::Versioning;
 use crate::table::Table;
+use crate::tails::Place;
 use crate::txn::{Change, Txn};
 use std::ops::Range;
 use std::sync::Arc;
@@ -44,11 +45,12 @@ impl Table {
         self.check_versions(txn, Versioning::Change)?;
         self.check_room_of(None, columns, 0..rows)?;
         let mut ids = Vec::with_capacity(rows);
+        let mut place = self.place_for(rows);
         while ids.len() < rows {
             let (set, first) = (self.indexes(), ids.len());
             if set.unique.is_empty() {
                 self.open_if_many(&set);
-                if let Some((leaf_no, slots)) = self.append(txn, &set, columns, first..rows, |_, _, _| 0)? {
+                if let Some((leaf_no, slots)) = self.append(txn, &set, columns, first..rows, &mut place, |_, _, _| 0)? {
                     ids.extend(slots.map(|s| self.row_id(leaf_no, s)));
                 }
                 continue;
@@ -57,7 +59,7 @@ impl Table {
             let mut shared = None;
             while ids.len() < rows {
                 let row = ids.len();
-                match self.insert_hashed(txn, &set, columns, row, |index| hashes[index][row - first])? {
+                match self.insert_hashed(txn, &set, columns, row, &mut place, |index| hashes[index][row - first])? {
                     Some(Ok(id)) => ids.push(id),
                     Some(Err(duplicate)) if !shares || shared == Some(duplicate.row_id) => {
                         return Err(duplicate.error());
@@ -82,10 +84,11 @@ impl Table {
         self.assert_columns(columns, row + 1);
         self.check_versions(txn, Versioning::Change)?;
         self.check_room_of(None, columns, row..row + 1)?;
+        let mut place = self.shared_place();
         let inserted = loop {
             let set = self.indexes();
             let hashes = Self::hash_rows(&set, columns, row..row + 1);
-            if let Some(inserted) = self.insert_hashed(txn, &set, columns, row, |i| hashes[i][0])? {
+            if let Some(inserted) = self.insert_hashed(txn, &set, columns, row, &mut place, |i| hashes[i][0])? {
                 break inserted;
             }
         };
@@ -103,6 +106,7 @@ impl Table {
         set: &IndexSet,
         columns: Columns<'_>,
         row: usize,
+        place: &mut Place<'_>,
         hash: impl Fn(usize) -> Option<u64>,
     ) -> Result<Option<std::result::Result<u64, Duplicate>>> {
         self.open_if_many(set);
@@ -112,7 +116,7 @@ impl Table {
             Ok(guards) => guards,
             Err(duplicate) => return Ok(Some(Err(duplicate))),
         };
-        let appended = self.append(txn, set, columns, row..row + 1, move |leaf_no, slot, filled| {
+        let appended = self.append(txn, set, columns, row..row + 1, place, move |leaf_no, slot, filled| {
             let mut in_runs = 0;
             for (i, guard) in guards.into_iter().enumerate() {
                 if let (Some(mut guard), Some(hash)) = (guard, hash(i)) {
@@ -139,8 +143,12 @@ impl Table {
         set: &IndexSet,
         columns: Columns<'_>,
         rows: Range<usize>,
+        place: &mut Place<'_>,
         appended: impl FnOnce(u64, usize, bool) -> u64,
     ) -> Result<Option<(u64, Range<usize>)>> {
+        if place.is_own() {
+            return self.append_own(txn, set, columns, rows, place, appended);
+        }
         let mut tail = self.tail.lock();
         if let Some(Filled { leaf_no, slot, keys }) = self.fill(&mut tail, txn, set, columns, rows.start) {
             appended(leaf_no, slot, true);
@@ -188,7 +196,7 @@ impl Table {
 
     /// Rows are in their slots: ordered indexes, counters and the transaction learn of them. The key latch is held.
     #[expect(clippy::too_many_arguments)]
-    fn entered(
+    pub(crate) fn entered(
         self: &Arc<Self>,
         txn: &Arc<Txn>,
         set: &IndexSet,

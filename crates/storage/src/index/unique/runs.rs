@@ -13,8 +13,8 @@
 //! 1. For neighbours a, b of the directory: the greatest key of a is below b's least. So one run at most can hold a key.
 //! 2. The key columns of slots below `rows` never change in place: before a key update the run is dissolved, its rows
 //!    enter the hash. Deleted rows keep their values until the leaf dies.
-//! 3. A run is extended under the directory's read latch and the table's tail latch; all else changes under its write
-//!    latch.
+//! 3. A run is extended under the directory's read latch by whoever alone appends to its leaf: who has the tail latch, or
+//!    the tail as its own ([`crate::tails`]). All else changes under its write latch.
 
 use super::search::{ask_for_guess, find_in_leaf, first_slot, key_at};
 use crate::heap::Heap;
@@ -130,7 +130,7 @@ impl Runs {
     }
 
     /// Adds the row at `slot`, the last of the table's tail leaf, to the leaf's run, or begins one with it. False if it
-    /// does not fit there. The tail latch is held.
+    /// does not fit there. Nobody else appends to the leaf.
     pub fn extend(&self, spec: &KeySpec, heap: &Heap, leaf_no: u64, slot: usize, key: &RunKey) -> bool {
         if slot == 0 {
             return self.add(spec, heap, leaf_no, 1, key, key);
