@@ -162,7 +162,7 @@ impl ColumnAppender {
     pub fn bytes(&self) -> usize {
         let width = match self.values.as_ref().map(Values::phys) {
             None => 0,
-            Some(p) => phys_width(p),
+            Some(p) => p.bytes(),
         };
         self.len * width + self.string_bytes
     }
@@ -303,18 +303,6 @@ fn rebase(v: &StrView, base: u32) -> StrView {
     if v.is_inline() || base == 0 { *v } else { v.moved(base) }
 }
 
-/// Bytes of one value in its array.
-pub fn phys_width(p: PhysType) -> usize {
-    match p {
-        PhysType::I8 | PhysType::U8 => 1,
-        PhysType::I16 | PhysType::U16 => 2,
-        PhysType::I32 | PhysType::U32 | PhysType::F32 => 4,
-        PhysType::I64 | PhysType::U64 | PhysType::F64 => 8,
-        PhysType::I128 | PhysType::Str => 16,
-        PhysType::I256 => 32,
-    }
-}
-
 /// Puts batches end to end: one long chunk a column.
 pub fn concat(batches: &[Batch], types: &[SqlType]) -> Vec<Chunk> {
     types
@@ -340,7 +328,7 @@ pub fn batch_bytes(batch: &Batch) -> usize {
             bytes += 64;
             continue;
         }
-        bytes += n * phys_width(chunk.values.phys()) + 32;
+        bytes += n * chunk.values.phys().bytes() + 32;
         if let Values::Str(s) = &chunk.values {
             batch.selection.for_each(batch.rows, |i| {
                 if !s.views[i].is_inline() {

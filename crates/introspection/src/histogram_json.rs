@@ -172,18 +172,7 @@ impl Reader<'_> {
 
 /// What MySQL calls the type in histograms; `None`: there are none for it.
 pub fn data_type(ty: &SqlType) -> Option<&'static str> {
-    Some(match ty {
-        SqlType::Bool | SqlType::Year => "int",
-        SqlType::Int { unsigned: true, .. } => "uint",
-        SqlType::Int { .. } => "int",
-        SqlType::Decimal { .. } => "decimal",
-        SqlType::Float | SqlType::Double => "double",
-        SqlType::String { .. } => "string",
-        SqlType::Date => "date",
-        SqlType::Time { .. } => "time",
-        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => "datetime",
-        SqlType::Null => return None,
-    })
+    ty.record().histogram
 }
 
 fn put_value(v: &Value, out: &mut String) {

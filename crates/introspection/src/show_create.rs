@@ -5,7 +5,7 @@ use catalog::{
 };
 use session::view_text;
 use std::fmt::Write;
-use types::{Collation, IntSize, SqlType, StringKind, Value};
+use types::{Collation, SqlType, StringKind, Value};
 
 /// An identifier in backticks.
 pub fn quote(name: &str) -> String {
@@ -30,53 +30,17 @@ pub fn column_type(c: &ColumnDef) -> String {
 }
 
 fn base_type(c: &ColumnDef) -> String {
-    let fsp = |name: &str, fsp: u8| if fsp == 0 { name.to_string() } else { format!("{name}({fsp})") };
+    let name = c.ty.record().name;
     match c.ty {
-        SqlType::Null => "null".into(),
-        SqlType::Bool => "int".into(),
-        SqlType::Int { size, .. } => {
-            let name = match size {
-                IntSize::I8 => "tinyint",
-                IntSize::I16 => "smallint",
-                IntSize::I24 => "mediumint",
-                IntSize::I32 => "int",
-                IntSize::I64 => "bigint",
-            };
-            match c.display_width {
-                Some(w) => format!("{name}({w})"),
-                None => name.into(),
-            }
-        }
-        SqlType::Decimal { precision, scale } => format!("decimal({precision},{scale})"),
-        SqlType::Float | SqlType::Double => {
-            let name = if c.ty == SqlType::Float { "float" } else { "double" };
-            match c.float_digits {
-                Some((m, d)) => format!("{name}({m},{d})"),
-                None => name.into(),
-            }
-        }
-        SqlType::String { kind, len, collation } => {
-            let binary = collation == Collation::Binary;
-            match (kind, binary) {
-                (StringKind::Char, false) => format!("char({len})"),
-                (StringKind::Char, true) => format!("binary({len})"),
-                (StringKind::VarChar, false) => format!("varchar({len})"),
-                (StringKind::VarChar, true) => format!("varbinary({len})"),
-                (StringKind::TinyText, false) => "tinytext".into(),
-                (StringKind::TinyText, true) => "tinyblob".into(),
-                (StringKind::Text, false) => "text".into(),
-                (StringKind::Text, true) => "blob".into(),
-                (StringKind::MediumText, false) => "mediumtext".into(),
-                (StringKind::MediumText, true) => "mediumblob".into(),
-                (StringKind::LongText, false) => "longtext".into(),
-                (StringKind::LongText, true) => "longblob".into(),
-            }
-        }
-        SqlType::Date => "date".into(),
-        SqlType::Time { fsp: f } => fsp("time", f),
-        SqlType::DateTime { fsp: f } => fsp("datetime", f),
-        SqlType::Timestamp { fsp: f } => fsp("timestamp", f),
-        SqlType::Year => "year".into(),
+        SqlType::Int { .. } => match c.display_width {
+            Some(w) => format!("{name}({w})"),
+            None => name.into(),
+        },
+        SqlType::Float | SqlType::Double => match c.float_digits {
+            Some((m, d)) => format!("{name}({m},{d})"),
+            None => name.into(),
+        },
+        ty => ty.to_string(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Column definitions: how a result set describes itself to the client (`Protocol::ColumnDefinition41`).
 
-use types::{Collation, IntSize, SqlType, StringKind};
+use types::{Collation, SqlType, StringKind};
 
 use crate::bytes::{put_lenenc_bytes, put_lenenc_int, put_u16, put_u32};
 
@@ -30,6 +30,37 @@ pub enum ColumnType {
     VarString = 253,
     String = 254,
     Geometry = 255,
+}
+
+impl ColumnType {
+    /// The code of a type's record ([`types::TypeRecord::wire_code`]).
+    pub const fn of_code(code: u8) -> ColumnType {
+        use ColumnType::*;
+        match code {
+            1 => Tiny,
+            2 => Short,
+            3 => Long,
+            4 => Float,
+            5 => Double,
+            7 => Timestamp,
+            8 => LongLong,
+            9 => Int24,
+            10 => Date,
+            11 => Time,
+            12 => DateTime,
+            13 => Year,
+            16 => Bit,
+            245 => Json,
+            246 => NewDecimal,
+            247 => Enum,
+            248 => Set,
+            252 => Blob,
+            253 => VarString,
+            254 => String,
+            255 => Geometry,
+            _ => Null,
+        }
+    }
 }
 
 /// Flag bits of a column definition.
@@ -101,46 +132,31 @@ impl<'a> Column<'a> {
 /// The wire form of a type; names are empty. Character strings are sent in the character set of the results, whose
 /// default collation `results_collation_id` is; a character of it takes at most four bytes.
 pub fn wire_type(sql_type: &SqlType, results_collation_id: u16) -> Column<'static> {
-    use ColumnType as T;
+    let record = sql_type.record();
     let fraction = |fsp: u8| u32::from(fsp) + u32::from(fsp > 0);
-    let unsigned = |flag: bool| if flag { ColumnFlags::UNSIGNED } else { ColumnFlags::default() };
-    let (column_type, length, decimals, flags) = match *sql_type {
-        SqlType::Null => (T::Null, 0, 0, ColumnFlags::default()),
-        SqlType::Bool => (T::LongLong, 1, 0, ColumnFlags::default()),
-        SqlType::Int { size, unsigned: u } => {
-            let (column_type, length) = match size {
-                IntSize::I8 => (T::Tiny, 4 - u32::from(u)),
-                IntSize::I16 => (T::Short, 6 - u32::from(u)),
-                IntSize::I24 => (T::Int24, 9 - u32::from(u)),
-                IntSize::I32 => (T::Long, 11 - u32::from(u)),
-                IntSize::I64 => (T::LongLong, 20),
-            };
-            (column_type, length, 0, unsigned(u))
-        }
-        SqlType::Decimal { precision, scale } => {
-            (T::NewDecimal, u32::from(precision) + 1 + u32::from(scale > 0), scale, ColumnFlags::default())
-        }
-        SqlType::Float => (T::Float, 12, NOT_FIXED_DEC, ColumnFlags::default()),
-        SqlType::Double => (T::Double, 22, NOT_FIXED_DEC, ColumnFlags::default()),
-        SqlType::Date => (T::Date, 10, 0, ColumnFlags::default()),
-        SqlType::Time { fsp } => (T::Time, 10 + fraction(fsp), fsp, ColumnFlags::default()),
-        SqlType::DateTime { fsp } => (T::DateTime, 19 + fraction(fsp), fsp, ColumnFlags::default()),
-        SqlType::Timestamp { fsp } => (T::Timestamp, 19 + fraction(fsp), fsp, ColumnFlags::default()),
-        SqlType::Year => (T::Year, 4, 0, ColumnFlags::UNSIGNED.with(ColumnFlags::ZEROFILL)),
+    let fixed = u32::from(record.wire_length);
+    let (length, decimals, flags) = match *sql_type {
         SqlType::String { kind, len, collation } => return string(kind, len, collation, results_collation_id),
+        SqlType::Int { unsigned: true, .. } => (fixed, 0, ColumnFlags::UNSIGNED),
+        SqlType::Decimal { precision, scale } => {
+            (u32::from(precision) + 1 + u32::from(scale > 0), scale, ColumnFlags::default())
+        }
+        SqlType::Float | SqlType::Double => (fixed, NOT_FIXED_DEC, ColumnFlags::default()),
+        SqlType::Time { fsp } | SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => {
+            (fixed + fraction(fsp), fsp, ColumnFlags::default())
+        }
+        SqlType::Year => (fixed, 0, ColumnFlags::UNSIGNED.with(ColumnFlags::ZEROFILL)),
+        _ => (fixed, 0, ColumnFlags::default()),
     };
+    let column_type = ColumnType::of_code(record.wire_code);
     let flags = if *sql_type == SqlType::Null { flags } else { flags.with(ColumnFlags::BINARY) };
     Column { column_type, length, decimals, flags, ..unnamed(BINARY_ID) }
 }
 
 fn string(kind: StringKind, len: u32, collation: Collation, results_collation_id: u16) -> Column<'static> {
-    let (column_type, blob) = match kind {
-        StringKind::Char => (ColumnType::String, false),
-        StringKind::VarChar => (ColumnType::VarString, false),
-        StringKind::TinyText | StringKind::Text | StringKind::MediumText | StringKind::LongText => {
-            (ColumnType::Blob, true)
-        }
-    };
+    let sql_type = SqlType::String { kind, len, collation };
+    let column_type = ColumnType::of_code(sql_type.record().wire_code);
+    let blob = column_type == ColumnType::Blob;
     let mut flags = if blob { ColumnFlags::BLOB } else { ColumnFlags::default() };
     let by_bytes = matches!(
         collation,

@@ -31,7 +31,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, i256};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use catalog::{ColumnDef, Relation, TableDef, TableEngine};
 use std::sync::Arc;
-use types::{Collation, Date, DateTime, Error, IntSize, Result, SqlType, StringKind};
+use types::{ArrowForm, Collation, Date, DateTime, Error, Result, SqlType, StringKind};
 use vector::{Batch, Chunk, Values};
 
 const DAY_US: i64 = 86_400_000_000;
@@ -127,31 +127,31 @@ fn is_large(kind: StringKind) -> bool {
 
 /// The Arrow type of a column.
 pub fn data_type(ty: &SqlType) -> DataType {
-    match *ty {
-        SqlType::Null | SqlType::Bool => DataType::Int8,
-        SqlType::Int { size, unsigned } => match (size, unsigned) {
-            (IntSize::I8, false) => DataType::Int8,
-            (IntSize::I8, true) => DataType::UInt8,
-            (IntSize::I16, false) => DataType::Int16,
-            (IntSize::I16, true) => DataType::UInt16,
-            (IntSize::I24 | IntSize::I32, false) => DataType::Int32,
-            (IntSize::I24 | IntSize::I32, true) => DataType::UInt32,
-            (IntSize::I64, false) => DataType::Int64,
-            (IntSize::I64, true) => DataType::UInt64,
+    match ty.record().arrow {
+        ArrowForm::Integer { bytes, unsigned } => match (bytes, unsigned) {
+            (1, false) => DataType::Int8,
+            (1, true) => DataType::UInt8,
+            (2, false) => DataType::Int16,
+            (2, true) => DataType::UInt16,
+            (4, false) => DataType::Int32,
+            (4, true) => DataType::UInt32,
+            (_, false) => DataType::Int64,
+            (_, true) => DataType::UInt64,
         },
-        SqlType::Decimal { precision, scale } if precision <= 38 => DataType::Decimal128(precision, scale as i8),
-        SqlType::Decimal { precision, scale } => DataType::Decimal256(precision, scale as i8),
-        SqlType::Float => DataType::Float32,
-        SqlType::Double => DataType::Float64,
-        SqlType::String { kind, collation: Collation::Binary, .. } if is_large(kind) => DataType::LargeBinary,
-        SqlType::String { collation: Collation::Binary, .. } => DataType::Binary,
-        SqlType::String { kind, .. } if is_large(kind) => DataType::LargeUtf8,
-        SqlType::String { .. } => DataType::Utf8,
-        SqlType::Date => DataType::Date32,
-        SqlType::Time { .. } => DataType::Time64(TimeUnit::Microsecond),
-        SqlType::DateTime { .. } => DataType::Timestamp(TimeUnit::Microsecond, None),
-        SqlType::Timestamp { .. } => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
-        SqlType::Year => DataType::Int16,
+        ArrowForm::Decimal => match *ty {
+            SqlType::Decimal { precision, scale } if precision > 38 => DataType::Decimal256(precision, scale as i8),
+            SqlType::Decimal { precision, scale } => DataType::Decimal128(precision, scale as i8),
+            _ => DataType::Null,
+        },
+        ArrowForm::Float32 => DataType::Float32,
+        ArrowForm::Float64 => DataType::Float64,
+        ArrowForm::Text { large: false } => DataType::Utf8,
+        ArrowForm::Text { large: true } => DataType::LargeUtf8,
+        ArrowForm::Binary { large: false } => DataType::Binary,
+        ArrowForm::Binary { large: true } => DataType::LargeBinary,
+        ArrowForm::Date32 => DataType::Date32,
+        ArrowForm::Time64 => DataType::Time64(TimeUnit::Microsecond),
+        ArrowForm::Timestamp { utc } => DataType::Timestamp(TimeUnit::Microsecond, utc.then(|| "UTC".into())),
     }
 }
 

@@ -26,7 +26,7 @@ use crate::undo::{Before, Gone, Left, UndoKind};
 use crate::waits::RowLockName;
 use catalog::{TableDef, TableEngine};
 use std::sync::Arc;
-use types::{Error, PhysType, Result, SqlType};
+use types::{Error, PhysType, Result};
 use vector::{Chunk, Values};
 
 /// Where rows are appended one by one.
@@ -72,18 +72,6 @@ pub struct Table {
     logged: bool,
 }
 
-/// Slot width of a column, for choosing how many rows a leaf has.
-fn width(ty: &SqlType) -> usize {
-    match ty.phys() {
-        PhysType::I8 | PhysType::U8 => 1,
-        PhysType::I16 | PhysType::U16 => 2,
-        PhysType::I32 | PhysType::U32 | PhysType::F32 => 4,
-        PhysType::I64 | PhysType::U64 | PhysType::F64 => 8,
-        PhysType::I128 | PhysType::Str => 16,
-        PhysType::I256 => 32,
-    }
-}
-
 /// Widest row, in bytes of fixed-width slots, that still gets leaves of 1024 rows; twice that: 512; else 256. Scans work
 /// column by column, so the batch should stay long even for the usual 15-column table.
 const WIDE_ROW_BYTES: usize = 256;
@@ -92,7 +80,7 @@ fn leaf_shift(def: &TableDef, leaf_rows: Option<usize>) -> u32 {
     if let Some(rows) = leaf_rows {
         return rows.clamp(1, vector::BATCH_ROWS_MAX).next_power_of_two().trailing_zeros();
     }
-    let row: usize = def.columns.iter().map(|c| width(&c.ty)).sum();
+    let row: usize = def.columns.iter().map(|c| c.ty.phys().bytes()).sum();
     match row {
         _ if row <= WIDE_ROW_BYTES => 10,
         _ if row <= 2 * WIDE_ROW_BYTES => 9,
@@ -258,7 +246,7 @@ impl Table {
 
     /// Error 1114 if the process has no room for another leaf. The system may have to be asked: no latch may be held.
     pub(crate) fn check_leaf_room(&self) -> Result<()> {
-        let row: usize = self.def.columns.iter().map(|c| width(&c.ty)).sum();
+        let row: usize = self.def.columns.iter().map(|c| c.ty.phys().bytes()).sum();
         self.check_room(row << self.shift)
     }
 

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::Collation;
+use crate::record::Attributes;
 
 /// Width of an integer type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -142,6 +143,21 @@ pub enum PhysType {
     Str,
 }
 
+impl PhysType {
+    /// Bytes of one value in its array.
+    #[inline]
+    pub const fn bytes(self) -> usize {
+        match self {
+            PhysType::I8 | PhysType::U8 => 1,
+            PhysType::I16 | PhysType::U16 => 2,
+            PhysType::I32 | PhysType::U32 | PhysType::F32 => 4,
+            PhysType::I64 | PhysType::U64 | PhysType::F64 => 8,
+            PhysType::I128 | PhysType::Str => 16,
+            PhysType::I256 => 32,
+        }
+    }
+}
+
 impl SqlType {
     pub const BIGINT: SqlType = SqlType::Int { size: IntSize::I64, unsigned: false };
     pub const BIGINT_UNSIGNED: SqlType = SqlType::Int { size: IntSize::I64, unsigned: true };
@@ -154,34 +170,13 @@ impl SqlType {
 
     /// The canonical physical form. DECIMAL values *in flight* may be carried narrower than this (an I64 array in place
     /// of I128 or I256 when bounds prove that it suffices); stored columns always have exactly this form.
-    pub const fn phys(&self) -> PhysType {
+    #[inline]
+    pub fn phys(&self) -> PhysType {
         match self {
-            SqlType::Null | SqlType::Bool => PhysType::I8,
-            SqlType::Int { size, unsigned } => match (size, unsigned) {
-                (IntSize::I8, false) => PhysType::I8,
-                (IntSize::I8, true) => PhysType::U8,
-                (IntSize::I16, false) => PhysType::I16,
-                (IntSize::I16, true) => PhysType::U16,
-                (IntSize::I24 | IntSize::I32, false) => PhysType::I32,
-                (IntSize::I24 | IntSize::I32, true) => PhysType::U32,
-                (IntSize::I64, false) => PhysType::I64,
-                (IntSize::I64, true) => PhysType::U64,
-            },
-            SqlType::Decimal { precision, .. } => {
-                if *precision <= 18 {
-                    PhysType::I64
-                } else if *precision <= 38 {
-                    PhysType::I128
-                } else {
-                    PhysType::I256
-                }
-            }
-            SqlType::Float => PhysType::F32,
-            SqlType::Double => PhysType::F64,
-            SqlType::String { .. } => PhysType::Str,
-            SqlType::Date => PhysType::I32,
-            SqlType::Time { .. } | SqlType::DateTime { .. } | SqlType::Timestamp { .. } => PhysType::I64,
-            SqlType::Year => PhysType::I16,
+            SqlType::Decimal { precision: 0..=18, .. } => PhysType::I64,
+            SqlType::Decimal { precision: 19..=38, .. } => PhysType::I128,
+            SqlType::Decimal { .. } => PhysType::I256,
+            _ => self.record().phys,
         }
     }
 
@@ -218,41 +213,16 @@ impl SqlType {
 impl fmt::Display for SqlType {
     /// As SHOW CREATE TABLE writes the type, without character set: `decimal(10,2)`, `bigint unsigned`, `varchar(20)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fractional = |f: &mut fmt::Formatter<'_>, name: &str, fsp: u8| {
-            if fsp == 0 { f.write_str(name) } else { write!(f, "{name}({fsp})") }
-        };
-        match self {
-            SqlType::Null => f.write_str("null"),
-            SqlType::Bool => f.write_str("int"),
-            SqlType::Int { size, unsigned } => {
-                f.write_str(size.name())?;
-                f.write_str(if *unsigned { " unsigned" } else { "" })
+        let record = self.record();
+        f.write_str(record.name)?;
+        match (record.attributes, *self) {
+            (Attributes::Unsigned, _) => f.write_str(" unsigned"),
+            (_, SqlType::Decimal { precision, scale }) => write!(f, "({precision},{scale})"),
+            (Attributes::Length, SqlType::String { len, .. }) => write!(f, "({len})"),
+            (_, SqlType::Time { fsp } | SqlType::DateTime { fsp } | SqlType::Timestamp { fsp }) if fsp > 0 => {
+                write!(f, "({fsp})")
             }
-            SqlType::Decimal { precision, scale } => write!(f, "decimal({precision},{scale})"),
-            SqlType::Float => f.write_str("float"),
-            SqlType::Double => f.write_str("double"),
-            SqlType::String { kind, len, collation } => {
-                let binary = *collation == Collation::Binary;
-                match (kind, binary) {
-                    (StringKind::Char, false) => write!(f, "char({len})"),
-                    (StringKind::Char, true) => write!(f, "binary({len})"),
-                    (StringKind::VarChar, false) => write!(f, "varchar({len})"),
-                    (StringKind::VarChar, true) => write!(f, "varbinary({len})"),
-                    (StringKind::TinyText, false) => f.write_str("tinytext"),
-                    (StringKind::TinyText, true) => f.write_str("tinyblob"),
-                    (StringKind::Text, false) => f.write_str("text"),
-                    (StringKind::Text, true) => f.write_str("blob"),
-                    (StringKind::MediumText, false) => f.write_str("mediumtext"),
-                    (StringKind::MediumText, true) => f.write_str("mediumblob"),
-                    (StringKind::LongText, false) => f.write_str("longtext"),
-                    (StringKind::LongText, true) => f.write_str("longblob"),
-                }
-            }
-            SqlType::Date => f.write_str("date"),
-            SqlType::Time { fsp } => fractional(f, "time", *fsp),
-            SqlType::DateTime { fsp } => fractional(f, "datetime", *fsp),
-            SqlType::Timestamp { fsp } => fractional(f, "timestamp", *fsp),
-            SqlType::Year => f.write_str("year"),
+            _ => Ok(()),
         }
     }
 }

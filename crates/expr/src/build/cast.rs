@@ -103,12 +103,12 @@ pub(super) fn convert_exactly(v: &Value, ty: &SqlType) -> Option<Value> {
     let int_in = |v: i128, ty: &SqlType| -> Option<Value> {
         match ty {
             SqlType::Int { size, unsigned: false } => {
-                let bits = size_bits(*size);
+                let bits = 8 * size.bytes();
                 let half = 1i128 << (bits - 1);
                 (-half <= v && v < half).then_some(Value::Int(v as i64))
             }
             SqlType::Int { size, unsigned: true } => {
-                (0 <= v && v < 1i128 << size_bits(*size)).then_some(Value::UInt(v as u64))
+                (0 <= v && v < 1i128 << (8 * size.bytes())).then_some(Value::UInt(v as u64))
             }
             SqlType::Double if v.unsigned_abs() <= 1 << 53 => Some(Value::Double(v as f64)),
             SqlType::Decimal { precision, scale } => {
@@ -159,16 +159,6 @@ pub(super) fn convert_exactly(v: &Value, ty: &SqlType) -> Option<Value> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-fn size_bits(size: types::IntSize) -> u32 {
-    match size {
-        types::IntSize::I8 => 8,
-        types::IntSize::I16 => 16,
-        types::IntSize::I24 => 24,
-        types::IntSize::I32 => 32,
-        types::IntSize::I64 => 64,
     }
 }
 

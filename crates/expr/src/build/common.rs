@@ -27,46 +27,23 @@ pub(super) fn len_in(len: u32, from: Collation, to: Collation) -> u32 {
     }
 }
 
-/// Decimal digits of an integer type.
-pub(super) fn int_digits(size: IntSize, unsigned: bool) -> u8 {
-    match (size, unsigned) {
-        (IntSize::I8, _) => 3,
-        (IntSize::I16, _) => 5,
-        (IntSize::I24, false) => 7,
-        (IntSize::I24, true) => 8,
-        (IntSize::I32, _) => 10,
-        (IntSize::I64, false) => 19,
-        (IntSize::I64, true) => 20,
-    }
-}
-
 /// Characters that a value of the type takes when printed.
 pub fn char_length_of(ty: &SqlType) -> u32 {
     let fraction = |fsp: u8| if fsp > 0 { 1 + fsp as u32 } else { 0 };
     match *ty {
-        SqlType::Null => 0,
-        SqlType::Bool => 1,
-        SqlType::Int { size, unsigned } => int_digits(size, unsigned) as u32 + !unsigned as u32,
         SqlType::Decimal { precision, scale } => {
             precision as u32 + (scale > 0) as u32 + 1 + (precision == scale) as u32
         }
-        SqlType::Float => 12,
-        SqlType::Double => 22,
         SqlType::String { len, .. } => len,
-        SqlType::Date => 10,
-        SqlType::Time { fsp } => 10 + fraction(fsp),
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => 19 + fraction(fsp),
-        SqlType::Year => 4,
+        _ => u32::from(ty.record().chars) + fraction(scale_of(ty)),
     }
 }
 
 /// Digits before the point of an exact numeric type.
 pub(super) fn whole_digits(ty: &SqlType) -> u8 {
     match *ty {
-        SqlType::Bool => 1,
-        SqlType::Int { size, unsigned } => int_digits(size, unsigned),
-        SqlType::Year => 4,
         SqlType::Decimal { precision, scale } => precision - scale,
+        _ if ty.is_integer() => ty.record().digits,
         _ => 0,
     }
 }

@@ -1,13 +1,13 @@
 //! Whether a tree fits together: kernels index arrays of the kinds that their arguments' types promise.
 //!
-//! The builder makes no other trees. What comes from elsewhere (a rewrite of the optimizer, a column under a wrong type)
-//! is an internal error that names the expression, not a panic and not a wrong value:
+//! The builder makes no other trees. What comes from elsewhere (a rewrite of the optimizer, a column under a wrong
+//! type) is an internal error that names the expression, not a panic and not a wrong value:
 //!
 //! 1. [`of_expr`]: when an expression is compiled, each node's arguments are of the kinds that its kernel reads.
 //! 2. [`of_vector`]: once a batch, what comes out of a column or a function is of the kind of its type.
 //!
-//! So by induction every vector that a kernel sees has the kind of its type. A kind is what arrays differ in for a kernel:
-//! whole numbers of any width (DECIMALs and packed temporal values among them), floating ones, strings.
+//! So by induction every vector that a kernel sees has the kind of its type. A kind is what arrays differ in for a
+//! kernel: whole numbers of any width (DECIMALs and packed temporal values among them), floating ones, strings.
 
 use crate::{Expr, ExprKind, Function, kernels};
 use types::{Error, Result, SqlType};

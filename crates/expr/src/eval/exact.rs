@@ -7,7 +7,7 @@
 
 use crate::kernels::fixed;
 use std::borrow::Cow;
-use types::{I256, IntSize, SqlType};
+use types::{I256, SqlType};
 use vector::{Values, Vector};
 
 /// The integers of an [`Exact`], one an entry; a constant has one entry.
@@ -45,16 +45,7 @@ pub(crate) fn pow10_i128(n: u8) -> i128 {
 pub(crate) fn type_bounds(ty: &SqlType) -> Option<(i128, i128)> {
     Some(match ty {
         SqlType::Bool | SqlType::Null => (0, 1),
-        SqlType::Int { size, unsigned } => {
-            let bits = match size {
-                IntSize::I8 => 8,
-                IntSize::I16 => 16,
-                IntSize::I24 => 24,
-                IntSize::I32 => 32,
-                IntSize::I64 => 64,
-            };
-            if *unsigned { (0, (1i128 << bits) - 1) } else { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) }
-        }
+        SqlType::Int { size, unsigned } => size.range(*unsigned),
         SqlType::Year => (0, 2155),
         SqlType::Decimal { precision, .. } if *precision <= 38 => {
             let m = pow10_i128(*precision) - 1;

@@ -131,7 +131,8 @@ pub(super) fn timestamp(mut args: Vec<Expr>, _: &SessionInfo) -> Result<Instead>
     Ok(Instead::Done(build::implicit_cast(one, SqlType::DateTime { fsp })))
 }
 
-/// `LAST_INSERT_ID(x)` sets what LAST_INSERT_ID() answers later: the session looks at the variable when the statement ends.
+/// `LAST_INSERT_ID(x)` sets what LAST_INSERT_ID() answers later: the session looks at the variable when the statement
+/// ends.
 pub(super) fn last_insert_id(mut args: Vec<Expr>, _: &SessionInfo) -> Result<Instead> {
     let Some(value) = args.pop() else { return Ok(Instead::Call(args)) };
     let expr = Box::new(build::implicit_cast(value, SqlType::BIGINT_UNSIGNED));

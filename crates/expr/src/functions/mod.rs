@@ -1,12 +1,12 @@
-//! Scalar functions. Each has one [`Record`]: names, arguments, the rule for its type, when it is NULL, what it reads, how
-//! long its value lasts, and its kernel. See [`record`] for how to read one.
+//! Scalar functions. Each has one [`Record`]: names, arguments, the rule for its type, when it is NULL, what it reads,
+//! how long its value lasts, and its kernel. See [`record`] for how to read one.
 //!
 //! ```text
-//!   name ──find──▶ Record ──build::function──▶ Expr { Call { function, args } } ──compile──▶ Node with the kernel bound
+//!   name ──find──▶ Record ──build::function──▶ ExprKind::Call { function, args } ──compile──▶ Node with its kernel
 //! ```
 //!
-//! A family of functions is a module with a `records!` table and the kernels; [`FAMILIES`] lists them. So a new function
-//! is a line of one table, a kernel beside it, and perhaps a rule for its type.
+//! A family of functions is a module with a `records!` table and the kernels; [`FAMILIES`] lists them. So a new
+//! function is a line of one table, a kernel beside it, and perhaps a rule for its type.
 //!
 //! Names and argument rules: MySQL 8.4 manual, chapter "Functions and Operators".
 
@@ -110,8 +110,8 @@ impl Function {
         self.record.reads != Reads::Nothing
     }
 
-    /// About how many values it has over rows of a table, where that does not follow from its arguments: tables hold some
-    /// years.
+    /// About how many values it has over rows of a table, where that does not follow from its arguments: tables hold
+    /// some years.
     pub fn value_count(self) -> Option<f64> {
         match self.detail {
             Detail::Unit(IntervalUnit::Year | IntervalUnit::YearMonth) => Some(YEARS),

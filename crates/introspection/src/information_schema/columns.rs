@@ -5,7 +5,7 @@ use super::reading::Reading;
 use crate::show_create::{column_type, default_text};
 use catalog::{ColumnDef, DefaultValue, IndexKind, Relation, TableDef};
 use session::rows::{BIGINT, RowSet, UBIGINT, int, long_text, opt, s, text, uint};
-use types::{Collation, IntSize, SqlType, StringKind, Value};
+use types::{Collation, SqlType, StringKind, Value};
 
 pub const COLUMNS: VirtualTable = VirtualTable {
     name: "COLUMNS",
@@ -44,7 +44,6 @@ fn column_rows(session: &Reading<'_>, out: &mut RowSet) {
         };
         for (i, c) in columns.iter().enumerate() {
             let ty = column_type(c);
-            let data_type = ty.split(['(', ' ']).next().unwrap_or_default();
             let (chars, octets) = string_lengths(&c.ty);
             let (precision, scale) = match c.float_digits {
                 Some((digits, scale)) => (uint(digits.into()), uint(scale.into())),
@@ -59,7 +58,7 @@ fn column_rows(session: &Reading<'_>, out: &mut RowSet) {
                 uint(i as u64 + 1),
                 opt(default_text(c)),
                 s(if c.nullable { "YES" } else { "NO" }),
-                s(data_type),
+                s(c.ty.record().name),
                 chars,
                 octets,
                 precision,
@@ -94,21 +93,9 @@ fn string_lengths(ty: &SqlType) -> (Value, Value) {
 
 fn numeric(ty: &SqlType) -> (Value, Value) {
     match ty {
-        SqlType::Int { size, unsigned } => {
-            let p = match (size, unsigned) {
-                (IntSize::I8, _) => 3,
-                (IntSize::I16, _) => 5,
-                (IntSize::I24, false) => 7,
-                (IntSize::I24, true) => 8,
-                (IntSize::I32, _) => 10,
-                (IntSize::I64, false) => 19,
-                (IntSize::I64, true) => 20,
-            };
-            (uint(p), uint(0))
-        }
+        SqlType::Int { .. } => (uint(ty.record().digits.into()), uint(0)),
         SqlType::Decimal { precision, scale } => (uint(*precision as u64), uint(*scale as u64)),
-        SqlType::Float => (uint(12), Value::Null),
-        SqlType::Double => (uint(22), Value::Null),
+        SqlType::Float | SqlType::Double => (uint(ty.record().digits.into()), Value::Null),
         _ => (Value::Null, Value::Null),
     }
 }

@@ -222,25 +222,19 @@ pub(super) fn key_len(table: &TableDef, index: &IndexDef, parts: usize) -> u32 {
 pub(super) fn part_len(ty: &SqlType, prefix: Option<u32>) -> u32 {
     // Bytes of a fraction of so many digits.
     let fraction = |fsp: &u8| (*fsp as u32).div_ceil(2);
+    let fixed = u32::from(ty.record().key_bytes);
     match ty {
-        SqlType::Null | SqlType::Bool => 1,
-        SqlType::Int { size, .. } => size.bytes(),
         SqlType::Decimal { precision, scale } => {
             let digits = |n: u32| n / 9 * 4 + [0, 1, 1, 2, 2, 3, 3, 4, 4][n as usize % 9];
             digits((precision - scale) as u32) + digits(*scale as u32)
         }
-        SqlType::Float => 4,
-        SqlType::Double => 8,
-        SqlType::Date => 3,
-        SqlType::Time { fsp } => 3 + fraction(fsp),
-        SqlType::DateTime { fsp } => 5 + fraction(fsp),
-        SqlType::Timestamp { fsp } => 4 + fraction(fsp),
-        SqlType::Year => 1,
+        SqlType::Time { fsp } | SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => fixed + fraction(fsp),
         SqlType::String { kind, len, collation } => {
             let per_char = if *collation == Collation::Binary { 1 } else { collation.charset().max_len() };
             let chars = prefix.unwrap_or(*len);
             let length = if *kind == StringKind::Char { 0 } else { 2 };
             chars.saturating_mul(per_char).saturating_add(length)
         }
+        _ => fixed,
     }
 }

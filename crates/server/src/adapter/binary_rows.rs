@@ -5,19 +5,14 @@
 
 use protocol::BinaryRow;
 use types::decimal::write_scaled;
-use types::{Date, DateTime, Decimal, IntSize, SqlType, Time, Timestamp};
+use types::{Date, DateTime, Decimal, SqlType, Time, Timestamp};
 use vector::{Batch, Values};
 
 use super::text_rows::{Cells, Column, Format, resolve};
 
 /// Bytes of an integer on the wire.
 pub(super) fn int_width(sql_type: &SqlType) -> u8 {
-    match sql_type {
-        SqlType::Int { size: IntSize::I8, .. } => 1,
-        SqlType::Int { size: IntSize::I16, .. } | SqlType::Year => 2,
-        SqlType::Int { size: IntSize::I24 | IntSize::I32, .. } => 4,
-        _ => 8,
-    }
+    sql_type.record().wire_bytes
 }
 
 /// Writes the rows of one result set.

@@ -46,15 +46,7 @@ pub struct KeyEncoder {
 }
 
 fn value_width(phys: PhysType) -> Option<usize> {
-    Some(match phys {
-        PhysType::I8 | PhysType::U8 => 1,
-        PhysType::I16 | PhysType::U16 => 2,
-        PhysType::I32 | PhysType::U32 | PhysType::F32 => 4,
-        PhysType::I64 | PhysType::U64 | PhysType::F64 => 8,
-        PhysType::I128 => 16,
-        PhysType::I256 => 32,
-        PhysType::Str => return None,
-    })
+    (phys != PhysType::Str).then(|| phys.bytes())
 }
 
 impl KeyEncoder {

@@ -19,7 +19,7 @@
 
 use super::first_match::{FIRST_ENTRIES, KeyWalk};
 use super::{JoinLocal, JoinStage, KEYS_AT_ONCE};
-use crate::columns::{ColumnAppender, gather32, null_vector, phys_width};
+use crate::columns::{ColumnAppender, gather32, null_vector};
 use crate::context::Candidates;
 use crate::memory::Reservation;
 use crate::pipeline::Flow;
@@ -97,7 +97,7 @@ impl Buffered {
             bytes_max: (buffer.bytes as usize).max(BYTES_MIN),
             row_ids_max: (buffer.row_id_bytes as usize / 8).max(BATCH_ROWS_MAX),
             sorts_keys: buffer.sorts_keys,
-            row_bytes: used.map(|(ty, _)| phys_width(ty.phys())).sum(),
+            row_bytes: used.map(|(ty, _)| ty.phys().bytes()).sum(),
             memory: Reservation::new(&stage.run.memory_of(stage.node)),
             columns: stage.input_types.iter().map(|_| ColumnAppender::default()).collect(),
             rows: 0,

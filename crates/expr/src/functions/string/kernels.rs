@@ -110,7 +110,8 @@ fn format_number(call: &Call, i: usize, locale: &types::Locale, out: &mut StrBuf
     Ok(())
 }
 
-/// The locale that FORMAT's third argument names; en_US without one, and with a warning where there is none of that name.
+/// The locale that FORMAT's third argument names; en_US without one, and with a warning where there is none of that
+/// name.
 fn locale_of(call: &Call, i: usize) -> Result<&'static types::Locale> {
     if call.len() < 3 {
         return Ok(types::locale::english());

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use types::{Result, SqlType, Value};
+use types::{Literal, Result, SqlType, Value};
 
 use super::source::{Relation, Source};
 use super::{BUILT_IN, DumpArgs, quoted, written_to_nobody};
@@ -94,18 +94,14 @@ fn dump_rows(source: &mut Source, table: &Relation, out: &mut impl Write) -> Res
 }
 
 fn put_literal(value: &Value, ty: &SqlType, out: &mut Vec<u8>) {
-    match value {
-        Value::Null => out.extend_from_slice(b"NULL"),
-        Value::Bytes(b) if matches!(ty, SqlType::String { collation: types::Collation::Binary, .. }) => {
-            if b.is_empty() {
-                return out.extend_from_slice(b"''");
-            }
+    match (value, ty.record().literal) {
+        (Value::Null, _) => out.extend_from_slice(b"NULL"),
+        (Value::Bytes(b), Literal::Hex) if b.is_empty() => out.extend_from_slice(b"''"),
+        (Value::Bytes(b), Literal::Hex) => {
             out.extend_from_slice(b"0x");
             b.iter().for_each(|x| out.extend_from_slice(format!("{x:02X}").as_bytes()));
         }
-        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_) => {
-            put_text(value, ty, out);
-        }
+        (_, Literal::Bare) => put_text(value, ty, out),
         _ => {
             let mut text = Vec::new();
             types::value::render_text(value, ty, &mut text);
