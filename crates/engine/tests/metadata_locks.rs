@@ -429,6 +429,38 @@ fn single_statements_are_no_victims_of_ddl() {
     });
 }
 
+/// Who has deleted a parent's row without knowing of children is waited for before there can be any.
+#[test]
+fn a_new_foreign_key_waits_for_writers_of_its_parent() {
+    let db = database();
+    let (mut a, b) = (Client::new(&db), Remote::new(&db));
+    a.ok("CREATE TABLE p (id INT PRIMARY KEY)");
+    a.ok("CREATE TABLE c (p INT)");
+    a.ok("INSERT INTO p VALUES (1), (2), (3)");
+    a.ok("INSERT INTO c VALUES (2)");
+    for (id, ddl, then) in [
+        (1, "CREATE TABLE n (p INT, FOREIGN KEY (p) REFERENCES p (id))", Ok(vec![])),
+        (2, "ALTER TABLE c ADD FOREIGN KEY (p) REFERENCES p (id)", Err(1452)),
+    ] {
+        a.ok("BEGIN");
+        a.ok(&format!("DELETE FROM p WHERE id = {id}"));
+        b.start(ddl);
+        assert!(b.blocks(), "{ddl}");
+        a.ok("COMMIT");
+        assert_eq!(b.answer(), then, "{ddl}");
+        a.ok("BEGIN");
+        a.ok("SELECT * FROM p");
+        b.ok("CREATE TABLE reads_go_on (p INT, FOREIGN KEY (p) REFERENCES p (id))");
+        b.ok("DROP TABLE reads_go_on");
+        a.ok("COMMIT");
+    }
+    assert_eq!(b.run("INSERT INTO n VALUES (1)"), Err(1452));
+    a.ok("BEGIN");
+    a.ok("DELETE FROM p WHERE id = 3");
+    b.ok("CREATE TABLE IF NOT EXISTS n (p INT, FOREIGN KEY (p) REFERENCES p (id))");
+    a.ok("COMMIT");
+}
+
 /// What foreign keys lead to is locked with the tables that will be written.
 #[test]
 fn lock_tables_and_foreign_keys() {

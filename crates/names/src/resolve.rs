@@ -45,6 +45,12 @@ pub fn resolve(statement: &Statement, scope: &Scope<'_>) -> Names {
     while let Some(next) = resolver.todo.pop() {
         resolver.follow(next);
     }
+    // CREATE TABLE of a table that is there does nothing.
+    let is_there = |o: &Object| {
+        let made = |u: &ObjectUse| matches!(u.kind, UseKind::Named(TableUse::Create { temporary: false, .. }));
+        o.relation.is_some() && o.uses.iter().any(made)
+    };
+    resolver.names.only_looks |= resolver.names.objects.iter().any(is_there);
     resolver.names
 }
 

@@ -172,8 +172,9 @@ fn lock_of(usage: TableUse, object: &Object) -> NeededLock {
         TableUse::Maintain(MaintenanceOp::Optimize) => NeededLock::Alter,
         TableUse::Maintain(MaintenanceOp::Check) => NeededLock::Keep,
         TableUse::Maintain(_) => NeededLock::Look,
-        // LOCK TABLES locks by itself, until UNLOCK TABLES; what a foreign key of a new definition leads to is locked when
-        // rows are checked against it; who only describes waits for nobody.
-        TableUse::LockTable(_) | TableUse::Refer | TableUse::Describe | TableUse::ShowView => NeededLock::None,
+        // Who has deleted a parent's rows did not know of the children to come.
+        TableUse::Refer => NeededLock::Keep,
+        // LOCK TABLES locks by itself, until UNLOCK TABLES; who only describes waits for nobody.
+        TableUse::LockTable(_) | TableUse::Describe | TableUse::ShowView => NeededLock::None,
     }
 }

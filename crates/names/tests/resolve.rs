@@ -171,8 +171,10 @@ fn definitions() {
     assert_eq!(resolved("CREATE TABLE t (a INT)"), ["t: Look; CREATE"], "it is there already");
     assert_eq!(
         resolved("CREATE TABLE e.new (FOREIGN KEY (a) REFERENCES p (b)) SELECT * FROM own"),
-        ["own: SELECT", "new: Exclusive; INSERT+CREATE", "p: REFERENCES"]
+        ["own: SELECT", "new: Exclusive; INSERT+CREATE", "p: Keep; REFERENCES"]
     );
+    let there = resolved("CREATE TABLE IF NOT EXISTS t (FOREIGN KEY (a) REFERENCES p (b))");
+    assert_eq!(there, ["p: Look; REFERENCES", "t: Look; CREATE"], "nothing will be made");
     assert_eq!(resolved("DROP TABLE own, t"), ["own: DROP", "t: Exclusive; DROP"]);
     assert_eq!(resolved("ALTER TABLE t ADD a INT, LOCK = SHARED"), ["t: AlterShared; ALTER"]);
     assert_eq!(resolved("ALTER TABLE t RENAME TO n"), ["n: Exclusive; INSERT+CREATE", "t: Exclusive; DROP+ALTER"]);
