@@ -3,9 +3,9 @@
 //! Every statement checks all it can first, then publishes its change in one step under the catalog's latch. The storage
 //! of a dropped table lives on until the last statement that reads it ends.
 
-use super::constraints;
 use crate::session::Execution;
 use catalog::{Relation, SchemaDef, TableDef, ViewDef};
+use definitions::constraints;
 use parser::ast::{self, Statement};
 use session::sink::ResultSink;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ impl Execution<'_> {
             let relations = schemas.get(name.as_str()).into_iter().flat_map(|s| s.relations.names());
             relations.map(|n| (name.as_str().into(), n.into())).collect()
         });
-        self.check_no_reference_left(&going)?;
+        constraints::check_no_reference_left(self, &going)?;
         let Some(schema) = self.db().catalog().write(|schemas| schemas.remove(name.as_str()))? else {
             if !if_exists {
                 return Err(Error::db_drop_exists(name.as_str()));

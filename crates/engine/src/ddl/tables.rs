@@ -1,10 +1,10 @@
 //! CREATE, DROP, RENAME and TRUNCATE TABLE.
 
 use super::statements::{check_name, rename_relation};
-use super::{constraints, define};
 use crate::session::Execution;
 use catalog::{Relation, TableDef, TableEngine};
 use changes::{OnDuplicate, WriteMode};
+use definitions::{constraints, define, index};
 use parser::ast::{self, CreateTableBody, ObjectName, Statement};
 use session::sink::ResultSink;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl Execution<'_> {
             }
             CreateTableBody::Define(body) => {
                 let defined = self.define_table(id, &schema, &name, body, c.temporary)?;
-                self.warn_of_duplicate_keys(&defined.0, |_| true);
+                index::warn_of_duplicate_keys(self, &defined.0, |_| true);
                 defined
             }
         };
@@ -227,7 +227,7 @@ impl Execution<'_> {
         for m in missing {
             self.note(Error::bad_table(m));
         }
-        self.check_no_reference_left(&found)?;
+        constraints::check_no_reference_left(self, &found)?;
         for (schema, table) in &temporary {
             self.drop_temporary(schema, table);
         }
@@ -278,7 +278,7 @@ impl Execution<'_> {
         }
         let def = self.base_table(name)?;
         self.check_user_schema(&def.schema)?;
-        self.check_not_referenced(&def)?;
+        constraints::check_not_referenced(self, &def)?;
         // An empty table of a new id takes the name, in one step; the old one goes with its last reader.
         let new = Arc::new(TableDef { id: self.db().catalog().new_table_id(), ..(*def).clone() });
         let table = self.db().store().create_table(new.clone());

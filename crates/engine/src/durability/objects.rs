@@ -3,11 +3,11 @@
 
 use super::old_texts;
 use crate::database::Database;
-use crate::ddl::kept;
 use crate::session::Session;
 use accounts::{Account, AuthPlugin, Verifier};
 use catalog::encoding::{self, ExprBinder, ExprOf, unreadable};
 use catalog::{AccountDef, BoundUnder, ObjectKind, Relation, SchemaDef, StoredVerifier, TableDef, TableId};
+use definitions::kept;
 use expr::Expr;
 use session::Options;
 use session::collect::Collect;

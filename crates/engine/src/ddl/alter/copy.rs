@@ -4,10 +4,10 @@
 //! now. What is computed anew, generated columns and keys over expressions among it, is judged as INSERT judges it.
 
 use super::Edit;
-use crate::ddl::constraints::columns_of;
 use crate::session::Execution;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use changes::WriteMode;
+use definitions::constraints::columns_of;
 use introspection::show_create;
 use parser::ast::Statement;
 use std::sync::Arc;

@@ -11,26 +11,21 @@
 //!
 //! MySQL manual, "ALTER TABLE Statement", "Online DDL Operations".
 
-mod clauses;
-mod columns;
 mod copy;
-mod edit;
-mod keys;
-mod references;
 
-use super::constraints::RenamedColumns;
 use super::statements::{QualifiedName, Schemas, change_tables, check_name, rename_relation};
-use super::{constraints, defaults, define, functional};
 use crate::session::Execution;
 use crate::statistics::histogram::keep_histograms;
 use catalog::{ColumnDef, ForeignKey, IndexDef, Relation, TableDef, TableEngine};
-use edit::Edit;
+use definitions::alter::{Edit, holds, references};
+use definitions::constraints::{self, RenamedColumns};
+use definitions::{defaults, define, functional, index};
 use introspection::show_create;
 use mdl::Mode;
 use parser::ast::{self, AlterAlgorithm, AlterLock, AlterSpec, CreateTableBody, Statement, TableConstraint};
 use session::sink::ResultSink;
 use std::sync::Arc;
-use types::{Error, ErrorCode, Result, SqlType, StringKind, WarningLevel};
+use types::{Error, ErrorCode, Result, WarningLevel};
 
 impl Execution<'_> {
     pub(super) fn create_index(&mut self, c: &ast::CreateIndex, more: bool, sink: &mut dyn ResultSink) -> Result<()> {
@@ -172,7 +167,7 @@ impl Execution<'_> {
             }
         }
         constraints::drop_superseded_keys(&mut def);
-        self.warn_of_duplicate_keys(&def, |key| !edit.keeps_key_as(key));
+        index::warn_of_duplicate_keys(self, &def, |key| !edit.keeps_key_as(key));
         keep_histograms(old, &mut def, &edit.origins);
         Ok((def, options.auto_increment.filter(|_| edit.sets_auto_increment)))
     }
@@ -335,23 +330,6 @@ fn same_layout(old: &TableDef, new: &TableDef, edit: &Edit, strict: bool) -> boo
         && old.columns.iter().zip(&new.columns).enumerate().all(|(c, pair)| same(c, pair))
 }
 
-/// Whether every value that column `b` may have is one of column `a`.
-fn holds(a: &ColumnDef, b: &ColumnDef) -> bool {
-    let signed = b.unsigned || !a.unsigned;
-    let digits = a.float_digits.is_none() || a.float_digits == b.float_digits;
-    signed && digits && holds_type(&a.ty, &b.ty)
-}
-
-fn holds_type(a: &SqlType, b: &SqlType) -> bool {
-    match (a, b) {
-        (
-            SqlType::String { kind: StringKind::VarChar, len: a, collation: x },
-            SqlType::String { kind: StringKind::VarChar, len: b, collation: y },
-        ) => a >= b && x == y,
-        _ => a == b,
-    }
-}
-
 /// Columns that stay are computed from others, which stay too, under their names: 3108, 3837, 3766.
 fn check_columns_used(old: &TableDef, edit: &Edit) -> Result<()> {
     let is_kept = |c: usize| edit.keeps_column(c, &old.columns[c].name);
@@ -397,14 +375,6 @@ fn check_clauses(edit: &Edit, in_place: bool) -> Result<()> {
     if edit.lock == AlterLock::None && !in_place {
         let reason = "COPY algorithm requires a lock";
         return Err(Error::alter_operation_not_supported_reason("LOCK=NONE", reason, "LOCK=SHARED"));
-    }
-    Ok(())
-}
-
-/// The primary key may not be hidden.
-fn check_invisible(index: &ast::IndexDef) -> Result<()> {
-    if index.options.invisible && index.kind == ast::IndexKind::Primary {
-        return Err(Error::pk_index_cant_be_invisible());
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! columns of the new table.
 
 use super::edit::same;
-use crate::ddl::define::column_key;
+use crate::define::column_key;
 use parser::ast::{
     self, AlterSpec, ColumnAttr, ColumnPosition, Expr, ForeignKey, Ident, IndexKind, TableConstraint, TableOption,
 };

@@ -7,16 +7,16 @@
 //!
 //! MySQL manual, "Functional Key Parts".
 
-use super::constraints::{columns_of, disallowed, unknown_column};
 use super::index;
-use crate::session::Execution;
+use crate::constraints::{self, columns_of, disallowed, unknown_column};
 use catalog::{ColumnDef, Generated, TableDef};
 use expr::ExprKind;
 use parser::ast;
+use session::Frame;
 use types::{Error, ErrorCode, Result, SqlType, StringKind};
 
 /// Puts hidden columns behind the expressions, to which the parts of the indexes point so far.
-pub fn add_columns(session: &Execution<'_>, def: &mut TableDef, exprs: &[ast::Expr]) -> Result<()> {
+pub fn add_columns(session: &Frame<'_>, def: &mut TableDef, exprs: &[ast::Expr]) -> Result<()> {
     for i in 0..def.indexes.len() {
         for p in 0..def.indexes[i].parts.len() {
             let at = def.indexes[i].parts[p].column_idx;
@@ -30,14 +30,8 @@ pub fn add_columns(session: &Execution<'_>, def: &mut TableDef, exprs: &[ast::Ex
     Ok(())
 }
 
-fn hidden_column(
-    session: &Execution<'_>,
-    def: &TableDef,
-    index: &str,
-    part: usize,
-    expr: &ast::Expr,
-) -> Result<ColumnDef> {
-    let bound = session.bind_table_expr(expr, def).map_err(|e| match e.code() {
+fn hidden_column(session: &Frame<'_>, def: &TableDef, index: &str, part: usize, expr: &ast::Expr) -> Result<ColumnDef> {
+    let bound = constraints::bind_table_expr(session, expr, def).map_err(|e| match e.code() {
         ErrorCode::BAD_FIELD => Error::bad_field(unknown_column(&e), "functional index"),
         ErrorCode::NOT_SUPPORTED_YET => Error::functional_index_function_is_not_allowed(index),
         _ => e,
@@ -58,7 +52,7 @@ fn hidden_column(
         }
         ty => ty,
     };
-    let (text, under) = (expr.to_string().into(), session.bound_under());
+    let (text, under) = (expr.to_string().into(), crate::constraints::bound_under(session));
     Ok(ColumnDef {
         unsigned: ty.is_unsigned() && ty != SqlType::Year,
         invisible: true,

@@ -3,22 +3,23 @@
 //! MySQL manual, "CREATE TABLE and Generated Columns", "CHECK Constraints", "FOREIGN KEY Constraints".
 
 use super::index;
-use crate::session::Execution;
+use catalog::BoundUnder;
 use catalog::{
     CheckConstraint, FkAction, ForeignKey, Generated, IndexDef, IndexKind, IndexPart, Relation, TableDef, TableEngine,
 };
 use expr::{Expr, ExprKind};
 use parser::ast;
+use session::Frame;
 use types::{Error, ErrorCode, Result, SqlType, StringKind};
 
 /// `GENERATED ALWAYS AS` of one column: its position, the expression, STORED.
 pub type GeneratedClause = (usize, ast::Expr, bool);
 
 /// Binds the expressions of generated columns, all other columns being defined.
-pub fn generate(session: &Execution<'_>, def: &mut TableDef, clauses: &[GeneratedClause]) -> Result<()> {
+pub fn generate(session: &Frame<'_>, def: &mut TableDef, clauses: &[GeneratedClause]) -> Result<()> {
     for (idx, clause, stored) in clauses {
         let name = def.columns[*idx].name.clone();
-        let bound = session.bind_table_expr(clause, def).map_err(|e| match e.code() {
+        let bound = bind_table_expr(session, clause, def).map_err(|e| match e.code() {
             ErrorCode::BAD_FIELD => Error::bad_field(unknown_column(&e), "generated column function"),
             ErrorCode::NOT_SUPPORTED_YET => Error::generated_column_function_is_not_allowed(&name),
             _ => e,
@@ -40,7 +41,7 @@ pub fn generate(session: &Execution<'_>, def: &mut TableDef, clauses: &[Generate
             }
         }
         let bound = expr::build::assigned(bound, &def.columns[*idx].ty);
-        let (text, under) = (clause.to_string().into(), session.bound_under());
+        let (text, under) = (clause.to_string().into(), bound_under(session));
         let generated = Generated { expr: Box::new(bound), text, under, stored: *stored };
         def.columns[*idx].generated = Some(generated);
     }
@@ -57,17 +58,17 @@ pub fn generate(session: &Execution<'_>, def: &mut TableDef, clauses: &[Generate
 }
 
 /// The column that an error 1054 names.
-pub(super) fn unknown_column(e: &Error) -> String {
+pub fn unknown_column(e: &Error) -> String {
     e.message().split('\'').nth(1).unwrap_or_default().to_string()
 }
 
-pub(super) enum Disallowed {
+pub enum Disallowed {
     Function(String),
     Variable,
 }
 
 /// What an expression that is kept must not depend on: the session, time, chance.
-pub(super) fn disallowed(e: &Expr) -> Option<Disallowed> {
+pub fn disallowed(e: &Expr) -> Option<Disallowed> {
     let mut found = None;
     e.walk(&mut |e| match &e.kind {
         ExprKind::Call { function, .. } if !function.record().may_be_kept() => {
@@ -82,7 +83,7 @@ pub(super) fn disallowed(e: &Expr) -> Option<Disallowed> {
     found
 }
 
-pub(super) fn columns_of(e: &Expr) -> Vec<usize> {
+pub fn columns_of(e: &Expr) -> Vec<usize> {
     let mut out = Vec::new();
     e.walk(&mut |e| {
         if let ExprKind::Column(c) = e.kind {
@@ -108,11 +109,7 @@ pub fn check_columns_kept(
 }
 
 /// Adds CHECK constraints; those of a column come with its position.
-pub fn add_checks(
-    session: &Execution<'_>,
-    def: &mut TableDef,
-    checks: &[(Option<usize>, ast::CheckDef)],
-) -> Result<()> {
+pub fn add_checks(session: &Frame<'_>, def: &mut TableDef, checks: &[(Option<usize>, ast::CheckDef)]) -> Result<()> {
     if checks.is_empty() {
         return Ok(());
     }
@@ -137,20 +134,20 @@ pub fn add_checks(
             return Err(Error::check_constraint_dup_name(&name));
         }
         let expr = bind_check(session, def, *column, &name, &check.expr)?;
-        let (text, under) = (check.expr.to_string().into(), session.bound_under());
+        let (text, under) = (check.expr.to_string().into(), bound_under(session));
         def.checks.push(CheckConstraint { name, expr: Box::new(expr), text, under, enforced: check.enforced });
     }
     Ok(())
 }
 
 fn bind_check(
-    session: &Execution<'_>,
+    session: &Frame<'_>,
     def: &TableDef,
     column: Option<usize>,
     name: &str,
     expr: &ast::Expr,
 ) -> Result<Expr> {
-    let bound = session.bind_table_expr(expr, def).map_err(|e| match e.code() {
+    let bound = bind_table_expr(session, expr, def).map_err(|e| match e.code() {
         ErrorCode::BAD_FIELD => Error::check_constraint_refers_unknown_column(name, unknown_column(&e)),
         ErrorCode::NOT_SUPPORTED_YET => Error::check_constraint_function_is_not_allowed(name),
         _ => e,
@@ -175,11 +172,7 @@ fn bind_check(
 }
 
 /// Of all tables but the one being defined, which is there already when it is altered.
-fn names_in_schema(
-    session: &Execution<'_>,
-    def: &TableDef,
-    names: impl Fn(&TableDef) -> Vec<Box<str>>,
-) -> Vec<Box<str>> {
+fn names_in_schema(session: &Frame<'_>, def: &TableDef, names: impl Fn(&TableDef) -> Vec<Box<str>>) -> Vec<Box<str>> {
     session.db().catalog().read(|s| {
         let relations = s.get(&def.schema).into_iter().flat_map(|s| s.relations.iter());
         let others = relations.filter_map(|r| match r {
@@ -191,7 +184,7 @@ fn names_in_schema(
 }
 
 /// Adds FOREIGN KEYs, and an index for each that has none. Engines without transactions forget them, as in MySQL.
-pub fn add_foreign_keys(session: &Execution<'_>, def: &mut TableDef, keys: &[ast::ForeignKey]) -> Result<()> {
+pub fn add_foreign_keys(session: &Frame<'_>, def: &mut TableDef, keys: &[ast::ForeignKey]) -> Result<()> {
     if keys.is_empty() || def.engine != TableEngine::InnoDb {
         return Ok(());
     }
@@ -245,7 +238,7 @@ fn action(a: Option<ast::FkAction>) -> Result<FkAction> {
     })
 }
 
-fn foreign_key(session: &Execution<'_>, def: &TableDef, name: Box<str>, key: &ast::ForeignKey) -> Result<ForeignKey> {
+fn foreign_key(session: &Frame<'_>, def: &TableDef, name: Box<str>, key: &ast::ForeignKey) -> Result<ForeignKey> {
     let r = &key.references;
     if matches!(r.match_, Some(ast::FkMatch::Full | ast::FkMatch::Partial)) {
         return Err(Error::not_supported("MATCH FULL and MATCH PARTIAL"));
@@ -296,7 +289,7 @@ fn foreign_key(session: &Execution<'_>, def: &TableDef, name: Box<str>, key: &as
 
 /// The parent's columns must fit, and be a unique key. Without foreign_key_checks a missing parent is no fault, nor is it
 /// where the table itself has no such key.
-fn check_parent(session: &Execution<'_>, def: &TableDef, fk: &ForeignKey) -> Result<()> {
+fn check_parent(session: &Frame<'_>, def: &TableDef, fk: &ForeignKey) -> Result<()> {
     let strict = session.vars().on("foreign_key_checks");
     let found;
     let parent: &TableDef = if fk.references(&def.schema, &def.name) {
@@ -335,7 +328,7 @@ fn check_parent(session: &Execution<'_>, def: &TableDef, fk: &ForeignKey) -> Res
 
 /// A table that others refer to which were made before it (without foreign_key_checks) must fit them when it comes, under
 /// this name: 3734, 3780, 1822.
-pub fn check_children(session: &Execution<'_>, parent: &TableDef, (schema, name): (&str, &str)) -> Result<()> {
+pub fn check_children(session: &Frame<'_>, parent: &TableDef, (schema, name): (&str, &str)) -> Result<()> {
     if parent.engine != TableEngine::InnoDb {
         return Ok(());
     }
@@ -399,43 +392,47 @@ fn is_superseded(def: &TableDef, index: &IndexDef) -> bool {
     def.indexes.iter().any(|i| i.name != index.name && i.begins_with(index.parts.iter().map(|p| p.column_idx)))
 }
 
-impl Execution<'_> {
-    pub(super) fn bind_table_expr(&self, e: &ast::Expr, table: &TableDef) -> Result<Expr> {
-        let info = self.info();
-        self.binder(&info).bind_table_expr(e, table)
-    }
+/// What the session binds expressions under.
+pub fn bound_under(frame: &Frame<'_>) -> BoundUnder {
+    BoundUnder::of(&frame.info())
+}
 
-    /// 3730 if a table that stays refers to one that goes.
-    pub(super) fn check_no_reference_left(&self, going: &[(Box<str>, Box<str>)]) -> Result<()> {
-        if !self.vars().on("foreign_key_checks") {
-            return Ok(());
-        }
-        for (schema, table) in going {
-            for (child, fk) in self.db().catalog().references_to(schema, table).iter() {
-                if !going.iter().any(|(s, t)| *s == child.schema && *t == child.name) {
-                    let fk = &child.foreign_keys[*fk];
-                    return Err(Error::fk_cannot_drop_parent(table, &fk.name, &child.name));
-                }
+/// An expression over the columns of a table.
+pub fn bind_table_expr(frame: &Frame<'_>, e: &ast::Expr, table: &TableDef) -> Result<Expr> {
+    let info = frame.info();
+    frame.binder(&info).bind_table_expr(e, table)
+}
+
+/// 3730 if a table that stays refers to one that goes.
+pub fn check_no_reference_left(frame: &Frame<'_>, going: &[(Box<str>, Box<str>)]) -> Result<()> {
+    if !frame.vars().on("foreign_key_checks") {
+        return Ok(());
+    }
+    for (schema, table) in going {
+        for (child, fk) in frame.db().catalog().references_to(schema, table).iter() {
+            if !going.iter().any(|(s, t)| *s == child.schema && *t == child.name) {
+                let fk = &child.foreign_keys[*fk];
+                return Err(Error::fk_cannot_drop_parent(table, &fk.name, &child.name));
             }
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// 1701 if another table refers to the one that is to be emptied.
-    pub(super) fn check_not_referenced(&self, def: &TableDef) -> Result<()> {
-        if !self.vars().on("foreign_key_checks") {
-            return Ok(());
-        }
-        for (child, fk) in self.db().catalog().references_to(&def.schema, &def.name).iter() {
-            if child.id != def.id {
-                let quote = introspection::show_create::quote;
-                let constraint = introspection::show_create::foreign_key(child, &child.foreign_keys[*fk]);
-                let what = format!("{}.{}, {constraint}", quote(&child.schema), quote(&child.name));
-                return Err(Error::truncate_illegal_fk(what));
-            }
-        }
-        Ok(())
+/// 1701 if another table refers to the one that is to be emptied.
+pub fn check_not_referenced(frame: &Frame<'_>, def: &TableDef) -> Result<()> {
+    if !frame.vars().on("foreign_key_checks") {
+        return Ok(());
     }
+    for (child, fk) in frame.db().catalog().references_to(&def.schema, &def.name).iter() {
+        if child.id != def.id {
+            let quote = introspection::show_create::quote;
+            let constraint = introspection::show_create::foreign_key(child, &child.foreign_keys[*fk]);
+            let what = format!("{}.{}, {constraint}", quote(&child.schema), quote(&child.name));
+            return Err(Error::truncate_illegal_fk(what));
+        }
+    }
+    Ok(())
 }
 
 /// The definition under another name: generated names of its constraints follow.

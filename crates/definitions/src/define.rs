@@ -1,10 +1,10 @@
 //! CREATE TABLE's body to a definition.
 
 use super::{column, constraints, defaults, functional, index};
-use crate::session::Execution;
 use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef, TableEngine, TableId};
 use introspection::show_create;
 use parser::ast;
+use session::Frame;
 use types::{Collation, Error, Result, SqlType, StringKind, Value};
 
 /// Most columns of a table (InnoDB).
@@ -118,7 +118,7 @@ fn shown(list: &[ast::TableOption]) -> Vec<(Box<str>, Box<str>)> {
 /// Builds the definition of CREATE TABLE (...), names checked, defaults evaluated.
 #[allow(clippy::too_many_arguments)]
 pub fn table(
-    session: &Execution<'_>,
+    session: &Frame<'_>,
     id: TableId,
     schema: &str,
     name: &str,
@@ -233,7 +233,7 @@ fn add_selected(columns: &mut Vec<ColumnDef>, extra: Vec<ColumnDef>) -> Result<V
     Ok(moved)
 }
 
-pub(super) fn column_key(name: &ast::Ident, kind: ast::IndexKind) -> ast::IndexDef {
+pub fn column_key(name: &ast::Ident, kind: ast::IndexKind) -> ast::IndexDef {
     ast::IndexDef {
         kind,
         constraint: None,
@@ -274,7 +274,7 @@ fn check_row_size(columns: &[ColumnDef]) -> Result<()> {
 
 /// Evaluates DEFAULT without parentheses. Constants are converted to the column's type (1067 if they do not fit);
 /// CURRENT_TIMESTAMP is kept.
-fn default_value(session: &Execution<'_>, c: &ColumnDef, default: &ast::Expr) -> Result<DefaultValue> {
+fn default_value(session: &Frame<'_>, c: &ColumnDef, default: &ast::Expr) -> Result<DefaultValue> {
     let is_lob =
         matches!(c.ty, SqlType::String { kind, .. } if !matches!(kind, StringKind::Char | StringKind::VarChar));
     if let ast::ExprKind::Function(f) = &default.kind {

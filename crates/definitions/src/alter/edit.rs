@@ -12,7 +12,7 @@
 //! MySQL manual, "ALTER TABLE Statement", "Renaming, Redefining, and Reordering Columns".
 
 use super::clauses::{Charset, Clauses};
-use crate::ddl::constraints::RenamedColumns;
+use crate::constraints::RenamedColumns;
 use catalog::TableDef;
 use parser::ast::{self, AlterAlgorithm, AlterLock, AlterSpec, ColumnAttr, Ident, KeyPartKey, TableOption};
 use types::{Collation, Error, Result, SqlType};
@@ -35,13 +35,13 @@ pub struct Edit {
     pub sets_auto_increment: bool,
     /// Columns of the old table.
     pub order_by: Vec<(Box<str>, bool)>,
-    pub(super) table: Box<str>,
+    pub table: Box<str>,
     /// Keys that stay: their names before and now.
-    pub(super) kept_keys: Vec<(Box<str>, Box<str>)>,
-    pub(super) dropped_foreign_keys: Vec<Box<str>>,
+    pub kept_keys: Vec<(Box<str>, Box<str>)>,
+    pub dropped_foreign_keys: Vec<Box<str>>,
 }
 
-pub(super) fn same(a: &str, b: &str) -> bool {
+pub fn same(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b) || a.to_lowercase() == b.to_lowercase()
 }
 
@@ -236,7 +236,7 @@ fn set_charset(ty: &mut ast::DataType, to: Option<Ident>) {
 }
 
 /// The column's character set and collation are the table's.
-pub(super) fn take_table_charset(column: &mut ast::ColumnDef) {
+pub fn take_table_charset(column: &mut ast::ColumnDef) {
     if has_charset(&column.ty) {
         set_charset(&mut column.ty, None);
         column.attrs.retain(|a| !matches!(a, ColumnAttr::Collate(_)));

@@ -1,14 +1,14 @@
 //! Expressions that definitions keep, bound anew from their text: what CREATE TABLE made of them, without its checks.
 
-use super::defaults::inline_generated;
-use crate::session::Execution;
+use crate::defaults::inline_generated;
 use catalog::encoding::ExprOf;
 use catalog::{BoundUnder, TableDef};
 use expr::{Expr, build};
+use session::Frame;
 use types::Result;
 
 /// Binds the text for this use in the table, under the settings that it was bound under before.
-pub fn bind(session: &Execution<'_>, table: &TableDef, of: ExprOf, text: &str, under: &BoundUnder) -> Result<Expr> {
+pub fn bind(session: &Frame<'_>, table: &TableDef, of: ExprOf, text: &str, under: &BoundUnder) -> Result<Expr> {
     let clause = parser::parse_expr(text, &parser::ParseOptions::default())?;
     let mut info = session.info();
     under.apply(&mut info);
@@ -21,12 +21,5 @@ pub fn bind(session: &Execution<'_>, table: &TableDef, of: ExprOf, text: &str, u
             Ok(build::assigned(bound, &table.columns[column].ty))
         }
         ExprOf::Check(_) => build::truth(bound),
-    }
-}
-
-impl Execution<'_> {
-    /// What the session binds expressions under.
-    pub(super) fn bound_under(&self) -> BoundUnder {
-        BoundUnder::of(&self.info())
     }
 }

@@ -3,7 +3,7 @@
 
 use super::clauses::{Clauses, Dropped, multiple_constraints};
 use super::edit::{Edit, same};
-use crate::ddl::constraints::columns_of;
+use crate::constraints::columns_of;
 use catalog::TableDef;
 use parser::ast::{
     CheckDef, ColumnAttr, ColumnDef, DataType, ForeignKey, Ident, IndexDef, IndexKind, KeyPartKey, Literal,
@@ -20,7 +20,7 @@ fn key_name(index: &IndexDef) -> Option<&str> {
 }
 
 impl Edit {
-    pub(super) fn rebuild_constraints(&mut self, clauses: &mut Clauses, old: &TableDef) -> Result<()> {
+    pub fn rebuild_constraints(&mut self, clauses: &mut Clauses, old: &TableDef) -> Result<()> {
         let before = std::mem::take(&mut self.body.constraints);
         check_unique_names(&before, clauses)?;
         for constraint in before {

@@ -2,9 +2,9 @@
 //!
 //! MySQL manual, "CREATE INDEX Statement" and "Column Prefix Key Parts".
 
-use crate::session::Execution;
 use catalog::{ColumnDef, IndexAlgorithm, IndexDef, IndexKind, IndexPart, TableDef};
 use parser::ast;
+use session::Frame;
 use types::{Collation, Error, ErrorCode, Result, SqlType, StringKind, WarningLevel};
 
 /// Longest key part, bytes (InnoDB, DYNAMIC rows).
@@ -22,7 +22,7 @@ pub const FIRST_EXPR: usize = usize::MAX / 2;
 /// Builds a table's keys in MySQL's order: primary, unique, others. Without strict mode too long parts of keys that are
 /// not unique are cut, with a warning.
 pub fn define_all(
-    session: &Execution<'_>,
+    session: &Frame<'_>,
     columns: &mut [ColumnDef],
     keys: Vec<ast::IndexDef>,
 ) -> Result<(Vec<IndexDef>, KeyExprs)> {
@@ -52,7 +52,7 @@ pub fn define_all(
 }
 
 fn define(
-    session: &Execution<'_>,
+    session: &Frame<'_>,
     columns: &mut [ColumnDef],
     key: &ast::IndexDef,
     before: &[IndexDef],
@@ -124,7 +124,7 @@ fn define(
 }
 
 /// The first column's name, with `_2`, `_3`, ... if that is taken.
-pub(super) fn generated_name(column: &str, before: &[IndexDef]) -> Box<str> {
+pub fn generated_name(column: &str, before: &[IndexDef]) -> Box<str> {
     let taken = |n: &str| n.eq_ignore_ascii_case("PRIMARY") || before.iter().any(|i| i.name.eq_ignore_ascii_case(n));
     if !taken(column) {
         return column.into();
@@ -133,7 +133,7 @@ pub(super) fn generated_name(column: &str, before: &[IndexDef]) -> Box<str> {
 }
 
 /// `warned`: whom to tell that the part is cut.
-fn define_part(columns: &[ColumnDef], part: &ast::KeyPart, warned: Option<&Execution<'_>>) -> Result<IndexPart> {
+fn define_part(columns: &[ColumnDef], part: &ast::KeyPart, warned: Option<&Frame<'_>>) -> Result<IndexPart> {
     let ast::KeyPartKey::Column { name, prefix } = &part.key else {
         return Err(Error::internal("an expression is no column"));
     };
@@ -152,7 +152,7 @@ fn define_part(columns: &[ColumnDef], part: &ast::KeyPart, warned: Option<&Execu
     Ok(IndexPart { column_idx, prefix_len, descending: part.desc })
 }
 
-pub(super) fn check_prefix(column: &ColumnDef, prefix: Option<u32>) -> Result<Option<u32>> {
+pub fn check_prefix(column: &ColumnDef, prefix: Option<u32>) -> Result<Option<u32>> {
     let SqlType::String { kind, len, .. } = column.ty else {
         return if prefix.is_some() { Err(Error::wrong_sub_key()) } else { Ok(None) };
     };
@@ -178,16 +178,14 @@ fn char_bytes(ty: &SqlType) -> u64 {
     }
 }
 
-impl Execution<'_> {
-    /// 1831 for keys over the same parts as one before them, where either is new.
-    pub(super) fn warn_of_duplicate_keys(&self, def: &TableDef, is_new: impl Fn(&str) -> bool) {
-        for (i, index) in def.indexes.iter().enumerate() {
-            let same = |o: &&IndexDef| o.kind == index.kind && o.parts == index.parts;
-            let Some(before) = def.indexes[..i].iter().find(same) else { continue };
-            if let Some(new) = [index, before].into_iter().find(|k| is_new(&k.name)) {
-                let warning = Error::dup_index(&new.name, &def.schema, &def.name);
-                self.warn(warning.into_warning(WarningLevel::Warning));
-            }
+/// 1831 for keys over the same parts as one before them, where either is new.
+pub fn warn_of_duplicate_keys(frame: &Frame<'_>, def: &TableDef, is_new: impl Fn(&str) -> bool) {
+    for (i, index) in def.indexes.iter().enumerate() {
+        let same = |o: &&IndexDef| o.kind == index.kind && o.parts == index.parts;
+        let Some(before) = def.indexes[..i].iter().find(same) else { continue };
+        if let Some(new) = [index, before].into_iter().find(|k| is_new(&k.name)) {
+            let warning = Error::dup_index(&new.name, &def.schema, &def.name);
+            frame.warn(warning.into_warning(WarningLevel::Warning));
         }
     }
 }

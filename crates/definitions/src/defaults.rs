@@ -9,8 +9,7 @@
 //!
 //! Source: MySQL manual, "Data Type Default Values".
 
-use super::constraints::{columns_of, unknown_column};
-use crate::session::Execution;
+use crate::constraints::{self, columns_of, unknown_column};
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::{Expr, ExprKind, build};
 use parser::ast;
@@ -19,10 +18,10 @@ use types::value::ConvertMode;
 use types::{Error, ErrorCode, Result, SqlType, Value};
 
 /// Binds the expressions, given with the positions of their columns.
-pub fn bind(session: &Execution<'_>, def: &mut TableDef, clauses: &[(usize, ast::Expr)]) -> Result<()> {
+pub fn bind(session: &Frame<'_>, def: &mut TableDef, clauses: &[(usize, ast::Expr)]) -> Result<()> {
     for (idx, expr) in clauses {
         let name = def.columns[*idx].name.clone();
-        let mut bound = session.bind_table_expr(expr, def).map_err(|e| match e.code() {
+        let mut bound = constraints::bind_table_expr(session, expr, def).map_err(|e| match e.code() {
             ErrorCode::BAD_FIELD => Error::bad_field(unknown_column(&e), "default value expression"),
             _ => e,
         })?;
@@ -34,7 +33,7 @@ pub fn bind(session: &Execution<'_>, def: &mut TableDef, clauses: &[(usize, ast:
         inline_generated(&mut bound, &def.columns);
         check_order(def, &bound, *idx, computed)?;
         let bound = build::assigned(bound, &def.columns[*idx].ty);
-        let (text, under) = (expr.to_string().into(), session.bound_under());
+        let (text, under) = (expr.to_string().into(), crate::constraints::bound_under(session));
         def.columns[*idx].default = DefaultValue::Expr { expr: Box::new(bound), text, under };
     }
     Ok(())
@@ -61,7 +60,7 @@ fn check_order(def: &TableDef, e: &Expr, idx: usize, computed: impl Fn(usize) ->
 }
 
 /// Generated columns read columns and generated ones before them: the depth is bounded by the number of columns.
-pub(super) fn inline_generated(e: &mut Expr, columns: &[ColumnDef]) {
+pub fn inline_generated(e: &mut Expr, columns: &[ColumnDef]) {
     e.rewrite(&mut |e| {
         if let ExprKind::Column(c) = e.kind
             && let column = &columns[c as usize]

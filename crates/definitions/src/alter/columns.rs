@@ -12,7 +12,7 @@ type Placed = (ColumnDef, Option<usize>);
 impl Edit {
     /// Columns that the clauses drop go, others change in their places; then those with FIRST or AFTER move, and those that
     /// are new are added.
-    pub(super) fn rebuild_columns(&mut self, clauses: &mut Clauses, old: &TableDef) -> Result<()> {
+    pub fn rebuild_columns(&mut self, clauses: &mut Clauses, old: &TableDef) -> Result<()> {
         let mut placed: Vec<Placed> = Vec::new();
         if clauses.options.iter().any(|o| matches!(o, Charset::Convert { .. })) {
             clauses.columns.iter_mut().for_each(|c| take_table_charset(&mut c.column));

@@ -8,8 +8,8 @@
 //! Source: MySQL manual, "FOREIGN KEY Constraints".
 
 use super::{Edit, holds};
-use crate::session::Execution;
 use catalog::TableDef;
+use session::Frame;
 use types::{Error, Result};
 
 /// The column `name` of the old definition, in the new one: its position, if it is there.
@@ -32,7 +32,7 @@ pub fn check_columns(old: &TableDef, edit: &Edit) -> Result<()> {
 }
 
 /// References from and to the table hold for the new definition.
-pub fn check(session: &Execution<'_>, old: &TableDef, new: &TableDef, edit: &Edit) -> Result<()> {
+pub fn check(session: &Frame<'_>, old: &TableDef, new: &TableDef, edit: &Edit) -> Result<()> {
     let checked = session.vars().on("foreign_key_checks");
     for fk in old.foreign_keys.iter().filter(|fk| checked && !edit.drops_foreign_key(&fk.name)) {
         for &c in &fk.columns {
