@@ -19,7 +19,10 @@ struct Outcome {
     counters: Vec<Vec<Option<String>>>,
 }
 
-fn run(on: &mut Ours, sql: &str) -> (Result<Collect, (u16, String)>, Vec<Vec<Option<String>>>) {
+/// An answer or the error's number and text, and the rows as text.
+type Ran = (Result<Collect, (u16, String)>, Vec<Vec<Option<String>>>);
+
+fn run(on: &mut Ours, sql: &str) -> Ran {
     let mut sink = Collect::default().with_files(LocalFiles::Opened);
     match on.session().execute(sql.as_bytes(), true, &mut sink) {
         Ok(()) => {
