@@ -5,7 +5,8 @@
 //! - [`rights`]: what a session may do.
 //!
 //! At the start there is one account, `root@localhost` without a password, which is good on this machine only. Of a
-//! password a [`Verifier`] is kept, as MySQL's authentication plugins have it; the plugins themselves are the protocol's matter.
+//! password a [`Verifier`] is kept, as MySQL's authentication plugins have it; the plugins themselves are the
+//! protocol's matter.
 
 pub mod rights;
 mod verifier;

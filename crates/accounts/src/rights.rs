@@ -6,10 +6,11 @@
 //!   Privilege Changes Take Effect"; DROP USER does not end sessions either).
 //! - *The system* acts under no account: start-up, the keeper of statistics, the library, `nextleaf sql`.
 //!
-//! Accounts have all privileges or none (and the grant option or not), so [`Rights::has`] needs no more than that; it is the
-//! one place that finer privileges have to change.
+//! Accounts have all privileges or none (and the grant option or not), so [`Rights::has`] needs no more than that; it
+//! is the one place that finer privileges have to change.
 //!
-//! Invariant: whoever has no account, or an account without the privilege, is refused. No name of a user means anything.
+//! Invariant: whoever has no account, or an account without the privilege, is refused. No name of a user means
+//! anything.
 
 use crate::Account;
 

@@ -62,8 +62,8 @@ impl Verifier {
         *self == Verifier::None
     }
 
-    /// `authentication_string`, which is empty without a password. An unsalted one is never shown: it is no form of MySQL's,
-    /// and would do for a login.
+    /// `authentication_string`, which is empty without a password. An unsalted one is never shown: it is no form of
+    /// MySQL's, and would do for a login.
     pub fn authentication_string(&self) -> &str {
         match self {
             Verifier::None => "",

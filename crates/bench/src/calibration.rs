@@ -1,7 +1,7 @@
 //! `bench cost-calibration`: what the constants of the optimizer's cost model are worth here.
 //!
-//! Each constant is the price of one thing in nanoseconds of one core. It is measured by statements that do that thing many
-//! times, with the plan forced by hints, less what a statement costs that does all the rest:
+//! Each constant is the price of one thing in nanoseconds of one core. It is measured by statements that do that thing
+//! many times, with the plan forced by hints, less what a statement costs that does all the rest:
 //!
 //! ```text
 //!   range of 40,000 entries, covering               walk
@@ -11,9 +11,9 @@
 //! A statement whose plan does not have the words that it is measured for is an error. One thread, best of the runs;
 //! constants that stand behind a subtraction are as noisy as both sides are.
 //!
-//! The table: `id` ascends, `k` is a scattered permutation of the ids (an index on it names rows all over the table), `f` has
-//! each value on ten scattered rows, `m` has a thousand values, `a`, `b`, `c` are arbitrary. `probe` has scattered values
-//! of `k` (and, divided by ten, of `f`).
+//! The table: `id` ascends, `k` is a scattered permutation of the ids (an index on it names rows all over the table),
+//! `f` has each value on ten scattered rows, `m` has a thousand values, `a`, `b`, `c` are arbitrary. `probe` has
+//! scattered values of `k` (and, divided by ten, of `f`).
 
 use crate::local::Local;
 use crate::machine::{self, Times};

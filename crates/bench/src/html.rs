@@ -1,8 +1,8 @@
 //! What all reports share: one HTML file that needs nothing else, neither the network nor a script to be read.
 //!
 //! Colours are variables, light or dark as the reader's system is; plots take theirs from the same variables, by class
-//! (`s0`, `s1`, .. for series, `grid`, `axis`). A short script of the page's own sorts a table by the column whose head is
-//! clicked; without it the rows stand as they were written.
+//! (`s0`, `s1`, .. for series, `grid`, `axis`). A short script of the page's own sorts a table by the column whose head
+//! is clicked; without it the rows stand as they were written.
 
 use std::fmt::Write;
 

@@ -120,7 +120,8 @@ pub fn run(args: &LeafLocateArgs) -> Result<u64, Failure> {
     for &leaves in &args.leaves {
         let leaves = leaves.clamp(1, FANOUT.pow(LEVELS as u32));
         let directory = Directory::new(leaves);
-        // As many visits as leaves: to the first 64 of them over and over (all nodes cached), or to all of them scattered.
+        // As many visits as leaves: to the first 64 of them over and over (all nodes cached), or to all of them
+        // scattered.
         let cached: Vec<u64> = (0..leaves).map(|i| i % 64.min(leaves)).collect();
         let mut scattered: Vec<u64> = (0..leaves).collect();
         scattered.sort_by_key(|&n| scatter(n));

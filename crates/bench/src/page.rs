@@ -39,8 +39,8 @@ pub fn short(v: f64) -> String {
     }
 }
 
-/// Bars of several series are scaled to the longest of their group: groups may differ a thousandfold, series are compared.
-/// Bars of one series are compared with each other.
+/// Bars of several series are scaled to the longest of their group: groups may differ a thousandfold, series are
+/// compared. Bars of one series are compared with each other.
 fn plot(out: &mut String, bars: &Bars) {
     let letters = bars.groups.iter().map(|g| g.0.chars().count()).max().unwrap_or(0);
     let left = (LETTER * letters as f64 + 16.0).clamp(60.0, WIDTH / 2.0);

@@ -7,8 +7,8 @@
 //!   ordered index, batches      Table::index_get_many of 1024 keys, then fetch_found of their rows
 //!   hash, one by one and batches  a unique key whose numbers came in no order
 //! ```
-//! Keys come in random order, so that every lookup in a large table misses the processor's caches. The sum of the values
-//! read is compared with what it must be.
+//! Keys come in random order, so that every lookup in a large table misses the processor's caches. The sum of the
+//! values read is compared with what it must be.
 
 use crate::filter::{fill, scatter};
 use crate::local::Local;

@@ -5,8 +5,8 @@
 //!   E2  the same over a column without an index: a system call a row did
 //!   E3  SELECT SQL_CALC_FOUND_ROWS * FROM t LIMIT 5, a scan of all rows: four clients took six times as long each
 //! ```
-//! Clients are threads of this process, each with a connection of its own. What counts is not the speed but how it grows:
-//! N clients on N cores should each take the time of one, and more clients should not take any of it away again.
+//! Clients are threads of this process, each with a connection of its own. What counts is not the speed but how it
+//! grows: N clients on N cores should each take the time of one, and more clients should not take any of it away again.
 
 use crate::filter::scatter;
 use crate::page::{self, Bars, Page, short};

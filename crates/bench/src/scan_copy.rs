@@ -1,10 +1,10 @@
 //! `bench scan-copy`: reading rows where they lie, against copying each into a record buffer first.
 //!
-//! A table has rows of so many bytes, in up to eight 4-byte columns and then 8-byte ones (the widest rows would have more
-//! columns than a table may have otherwise); a query sums one, a few or all of them. In place, the engine's
-//! scan touches the columns that the query names and nothing else. Through a record buffer, as storage engines with a
-//! row interface do it, every row is first gathered from its leaf into a buffer, whole, and summed from there. Both are
-//! one thread. The third figure is a plain loop over the leaves' chunks: what reading in place can cost at least.
+//! A table has rows of so many bytes, in up to eight 4-byte columns and then 8-byte ones (the widest rows would have
+//! more columns than a table may have otherwise); a query sums one, a few or all of them. In place, the engine's scan
+//! touches the columns that the query names and nothing else. Through a record buffer, as storage engines with a row
+//! interface do it, every row is first gathered from its leaf into a buffer, whole, and summed from there. Both are one
+//! thread. The third figure is a plain loop over the leaves' chunks: what reading in place can cost at least.
 //!
 //! Leaves are columns already; to be fair to the copying side its rows come from a heap of records (row after row, as
 //! such an engine keeps them), one copy of a record's length a row.

@@ -2,9 +2,10 @@
 //!
 //! Invariants
 //! 1. Readers never wait for DDL: a lookup clones an `Arc` under a read latch held for the lookup alone.
-//! 2. `version` grows with every published change, after the change is visible. As long as it stays, all definitions are
-//!    what they were; when it moved, one can be compared with what it was ([`Relation::is_same`]).
-//! 3. A change costs what it changes, not what there is: the versions of a schema share their relations ([`Directory`]).
+//! 2. `version` grows with every published change, after the change is visible. As long as it stays, all definitions
+//!    are what they were; when it moved, one can be compared with what it was ([`Relation::is_same`]).
+//! 3. A change costs what it changes, not what there is: the versions of a schema share their relations
+//!    ([`Directory`]).
 //! 4. Schema and table names are case-sensitive (as with lower_case_table_names=0 on Linux).
 
 use crate::{Directory, TableDef, TableId, ViewDef};
@@ -45,7 +46,8 @@ impl Relation {
 
 /// Name lookup, as the planner sees it (temporary tables and information_schema are layered above). It has no effects.
 pub trait CatalogReader {
-    /// `None` if the schema has no such relation: 1146 and 1049 are the caller's. Errors: names that may not be looked up.
+    /// `None` if the schema has no such relation: 1146 and 1049 are the caller's. Errors: names that may not be looked
+    /// up.
     fn relation(&self, schema: &str, name: &str) -> Result<Option<Relation>>;
     fn has_schema(&self, schema: &str) -> bool;
     /// As [`CatalogReader::relation`], without temporary tables.
@@ -67,8 +69,8 @@ pub struct SchemaDef {
 /// By name.
 pub type Schemas = BTreeMap<Box<str>, SchemaDef>;
 
-/// Told of every change before it is published; it returns once the change cannot be lost any more. An error: the change
-/// is not to be published.
+/// Told of every change before it is published; it returns once the change cannot be lost any more. An error: the
+/// change is not to be published.
 pub trait Journal: Send + Sync + std::fmt::Debug {
     fn record(&self, before: &Schemas, after: &Schemas) -> Result<()>;
 }
@@ -84,8 +86,8 @@ pub struct Catalog {
     references: Mutex<References>,
 }
 
-/// Foreign keys by the table that they refer to, as of a version of the catalog. Brought up to date by what differs between
-/// that version's schemas and the present ones.
+/// Foreign keys by the table that they refer to, as of a version of the catalog. Brought up to date by what differs
+/// between that version's schemas and the present ones.
 #[derive(Debug, Default)]
 struct References {
     version: Option<u64>,

@@ -6,8 +6,8 @@
 use expr::{Expr, SessionInfo};
 use types::Collation;
 
-/// What the meaning of a kept expression depends on besides its text: settings of the session that wrote it. Its tree has
-/// them in it already; whoever binds the text anew needs them. (Syntax does not: texts are canonical.)
+/// What the meaning of a kept expression depends on besides its text: settings of the session that wrote it. Its tree
+/// has them in it already; whoever binds the text anew needs them. (Syntax does not: texts are canonical.)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BoundUnder {
     /// collation_connection: that of string literals.

@@ -4,9 +4,9 @@
 //!   parts  ─▶ [ a .. f ]  [ g .. k ]  [ l .. z ]     each a sorted run of up to PART_MAX relations
 //!               shared      own copy    shared
 //! ```
-//! A copy of a directory is one counter; a change copies the list of parts and the part that it touches. So a schema's next
-//! version costs little however many tables it has, and what differs between two versions lies in the parts that they
-//! do not share.
+//! A copy of a directory is one counter; a change copies the list of parts and the part that it touches. So a schema's
+//! next version costs little however many tables it has, and what differs between two versions lies in the parts that
+//! they do not share.
 
 use crate::Relation;
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 //!   singleton     1: 0.2   2: 0.5   7: 0.9                 a bucket a value; the rest (0.1) is NULL
 //!   equi-height   [1, 40]: 0.33, 38 values   [41, 41]: 0.6, 1 value   [43, 99]: 1.0, 20 values
 //! ```
-//! Frequencies are *cumulative*: the share of all rows, NULLs included, whose value is at most the bucket's last one.
-//! A value that is frequent enough to fill a bucket has one of its own, so an equi-height histogram knows the most common
+//! Frequencies are *cumulative*: the share of all rows, NULLs included, whose value is at most the bucket's last one. A
+//! value that is frequent enough to fill a bucket has one of its own, so an equi-height histogram knows the most common
 //! values too. Within a bucket values are taken to be spread evenly, each as frequent as any other.
 //!
 //! Values are ordered as the column's collation has them. Made by ANALYZE TABLE .. UPDATE HISTOGRAM, and by the planner

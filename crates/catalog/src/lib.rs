@@ -1,7 +1,8 @@
 //! Definitions of schemas, tables, columns, indexes and views, and what the planner may ask about their contents.
 //!
 //! Definitions are immutable and shared (`Arc<TableDef>`): a DDL statement publishes a new one. A statement resolves
-//! each name once and keeps the Arc, so it sees one version of every table throughout. [`encoding`] is their form on disk.
+//! each name once and keeps the Arc, so it sees one version of every table throughout. [`encoding`] is their form on
+//! disk.
 
 pub mod catalog;
 pub mod constraint;

@@ -86,8 +86,8 @@ impl ColumnDef {
         format!("{HIDDEN}{index}!{part}!0").into()
     }
 
-    /// Whether it is the column behind a key part: a virtual generated column that no statement can name. Hidden columns
-    /// come last in the table, in the order of the indexes.
+    /// Whether it is the column behind a key part: a virtual generated column that no statement can name. Hidden
+    /// columns come last in the table, in the order of the indexes.
     pub fn is_hidden(&self) -> bool {
         ColumnDef::is_hidden_name(&self.name)
     }
@@ -171,7 +171,8 @@ pub enum TableEngine {
 }
 
 impl TableEngine {
-    /// The engine of a name in ENGINE = and in variables; with the name, where another engine stands in for it. Error 1286.
+    /// The engine of a name in ENGINE = and in variables; with the name, where another engine stands in for it. Error
+    /// 1286.
     pub fn named(name: &str) -> Result<(TableEngine, Option<Box<str>>)> {
         let is = |n: &str| name.eq_ignore_ascii_case(n);
         if is("InnoDB") {

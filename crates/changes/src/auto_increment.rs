@@ -1,9 +1,9 @@
 //! The AUTO_INCREMENT values of one statement.
 //!
-//! They are taken from the table's counter as innodb_autoinc_lock_mode says of modes 1 and 2: a statement that knows how
-//! many rows it brings takes that many consecutive ones when it needs the first, others take as many as they need at a
-//! time. Of the counter's values those count that are `auto_increment_offset` modulo `auto_increment_increment`. What is
-//! taken is not given back.
+//! They are taken from the table's counter as innodb_autoinc_lock_mode says of modes 1 and 2: a statement that knows
+//! how many rows it brings takes that many consecutive ones when it needs the first, others take as many as they need
+//! at a time. Of the counter's values those count that are `auto_increment_offset` modulo `auto_increment_increment`.
+//! What is taken is not given back.
 
 use catalog::TableDef;
 use storage::Table;

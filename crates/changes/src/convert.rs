@@ -57,7 +57,8 @@ impl<'s> Converter<'s> {
         Ok(stored.value)
     }
 
-    /// What a string column gets: temporal values with all the digits of their type; in copies and for TEXT, numbers as well.
+    /// What a string column gets: temporal values with all the digits of their type; in copies and for TEXT, numbers as
+    /// well.
     fn as_text(&self, value: Value, ty: &SqlType, to: &SqlType) -> Value {
         let SqlType::String { kind, .. } = to else { return value };
         let is_short = matches!(kind, StringKind::Char | StringKind::VarChar);

@@ -1,7 +1,7 @@
 //! What an INSERT does with a row whose unique key exists.
 //!
-//! Assignments of ON DUPLICATE KEY UPDATE without subqueries are compiled once. As soon as one of them has a subquery, all
-//! are taken one after the other for each duplicate, each bound with the row's values by then.
+//! Assignments of ON DUPLICATE KEY UPDATE without subqueries are compiled once. As soon as one of them has a subquery,
+//! all are taken one after the other for each duplicate, each bound with the row's values by then.
 
 use super::table::TableChanges;
 use crate::defaults::{default_chunk, eval_default};
@@ -21,8 +21,8 @@ pub enum OnDuplicate {
     Update(Box<DuplicateUpdate>),
 }
 
-/// The assignments of ON DUPLICATE KEY UPDATE, over the existing row's columns followed by the new row's, and those of the
-/// FROM that it came from.
+/// The assignments of ON DUPLICATE KEY UPDATE, over the existing row's columns followed by the new row's, and those of
+/// the FROM that it came from.
 pub struct DuplicateUpdate {
     columns: Vec<usize>,
     values: Vec<AssignedValue>,

@@ -4,11 +4,12 @@
 //!   child row comes, or its key changes ─▶ the parent row must exist; it is shared, so that it stays until commit
 //!   parent row goes, or its key changes ─▶ rows that refer to it: refused, deleted, updated, or set to NULL
 //! ```
-//! Why no concurrent history leaves an orphan: whoever makes a reference to a key shares the key's row until it ends, and
-//! whoever removes the key holds it alone. One of two such transactions waits for the other, and then looks at newest versions.
+//! Why no concurrent history leaves an orphan: whoever makes a reference to a key shares the key's row until it ends,
+//! and whoever removes the key holds it alone. One of two such transactions waits for the other, and then looks at
+//! newest versions.
 //!
-//! Actions are taken at once, row by row, as InnoDB does; the standard's deferred NO ACTION is RESTRICT. Referencing rows
-//! are changed through a [`TableChanges`] of their table, so their own promises hold too.
+//! Actions are taken at once, row by row, as InnoDB does; the standard's deferred NO ACTION is RESTRICT. Referencing
+//! rows are changed through a [`TableChanges`] of their table, so their own promises hold too.
 //!
 //! Source: MySQL manual, "FOREIGN KEY Constraints".
 
@@ -145,7 +146,8 @@ pub fn check_own_references(statement: &dyn Statement, def: &TableDef, txn: &Txn
 }
 
 impl TableChanges<'_> {
-    /// Makes sure that the rows exist that the row `id` refers to, and that they stay. `changed`: only by these columns.
+    /// Makes sure that the rows exist that the row `id` refers to, and that they stay. `changed`: only by these
+    /// columns.
     pub(super) fn check_parents(&self, id: u64, changed: Option<&[usize]>) -> Result<()> {
         for o in &self.keys.outgoing {
             let fk = &self.def.foreign_keys[o.fk];
@@ -229,8 +231,8 @@ impl TableChanges<'_> {
         }
     }
 
-    /// Takes the actions of all references to a row that was deleted, or of which `changed` columns were updated. `old`:
-    /// all columns of the table as they were, the row at position `at`.
+    /// Takes the actions of all references to a row that was deleted, or of which `changed` columns were updated.
+    /// `old`: all columns of the table as they were, the row at position `at`.
     pub(super) fn referenced_row_changed(
         &mut self,
         id: u64,

@@ -4,14 +4,14 @@
 //!   given values ─▶ the columns' types ─▶ defaults, AUTO_INCREMENT ─▶ generated columns ─▶ CHECK
 //!                ─▶ storage (keys, locks, versions) ─▶ foreign keys, both directions
 //! ```
-//! Between generated columns and CHECK is where a row's partition will be chosen and BEFORE triggers will run; behind the
-//! foreign keys, AFTER triggers and the notes of a change stream.
+//! Between generated columns and CHECK is where a row's partition will be chosen and BEFORE triggers will run; behind
+//! the foreign keys, AFTER triggers and the notes of a change stream.
 //!
 //! - [`statement`]: what is asked of the statement that changes rows.
 //! - [`table`]: chunks of converted values into a table's rows, which keeps what the definition promises of them.
 //! - [`convert`]: values into the types of columns; [`whole`]: columns of values; [`defaults`].
-//! - [`writer`]: rows that come, to chunks; [`columns`]: batches of a query; [`auto_increment`]; [`duplicate`]: what becomes
-//!   of a row whose key exists.
+//! - [`writer`]: rows that come, to chunks; [`columns`]: batches of a query; [`auto_increment`]; [`duplicate`]: what
+//!   becomes of a row whose key exists.
 //! - [`flat`]: single rows whose values a statement gives, without all of that where nothing of it is needed.
 //! - [`rules`]: generated columns and CHECK constraints; [`foreign_key`]: references in both directions.
 //!

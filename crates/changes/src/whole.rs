@@ -5,8 +5,8 @@
 //!   string ─▶ string of the same character set      each length is looked at, the strings stay where they are
 //!   temporal ─▶ the same with as many digits        each date is looked at, values stay
 //! ```
-//! What a kernel cannot do, or finds a value that does not fit, is left to the way value by value, which knows the words
-//! for it ([`super::convert`]). Kernels say nothing: their answer is all or none.
+//! What a kernel cannot do, or finds a value that does not fit, is left to the way value by value, which knows the
+//! words for it ([`super::convert`]). Kernels say nothing: their answer is all or none.
 
 use catalog::ColumnDef;
 use std::sync::Arc;

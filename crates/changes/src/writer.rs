@@ -47,7 +47,8 @@ pub struct WriteMode {
     pub keep_ids: bool,
     /// What the view demands that the rows are written through.
     pub view_checks: Vec<RowCheck>,
-    /// ALTER TABLE: for each column whether the values given to it were stored in one like it, and are not judged again.
+    /// ALTER TABLE: for each column whether the values given to it were stored in one like it, and are not judged
+    /// again.
     pub kept: Option<Vec<bool>>,
 }
 

@@ -287,8 +287,8 @@ fn foreign_key(session: &Frame<'_>, def: &TableDef, name: Box<str>, key: &ast::F
     })
 }
 
-/// The parent's columns must fit, and be a unique key. Without foreign_key_checks a missing parent is no fault, nor is it
-/// where the table itself has no such key.
+/// The parent's columns must fit, and be a unique key. Without foreign_key_checks a missing parent is no fault, nor is
+/// it where the table itself has no such key.
 fn check_parent(session: &Frame<'_>, def: &TableDef, fk: &ForeignKey) -> Result<()> {
     let strict = session.vars().on("foreign_key_checks");
     let found;
@@ -326,8 +326,8 @@ fn check_parent(session: &Frame<'_>, def: &TableDef, fk: &ForeignKey) -> Result<
     Ok(())
 }
 
-/// A table that others refer to which were made before it (without foreign_key_checks) must fit them when it comes, under
-/// this name: 3734, 3780, 1822.
+/// A table that others refer to which were made before it (without foreign_key_checks) must fit them when it comes,
+/// under this name: 3734, 3780, 1822.
 pub fn check_children(session: &Frame<'_>, parent: &TableDef, (schema, name): (&str, &str)) -> Result<()> {
     if parent.engine != TableEngine::InnoDb {
         return Ok(());

@@ -3,9 +3,9 @@
 //! ```text
 //!   a INT, b INT DEFAULT (a + c), c INT, d INT DEFAULT (b * 2)
 //! ```
-//! What stands before the column may be anything but AUTO_INCREMENT; what stands behind it must neither be generated nor
-//! have such a default itself. So a row's defaults can be computed from left to right. A generated column that is read is
-//! replaced by its expression, since generated columns get their values last.
+//! What stands before the column may be anything but AUTO_INCREMENT; what stands behind it must neither be generated
+//! nor have such a default itself. So a row's defaults can be computed from left to right. A generated column that is
+//! read is replaced by its expression, since generated columns get their values last.
 //!
 //! Source: MySQL manual, "Data Type Default Values".
 

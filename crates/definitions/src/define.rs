@@ -58,7 +58,8 @@ pub fn options(
             Union(_) => return Err(Error::not_supported("UNION tables")),
             Encryption(e) if e.eq_ignore_ascii_case("y") => return Err(Error::not_supported("ENCRYPTION='Y'")),
             Tablespace(_) => return Err(Error::not_supported("TABLESPACE")),
-            // Storage details: some are repeated, all are taken and have no effect, as most have none in MySQL's InnoDB.
+            // Storage details: some are repeated, all are taken and have no effect, as most have none in MySQL's
+            // InnoDB.
             _ => {}
         }
     }
@@ -67,8 +68,8 @@ pub fn options(
     Ok(o)
 }
 
-/// The options that say how other engines would store the table, in the order in which SHOW CREATE TABLE repeats them. What is
-/// said last counts; 0 and DEFAULT say nothing where they mean that.
+/// The options that say how other engines would store the table, in the order in which SHOW CREATE TABLE repeats them.
+/// What is said last counts; 0 and DEFAULT say nothing where they mean that.
 fn shown(list: &[ast::TableOption]) -> Vec<(Box<str>, Box<str>)> {
     const NAMES: [&str; 13] = [
         "MIN_ROWS",
@@ -210,8 +211,8 @@ pub fn table(
     Ok(def)
 }
 
-/// CREATE TABLE ... SELECT: first the columns that only the parentheses have, then those of the SELECT, in its order. The
-/// answer is where each of the columns went. 1060 where the SELECT has two columns of one name.
+/// CREATE TABLE ... SELECT: first the columns that only the parentheses have, then those of the SELECT, in its order.
+/// The answer is where each of the columns went. 1060 where the SELECT has two columns of one name.
 fn add_selected(columns: &mut Vec<ColumnDef>, extra: Vec<ColumnDef>) -> Result<Vec<usize>> {
     let selected: Vec<String> = extra.iter().map(|c| c.name.to_lowercase()).collect();
     if let Some(i) = (1..selected.len()).find(|&i| selected[..i].contains(&selected[i])) {

@@ -1,9 +1,9 @@
 //! Key parts that are expressions: `KEY k (a, (b + c) DESC)`.
 //!
 //! As in MySQL each becomes a virtual generated column that nobody sees, of the expression's type, over which the index
-//! then is an ordinary one. SHOW CREATE TABLE prints the expression in the key and not the column, and ALTER TABLE makes
-//! the definition anew from that; so the columns' order must follow from the order of the keys alone, for rows to keep
-//! their places: they come last, in the order of the finished list of indexes.
+//! then is an ordinary one. SHOW CREATE TABLE prints the expression in the key and not the column, and ALTER TABLE
+//! makes the definition anew from that; so the columns' order must follow from the order of the keys alone, for rows to
+//! keep their places: they come last, in the order of the finished list of indexes.
 //!
 //! MySQL manual, "Functional Key Parts".
 

@@ -52,7 +52,8 @@ impl Io for RealIo {
         fs::File::open(dir)?.sync_all()
     }
 
-    /// The folder is locked with the file: the file may be deleted while it is locked, and made anew by another process.
+    /// The folder is locked with the file: the file may be deleted while it is locked, and made anew by another
+    /// process.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Lock>> {
         let mut options = fs::OpenOptions::new();
         options.write(true).create(true).truncate(false);

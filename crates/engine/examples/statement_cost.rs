@@ -4,8 +4,8 @@
 //! cargo build --release -p nextleaf-engine --example statement_cost
 //! perf stat -e instructions:u target/release/examples/statement_cost prepared 1000000
 //! ```
-//! Kinds: `prepared` and `text` (a point select by a flat plan), `update` (a flat one), `group` and `join` (small ones for
-//! the executor).
+//! Kinds: `prepared` and `text` (a point select by a flat plan), `update` (a flat one), `group` and `join` (small ones
+//! for the executor).
 
 use engine::{ColumnMeta, Database, EndInfo, OkInfo, Options, ResultShape, ResultSink, RowAt};
 use std::io::Read;

@@ -1,5 +1,5 @@
-//! An open database: what its sessions share, with what only this floor knows of: cached plans, prepared statements, the
-//! keeper of statistics.
+//! An open database: what its sessions share, with what only this floor knows of: cached plans, prepared statements,
+//! the keeper of statistics.
 
 use crate::durability::journal::BUILT_IN_SCHEMAS;
 use crate::durability::open;
@@ -130,15 +130,16 @@ impl Database {
         self.shared.close()
     }
 
-    /// A session under a user's name, with the rights of the account that fits, if one does. It shows in SHOW PROCESSLIST until it is dropped.
+    /// A session under a user's name, with the rights of the account that fits, if one does. It shows in SHOW
+    /// PROCESSLIST until it is dropped.
     pub fn session(self: &Arc<Database>, user: &str, host: &str) -> Session {
         let entry = self.processes().add(host.into(), usize::MAX).expect("no limit was set");
         entry.process().set_user(user);
         Session::new(self.clone(), entry.process().clone(), Some(entry), user, host, ActsAs::Account)
     }
 
-    /// A session of this process itself, for which nobody logged in: it may do everything. It is shown, and makes views,
-    /// under the name of the account that every database begins with.
+    /// A session of this process itself, for which nobody logged in: it may do everything. It is shown, and makes
+    /// views, under the name of the account that every database begins with.
     pub fn system_session(self: &Arc<Database>) -> Session {
         let (user, host) = accounts::FIRST_ACCOUNT;
         let entry = self.processes().add(host.into(), usize::MAX).expect("no limit was set");

@@ -1,4 +1,5 @@
-//! Reading tables as of one moment, outside of any session: dumps, and programs that have the database in their process.
+//! Reading tables as of one moment, outside of any session: dumps, and programs that have the database in their
+//! process.
 
 use crate::database::Database;
 use catalog::TableDef;

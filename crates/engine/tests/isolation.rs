@@ -1,7 +1,7 @@
 //! The isolation levels: the cases of Martin Kleppmann's Hermitage for MySQL, through sessions.
 //!
-//! Where MySQL's gap locks make it block earlier or later than Nextleaf's coarser SERIALIZABLE locks do, the test states
-//! what a serial order allows, not who waits.
+//! Where MySQL's gap locks make it block earlier or later than Nextleaf's coarser SERIALIZABLE locks do, the test
+//! states what a serial order allows, not who waits.
 
 mod common;
 

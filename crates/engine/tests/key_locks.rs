@@ -1,4 +1,5 @@
-//! Statements that name a unique key wait for what open transactions do to it, and keep a key absent that they did not find.
+//! Statements that name a unique key wait for what open transactions do to it, and keep a key absent that they did not
+//! find.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Whatever a statement does, KILL, a time limit, a vanished client and shutdown end it: each kind of long work is begun,
-//! stopped after a moment, and must have ended soon. By themselves all of them would take a minute or more.
+//! Whatever a statement does, KILL, a time limit, a vanished client and shutdown end it: each kind of long work is
+//! begun, stopped after a moment, and must have ended soon. By themselves all of them would take a minute or more.
 
 mod common;
 

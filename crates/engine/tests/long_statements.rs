@@ -1,5 +1,5 @@
-//! Statements of megabytes end when they are killed while they are parsed or planned, and fail where they need more memory
-//! than they may have.
+//! Statements of megabytes end when they are killed while they are parsed or planned, and fail where they need more
+//! memory than they may have.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Conjunctions of very many disjunctions over indexed columns are planned in a bounded time, and answered as without indexes.
+//! Conjunctions of very many disjunctions over indexed columns are planned in a bounded time, and answered as without
+//! indexes.
 
 mod common;
 

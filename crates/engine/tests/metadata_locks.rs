@@ -531,8 +531,8 @@ fn lock_tables_and_what_comes_and_goes() {
     a.ok("UNLOCK TABLES");
 }
 
-/// A statement that changes something goes on when the transaction it waits for commits, though the global read lock waits
-/// for the statement.
+/// A statement that changes something goes on when the transaction it waits for commits, though the global read lock
+/// waits for the statement.
 #[test]
 fn the_global_read_lock_waits_for_statements_and_they_for_commits() {
     let db = database();
@@ -658,8 +658,8 @@ fn who_waited_sees_what_names_mean_now() {
     assert_eq!(c.ok("SELECT COUNT(*) FROM old"), ["1"]);
 }
 
-/// Each table has the lock of its own use: what a statement changes through a view is locked for writing, what it only reads
-/// is not.
+/// Each table has the lock of its own use: what a statement changes through a view is locked for writing, what it only
+/// reads is not.
 #[test]
 fn every_table_is_locked_as_it_is_used() {
     let db = database();
@@ -700,7 +700,8 @@ fn every_table_is_locked_as_it_is_used() {
     a.ok("COMMIT");
 }
 
-/// Locks are taken in one order, so statements that name the same tables in different orders do not wait for each other.
+/// Locks are taken in one order, so statements that name the same tables in different orders do not wait for each
+/// other.
 #[test]
 fn one_order_of_locks_for_all() {
     let db = database();

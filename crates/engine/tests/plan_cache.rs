@@ -398,7 +398,8 @@ fn ddl_on_other_tables_leaves_plans_alone() {
     assert_eq!(run(&mut s, "DELETE FROM p WHERE id = 1000").err().map(|e| e.code().0), Some(1451));
 }
 
-/// A name that means something else to a session, or meant nothing, is never answered by a plan of what it meant before.
+/// A name that means something else to a session, or meant nothing, is never answered by a plan of what it meant
+/// before.
 #[test]
 fn plans_know_what_names_mean() {
     let db = database();

@@ -66,7 +66,8 @@ fn tables_do_not_grow_past_the_servers_memory() {
     c.ok("CREATE TABLE u SELECT * FROM t");
 }
 
-/// A table fills until the bound, not a megabyte more or less by what the system tells late; what was freed is there again.
+/// A table fills until the bound, not a megabyte more or less by what the system tells late; what was freed is there
+/// again.
 #[test]
 fn what_is_freed_makes_room_at_once() {
     let _alone = ONE_AT_A_TIME.lock();

@@ -79,7 +79,8 @@ fn variables_that_are_assigned_are_no_constants() {
     assert_eq!(c.ok("SELECT @n"), ["4"]);
 }
 
-/// Who finds its rows anew, because another session changed one of them, assigns variables as if it were for the first time.
+/// Who finds its rows anew, because another session changed one of them, assigns variables as if it were for the first
+/// time.
 #[test]
 fn rows_found_anew_assign_anew() {
     let db = database();

@@ -73,8 +73,8 @@ pub trait TableReader: Send + Sync {
         Err(Error::internal("a walk through an index without order"))
     }
 
-    /// Appends to `out` the candidates whose keys begin with each of `keys`, in their order, the first `most` of each, and
-    /// to `ends` where those of each key end.
+    /// Appends to `out` the candidates whose keys begin with each of `keys`, in their order, the first `most` of each,
+    /// and to `ends` where those of each key end.
     fn index_get_many(
         &self,
         _index: usize,
@@ -104,8 +104,8 @@ pub trait TableReader: Send + Sync {
         self.fetch_candidates_since(index, candidates, columns, with_row_id, None)
     }
 
-    /// The same of candidates read since a moment ([`TableReader::settled`]): those in leaves without versions need not be
-    /// compared with their rows' keys.
+    /// The same of candidates read since a moment ([`TableReader::settled`]): those in leaves without versions need not
+    /// be compared with their rows' keys.
     fn fetch_candidates_since(
         &self,
         _index: usize,
@@ -216,8 +216,8 @@ pub trait Tables: Sync {
 
 /// Rows made by the server itself: information_schema and the like.
 pub trait VirtualTables: Sync {
-    /// The rows of the table, the named columns only. Rows that do not have these values in columns of `wanted` may be left
-    /// out.
+    /// The rows of the table, the named columns only. Rows that do not have these values in columns of `wanted` may be
+    /// left out.
     fn read(
         &self,
         schema: &str,
@@ -274,8 +274,8 @@ pub struct ExecContext<'a> {
 }
 
 impl ExecContext<'_> {
-    /// Called at least once a batch by everything that may take long: 1317 for who was killed, 1041 where the system has
-    /// refused memory and does so still.
+    /// Called at least once a batch by everything that may take long: 1317 for who was killed, 1041 where the system
+    /// has refused memory and does so still.
     #[inline]
     pub fn check_killed(&self) -> Result<()> {
         if self.killed.load(Relaxed) || memory::is_exhausted() { Err(self.interrupted()) } else { Ok(()) }

@@ -82,7 +82,8 @@ impl<K: SlotKey> Slots<K> {
         true
     }
 
-    /// Finds or adds `keys`; `same(group, j)` settles equality beyond the slot's key. New groups' rows go to `new_rows`.
+    /// Finds or adds `keys`; `same(group, j)` settles equality beyond the slot's key. New groups' rows go to
+    /// `new_rows`.
     fn find_or_insert(
         &mut self,
         keys: impl Fn(usize) -> K,
@@ -260,8 +261,8 @@ impl GroupTable {
         }
     }
 
-    /// The group of each key, appended to `groups`; the indexes (into `keys`) of those that founded a group, in order of
-    /// their groups' numbers, go to `new_rows`, which must come empty.
+    /// The group of each key, appended to `groups`; the indexes (into `keys`) of those that founded a group, in order
+    /// of their groups' numbers, go to `new_rows`, which must come empty.
     pub fn find_or_insert(&mut self, keys: &Keys, groups: &mut Vec<u32>, new_rows: &mut Vec<u32>) {
         debug_assert!(new_rows.is_empty());
         match (&mut self.form, &keys.words) {
@@ -314,7 +315,8 @@ impl GroupTable {
         }
     }
 
-    /// All groups, in lists of at most `max` by part (`part_of` a hash, below `parts`), each handed to `f` with its part.
+    /// All groups, in lists of at most `max` by part (`part_of` a hash, below `parts`), each handed to `f` with its
+    /// part.
     pub fn lists<E>(
         &self,
         parts: usize,

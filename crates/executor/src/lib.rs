@@ -3,8 +3,8 @@
 //! [`execute`] is the way in. The plan is cut into pipelines ([`pipeline`]) as it is walked ([`run`]); operators are in
 //! [`ops`] and [`agg`], one file each. What a statement may use comes in [`ExecContext`].
 //!
-//! Terms: a *batch* is up to 1024 rows with a selection; a *morsel* is a run of leaves that one thread takes at a time; a
-//! *run* on disk is a sequence of batches in a temporary file.
+//! Terms: a *batch* is up to 1024 rows with a selection; a *morsel* is a run of leaves that one thread takes at a time;
+//! a *run* on disk is a sequence of batches in a temporary file.
 
 pub mod agg;
 mod collate;

@@ -5,17 +5,18 @@
 //!                                    ▲── gauge: one operator ◀── Reservation                   (EXPLAIN ANALYZE)
 //!                                          ▲── bound: one sort or table ◀── Reservation    (sort_buffer_size, ...)
 //! ```
-//! What is charged is what operators account for. Above it stands the process's own bound (`max_server_memory`), which counts
-//! all there is: tables, packets, strings ([`memory::has_room`]). A refusal by it is like one by the statement's limit: what
-//! can spill does, the rest is error 3170.
+//! What is charged is what operators account for. Above it stands the process's own bound (`max_server_memory`), which
+//! counts all there is: tables, packets, strings ([`memory::has_room`]). A refusal by it is like one by the statement's
+//! limit: what can spill does, the rest is error 3170.
 //!
 //! A bound is a limit beneath the statement's that makes what can spill do so earlier. It never makes a statement fail:
 //! what cannot spill does not see it.
 //!
 //! An operator reserves *before* it grows. A refused reservation is no error: the operator spills what it holds and
 //! goes on with less. Only what cannot be made smaller (one batch in flight, one group's state) is taken with
-//! [`Reservation::force`], which always succeeds and shows in the peak. What could grow without end and cannot be spilled
-//! (one window partition's arguments, the rows a recursion has seen) is taken with [`Reservation::hold`]: error 3170.
+//! [`Reservation::force`], which always succeeds and shows in the peak. What could grow without end and cannot be
+//! spilled (one window partition's arguments, the rows a recursion has seen) is taken with [`Reservation::hold`]: error
+//! 3170.
 //!
 //! Invariants
 //! 1. `used` is the sum of the live reservations; a dropped reservation returns its bytes.
@@ -96,8 +97,8 @@ impl MemoryAccountant {
     }
 
     /// Whether the bound allows a state of `bytes` that has grown by `growth`. Each state has a small share whatever
-    /// others do. Later phases (`spare`, see [`Reservation::try_resize_sparing`]) run beside what earlier ones have left
-    /// and may take as much again, up to twice the bound.
+    /// others do. Later phases (`spare`, see [`Reservation::try_resize_sparing`]) run beside what earlier ones have
+    /// left and may take as much again, up to twice the bound.
     fn is_in_bound(&self, bytes: usize, growth: usize, spare: u32) -> bool {
         if self.role != Role::Bound {
             return true;
@@ -173,14 +174,14 @@ fn process_refusal(what: &str) -> Error {
     Error::capacity_exceeded(memory::limit_bytes(), "max_server_memory", what)
 }
 
-/// For what an operator copies at once, of one row or one group: error 3170 where the process has no room for it. Little is
-/// never refused.
+/// For what an operator copies at once, of one row or one group: error 3170 where the process has no room for it.
+/// Little is never refused.
 pub fn check_room(bytes: usize, what: &str) -> Result<()> {
     if bytes <= NEVER_REFUSED_BYTES || memory::has_room(bytes) { Ok(()) } else { Err(process_refusal(what)) }
 }
 
-/// For what is little, but is held from statement to statement, and may be many: error 3170 where the process has reached
-/// its bound.
+/// For what is little, but is held from statement to statement, and may be many: error 3170 where the process has
+/// reached its bound.
 pub fn check_not_full(what: &str) -> Result<()> {
     if memory::has_room(0) { Ok(()) } else { Err(process_refusal(what)) }
 }

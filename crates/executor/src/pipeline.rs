@@ -104,7 +104,8 @@ impl<'a> Down<'a> {
         })
     }
 
-    /// About how many rows are touched downstream for each that is handed out: few rows may be work for several threads.
+    /// About how many rows are touched downstream for each that is handed out: few rows may be work for several
+    /// threads.
     pub fn weight(&self) -> f64 {
         match self.kind {
             DownKind::Stage(stage, next) => stage.rows_per_row().max(1.0) * next.weight(),
@@ -159,8 +160,8 @@ pub fn run_pipeline<'a>(run: &Run<'a>, node: u32, source: &'a dyn Source, down: 
 /// One thread's part of a job: its number, and whether another thread has failed.
 pub type Part<'f> = dyn Fn(usize, &dyn Fn() -> bool) -> Result<()> + Sync + 'f;
 
-/// Runs `f(worker, failed)` on `workers` threads and answers the first error. A panic is error 1815 and ends nothing but
-/// the statement. `failed()` tells that another thread has failed.
+/// Runs `f(worker, failed)` on `workers` threads and answers the first error. A panic is error 1815 and ends nothing
+/// but the statement. `failed()` tells that another thread has failed.
 pub fn parallel(run: &Run<'_>, workers: usize, f: &Part<'_>) -> Result<()> {
     let failed = AtomicBool::new(false);
     let error: Mutex<Option<Error>> = Mutex::new(None);

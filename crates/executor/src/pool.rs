@@ -1,8 +1,9 @@
 //! The fixed pool of worker threads that all statements share.
 //!
-//! A statement's own thread always works on its pipelines; the pool *helps*. A job offers `helpers` tickets; idle workers
-//! claim them. When the statement's thread has finished its share it withdraws the tickets nobody claimed and waits for
-//! the claimed ones, so a busy pool makes a statement slower but never blocks it, and nested jobs cannot deadlock.
+//! A statement's own thread always works on its pipelines; the pool *helps*. A job offers `helpers` tickets; idle
+//! workers claim them. When the statement's thread has finished its share it withdraws the tickets nobody claimed and
+//! waits for the claimed ones, so a busy pool makes a statement slower but never blocks it, and nested jobs cannot
+//! deadlock.
 //!
 //! ```text
 //!  statement thread ── run(helpers, f) ──▶ [job: f, unclaimed 3] ◀── worker claims a ticket, runs f(1)

@@ -1,8 +1,8 @@
 //! Walking the plan: each node runs its inputs into what lies downstream.
 //!
-//! `run_node(node, down)` makes all rows of `node` arrive at `down`. A streaming operator puts a stage in front of `down`
-//! and runs its input; a blocking one runs its input into a sink of its own and then starts a pipeline from what it has.
-//! All shared state lives on the stack of these calls, so threads borrow it and nothing outlives the statement.
+//! `run_node(node, down)` makes all rows of `node` arrive at `down`. A streaming operator puts a stage in front of
+//! `down` and runs its input; a blocking one runs its input into a sink of its own and then starts a pipeline from what
+//! it has. All shared state lives on the stack of these calls, so threads borrow it and nothing outlives the statement.
 //!
 //! ```text
 //!   run_node(Project)              stage Project ─▶ down

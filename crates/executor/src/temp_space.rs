@@ -1,10 +1,10 @@
 //! What temporary files may take of the disk.
 //!
 //! ```text
-//!   a file ──▶ its statement (max_tmp_session_space_usage) ──▶ all statements (max_tmp_total_space_usage) ──▶ the volume
+//! a file ──▶ its statement (max_tmp_session_space_usage) ──▶ all statements (max_tmp_total_space_usage) ──▶ the volume
 //! ```
-//! Bytes are asked for before they are written, and given back when their file closes. Files never take what the volume has
-//! last, [`kept_free`]: the redo log may lie there as well. A refusal is error 1021, as for a disk that is full.
+//! Bytes are asked for before they are written, and given back when their file closes. Files never take what the volume
+//! has last, [`kept_free`]: the redo log may lie there as well. A refusal is error 1021, as for a disk that is full.
 
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -89,8 +89,8 @@ impl StatementFiles {
         Arc::new(StatementFiles { all: all.clone(), limit_bytes, used_bytes: AtomicU64::new(0) })
     }
 
-    /// Room for `bytes` more in `file`: error 1021 if there is none. They are given back by [`StatementFiles::release`] in
-    /// either case.
+    /// Room for `bytes` more in `file`: error 1021 if there is none. They are given back by [`StatementFiles::release`]
+    /// in either case.
     pub fn take(&self, bytes: u64, file: &File) -> Result<()> {
         let used = self.used_bytes.fetch_add(bytes, Relaxed) + bytes;
         self.all.used_bytes.fetch_add(bytes, Relaxed);

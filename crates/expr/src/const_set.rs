@@ -1,10 +1,11 @@
 //! The constants of a long IN list: one chunk of values instead of an expression each.
 //!
-//! A list of millions of numbers takes little more than the numbers, copies of the expression share it, and nobody walks
-//! it who has no need to. Short lists stay expressions ([`crate::ExprKind::InList`]), which indexes look up one by one.
+//! A list of millions of numbers takes little more than the numbers, copies of the expression share it, and nobody
+//! walks it who has no need to. Short lists stay expressions ([`crate::ExprKind::InList`]), which indexes look up one
+//! by one.
 //!
-//! Invariant: all values are of one type, and of one comparison class with what they are compared with; integers are within
-//! BIGINT, decimals within 128 bits.
+//! Invariant: all values are of one type, and of one comparison class with what they are compared with; integers are
+//! within BIGINT, decimals within 128 bits.
 
 use crate::Expr;
 use types::{PhysType, SqlType, Value};
@@ -84,8 +85,8 @@ pub struct ConstSetBuilder {
 }
 
 impl ConstSetBuilder {
-    /// Adds the right side of `left = right`, as [`crate::build::compare`] makes it. False: it does not go with those before,
-    /// and the list is no set.
+    /// Adds the right side of `left = right`, as [`crate::build::compare`] makes it. False: it does not go with those
+    /// before, and the list is no set.
     pub fn push(&mut self, left: Expr, right: Expr) -> bool {
         let Some(value) = right.as_const() else { return false };
         if value.is_null() {

@@ -245,7 +245,8 @@ impl Warnings {
         self.raise.store(raise, Ordering::Relaxed);
     }
 
-    /// Whether values that do not fit where they are stored are warnings in strict mode, too: the statement says IGNORE.
+    /// Whether values that do not fit where they are stored are warnings in strict mode, too: the statement says
+    /// IGNORE.
     pub fn set_ignore(&self, ignore: bool) {
         self.ignore.store(ignore, Ordering::Relaxed);
     }

@@ -5,8 +5,8 @@ use crate::{EvalContext, Expr, ExprKind, Warnings, build};
 use types::{Pace, Value};
 
 /// The expression with its constant parts computed. A part that would warn or fail stays as it is, so that it does so
-/// (or does not, if no row reaches it) at execution. So does what is long, which the statement is charged with then. What differs from row to row is never folded; NOW() and the like
-/// are constants of the statement and are.
+/// (or does not, if no row reaches it) at execution. So does what is long, which the statement is charged with then.
+/// What differs from row to row is never folded; NOW() and the like are constants of the statement and are.
 pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
     fold_overseen(expr, ctx, &Pace::default())
 }

@@ -101,8 +101,8 @@ pub enum ExprKind {
     Or(Vec<Expr>),
     Xor(Box<Expr>, Box<Expr>),
     Not(Box<Expr>),
-    /// Both sides have the same comparison class (the builder inserted casts): integers of any size and sign, decimals of
-    /// one scale, doubles, strings of one collation, or one temporal type.
+    /// Both sides have the same comparison class (the builder inserted casts): integers of any size and sign, decimals
+    /// of one scale, doubles, strings of one collation, or one temporal type.
     Compare {
         op: CmpOp,
         left: Box<Expr>,
@@ -130,8 +130,8 @@ pub enum ExprKind {
         expr: Box<Expr>,
         explicit: bool,
     },
-    /// `expr [NOT] IN (list)`; all of one comparison type. Constant lists are evaluated through a hash set. Copies of an
-    /// expression share the list, which may be long.
+    /// `expr [NOT] IN (list)`; all of one comparison type. Constant lists are evaluated through a hash set. Copies of
+    /// an expression share the list, which may be long.
     InList {
         expr: Box<Expr>,
         list: Arc<[Expr]>,

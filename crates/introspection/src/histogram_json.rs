@@ -2,12 +2,12 @@
 //! the redo log keeps them.
 //!
 //! ```text
-//!   {"buckets": [[1, 0.25], [7, 1.0]], "data-type": "int", "auto-update": false, "null-values": 0.0, "collation-id": 8,
-//!    "last-updated": "2024-03-26 16:54:43.674995", "sampling-rate": 1.0, "histogram-type": "singleton",
-//!    "number-of-buckets-specified": 100}
+//!  {"buckets": [[1, 0.25], [7, 1.0]], "data-type": "int", "auto-update": false, "null-values": 0.0, "collation-id": 8,
+//!   "last-updated": "2024-03-26 16:54:43.674995", "sampling-rate": 1.0, "histogram-type": "singleton",
+//!   "number-of-buckets-specified": 100}
 //! ```
-//! Equi-height buckets are `[low, high, cumulative frequency, distinct values]`. Numbers are numbers, dates and times are
-//! texts, strings are `"base64:type254:.."`. MySQL manual, "The INFORMATION_SCHEMA COLUMN_STATISTICS Table".
+//! Equi-height buckets are `[low, high, cumulative frequency, distinct values]`. Numbers are numbers, dates and times
+//! are texts, strings are `"base64:type254:.."`. MySQL manual, "The INFORMATION_SCHEMA COLUMN_STATISTICS Table".
 
 use catalog::histogram::{BUCKETS_MAX, Bucket, order};
 use catalog::{Histogram, HistogramKind};

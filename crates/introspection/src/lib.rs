@@ -9,7 +9,8 @@
 //! - [`show_create`]: definitions as the statements that make them; [`histogram_json`]: histograms as texts.
 //!
 //! Invariants
-//! 1. All of it reads from a [`session::Frame`] and shows what the acting account may see; nothing here changes data or definitions.
+//! 1. All of it reads from a [`session::Frame`] and shows what the acting account may see; nothing here changes data or
+//!    definitions.
 //! 2. Whoever looks waits for no lock on what it looks at.
 //! 3. Nothing here knows how statements are run.
 

@@ -286,8 +286,8 @@ pub fn table(t: &TableDef, auto_increment: Option<u64>) -> String {
     s
 }
 
-/// CREATE VIEW of a definition. Where the view's database is the current one and all its tables are in it, no database is
-/// named.
+/// CREATE VIEW of a definition. Where the view's database is the current one and all its tables are in it, no database
+/// is named.
 pub fn view(v: &ViewDef, current_database: Option<&str>) -> String {
     let short =
         if current_database == Some(&*v.schema) { view_text::unqualified(&v.select_text, &v.schema) } else { None };

@@ -40,8 +40,8 @@ fn process_limit() -> Option<usize> {
     None
 }
 
-/// The least limit of the groups named in `groups` (the text of /proc/self/cgroup) and of those around them. `root`: where
-/// their file systems are mounted.
+/// The least limit of the groups named in `groups` (the text of /proc/self/cgroup) and of those around them. `root`:
+/// where their file systems are mounted.
 fn group_limit(groups: &str, root: &Path) -> Option<usize> {
     let mut least = None;
     for line in groups.lines() {

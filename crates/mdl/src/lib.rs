@@ -1,10 +1,10 @@
 //! Metadata locks: what keeps a table's definition still while a transaction uses the table.
 //!
-//! A lock is on a name (a [`Key`]), not on a definition, so that it can be taken before the definition is looked up, and
-//! on names that do not exist yet. Each statement takes a shared lock on every table it names, for its transaction; DDL
-//! takes an exclusive one. LOCK TABLES, FLUSH TABLES WITH READ LOCK and GET_LOCK are locks of the same manager, and so is
-//! what keeps phantoms away from SERIALIZABLE readers, so that one search finds deadlocks among all of them and the row
-//! locks of the storage ([`storage::WaitGraph`]).
+//! A lock is on a name (a [`Key`]), not on a definition, so that it can be taken before the definition is looked up,
+//! and on names that do not exist yet. Each statement takes a shared lock on every table it names, for its transaction;
+//! DDL takes an exclusive one. LOCK TABLES, FLUSH TABLES WITH READ LOCK and GET_LOCK are locks of the same manager, and
+//! so is what keeps phantoms away from SERIALIZABLE readers, so that one search finds deadlocks among all of them and
+//! the row locks of the storage ([`storage::WaitGraph`]).
 //!
 //! ```text
 //!              IX  SR  SW  SU  SRO SNRW S   X      wanted or held

@@ -1,20 +1,20 @@
 //! Granting metadata locks.
 //!
 //! Every session has an [`Owner`] with the list of what it holds. The weak modes are compatible with each other, so as
-//! long as nobody holds or wants a strong one a session just notes the lock in its own list, without writing to anything
-//! that others read:
+//! long as nobody holds or wants a strong one a session just notes the lock in its own list, without writing to
+//! anything that others read:
 //!
 //! ```text
 //!   weak:    latch own list; object.strong == 0? ─▶ note it                     (else: as strong)
 //!   strong:  object.strong += 1; latch the queue; look through everybody's lists ─▶ note it, or sleep in the queue
 //! ```
 //! Invariants
-//! 1. A weak lock is noted under the latch of the list, after a look at `strong`; a strong wish raises `strong` before it
-//!    latches any list. So of the two one sees the other.
-//! 2. Whoever lets go of a lock looks at `strong` afterwards, and if it is not 0 wakes the queue, under its latch. So no
-//!    wake-up is lost.
-//! 3. A wish goes behind the earlier ones that it conflicts with, unless somebody waits there for what its owner holds on
-//!    the object already (it would make itself wait).
+//! 1. A weak lock is noted under the latch of the list, after a look at `strong`; a strong wish raises `strong` before
+//!    it latches any list. So of the two one sees the other.
+//! 2. Whoever lets go of a lock looks at `strong` afterwards, and if it is not 0 wakes the queue, under its latch. So
+//!    no wake-up is lost.
+//! 3. A wish goes behind the earlier ones that it conflicts with, unless somebody waits there for what its owner holds
+//!    on the object already (it would make itself wait).
 
 use super::{Key, KeyRef, Mode, Shown, Space, Until};
 use hashbrown::{HashMap, HashSet};

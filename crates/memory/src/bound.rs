@@ -3,12 +3,12 @@
 //! ```text
 //!   held = the heap's bytes + what was promised and not taken yet + how far residence is above the heap
 //! ```
-//! Whoever is about to take much asks first: [`has_room`] where it asks again soon and takes little by little, [`promise`]
-//! where it takes much at once, so that many who ask at the same moment are not all told of the same room.
+//! Whoever is about to take much asks first: [`has_room`] where it asks again soon and takes little by little,
+//! [`promise`] where it takes much at once, so that many who ask at the same moment are not all told of the same room.
 //!
-//! The heap's count does not know of pages that the allocator keeps and of stacks. So residence is looked
-//! at whenever the heap has moved by [`LOOK_BYTES`], and for all that is large. Where it is more than a thirty-second above the heap
-//! it counts in its place; before anything is refused for that, the allocator is asked to give back what it keeps
+//! The heap's count does not know of pages that the allocator keeps and of stacks. So residence is looked at whenever
+//! the heap has moved by [`LOOK_BYTES`], and for all that is large. Where it is more than a thirty-second above the
+//! heap it counts in its place; before anything is refused for that, the allocator is asked to give back what it keeps
 //! ([`set_collector`]). Without a metered allocator residence is all that is known.
 
 use crate::metered::process_bytes;
@@ -119,7 +119,8 @@ impl Drop for Promise {
     }
 }
 
-/// Grows a buffer to hold `more` bytes, exactly; false, and nothing has changed, where the process has no room for them.
+/// Grows a buffer to hold `more` bytes, exactly; false, and nothing has changed, where the process has no room for
+/// them.
 pub fn try_grow(buffer: &mut Vec<u8>, more: usize) -> bool {
     promise(more).is_some_and(|_held| buffer.try_reserve_exact(more).is_ok())
 }

@@ -1,7 +1,7 @@
 //! The reserve: address space that is held for the moment when the system refuses more.
 //!
 //! ```text
-//!   whole ── the allocator was refused [give_back] ──▶ spent ── asked for when memory is there again [is_exhausted] ──▶ whole
+//!  whole ── the allocator was refused [give_back] ──▶ spent ── asked for when there is memory [is_exhausted] ──▶ whole
 //! ```
 //! It is mapped, never written to, and so costs no memory where limits are on what is resident.
 
@@ -20,8 +20,8 @@ pub fn set_reserve(bytes: usize) -> bool {
     take()
 }
 
-/// Whether the system has refused memory, and does so still: what is not needed for ending statements should fail. Costs a
-/// load as long as the reserve is whole.
+/// Whether the system has refused memory, and does so still: what is not needed for ending statements should fail.
+/// Costs a load as long as the reserve is whole.
 #[inline]
 pub fn is_exhausted() -> bool {
     RESERVE_BYTES.load(Ordering::Relaxed) != 0 && RESERVE.load(Ordering::Relaxed).is_null() && !take()
@@ -53,7 +53,8 @@ fn take() -> bool {
     true
 }
 
-/// Gives the reserve back to the system, so that a request of `size` bytes may be served. False: it is too much to hope.
+/// Gives the reserve back to the system, so that a request of `size` bytes may be served. False: it is too much to
+/// hope.
 #[cfg(unix)]
 pub(crate) fn give_back(size: usize) -> bool {
     let bytes = RESERVE_BYTES.load(Ordering::Relaxed);

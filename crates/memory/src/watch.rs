@@ -1,5 +1,5 @@
-//! How much a thread has taken since a moment: for work that is done by one thread and charged to nobody while it runs, such
-//! as parsing and planning.
+//! How much a thread has taken since a moment: for work that is done by one thread and charged to nobody while it runs,
+//! such as parsing and planning.
 
 use crate::metered::thread_bytes;
 

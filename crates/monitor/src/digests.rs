@@ -3,12 +3,13 @@
 //! ```text
 //!   (schema, digest text) ─▶ shard ─▶ Digest ── stripe 0..4, by session: count, times, rows, histogram of times
 //! ```
-//! A cached plan holds its [`Digest`], so a statement that is answered by one neither lexes its text again nor looks into
-//! the map: it locks a stripe that no other session is likely to hold, and adds. Quantiles come from a histogram of 4
-//! buckets an octave: they are at most a fifth too high.
+//! A cached plan holds its [`Digest`], so a statement that is answered by one neither lexes its text again nor looks
+//! into the map: it locks a stripe that no other session is likely to hold, and adds. Quantiles come from a histogram
+//! of 4 buckets an octave: they are at most a fifth too high.
 //!
 //! Invariants
-//! 1. At most [`DIGESTS_MAX`] digests are kept; what comes beyond is summed up under a digest without a text, as in MySQL.
+//! 1. At most [`DIGESTS_MAX`] digests are kept; what comes beyond is summed up under a digest without a text, as in
+//!    MySQL.
 //! 2. TRUNCATE sets all sums to zero; digests that plans hold stay known.
 
 use super::Ended;

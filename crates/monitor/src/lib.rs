@@ -1,4 +1,5 @@
-//! Connections and their statements as others see them: who is there and what runs, what stops it, and what is kept of it.
+//! Connections and their statements as others see them: who is there and what runs, what stops it, and what is kept of
+//! it.
 //!
 //! ```text
 //!   statement ends ─▶ Ended { time, rows, how tables were read } ─┬▶ digests   sums of all statements of one shape
@@ -8,8 +9,8 @@
 //! - [`process`]: the list of connections, and KILL; [`timer`]: max_execution_time.
 //! - [`status`]: the counters of SHOW STATUS.
 //! - [`digests`] has performance_schema.events_statements_summary_by_digest, [`history`] events_statements_history.
-//! - [`slow_log`] writes the log of slow_query_log, [`general_log`] that of general_log, to a [`log_file`] each; [`log_files`] says where; [`log_tables`] holds
-//!   both as tables.
+//! - [`slow_log`] writes the log of slow_query_log, [`general_log`] that of general_log, to a [`log_file`] each;
+//!   [`log_files`] says where; [`log_tables`] holds both as tables.
 //! - [`secrets`] keeps passwords out of all of it.
 //!
 //! Invariant: a session writes here and is never asked: nothing here knows sessions, and whoever looks waits for none.

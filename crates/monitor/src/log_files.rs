@@ -1,7 +1,8 @@
 //! The files of the general and the slow query log: `general_log_file`, `slow_query_log_file`.
 //!
-//! A file is opened when its log is turned on, by FLUSH, when another takes its place, and by the first record otherwise. Records
-//! are written to the open file under a latch that changing the file takes, too: each is in one of the two.
+//! A file is opened when its log is turned on, by FLUSH, when another takes its place, and by the first record
+//! otherwise. Records are written to the open file under a latch that changing the file takes, too: each is in one of
+//! the two.
 
 use crate::Notices;
 use crate::general_log::GeneralLog;
@@ -95,7 +96,8 @@ impl Logs<'_> {
         Ok(())
     }
 
-    /// The file is opened anew: FLUSH LOGS, where another has renamed it. What cannot be opened leaves the log as it is.
+    /// The file is opened anew: FLUSH LOGS, where another has renamed it. What cannot be opened leaves the log as it
+    /// is.
     pub fn reopen_log(&self, file: &'static str) -> Result<()> {
         let on = LOGS.iter().find(|(name, _)| *name == file).is_some_and(|(_, on)| self.is_on(on));
         let opened = match on && self.logs_to_files() {

@@ -1,7 +1,7 @@
 //! mysql.slow_log and mysql.general_log: the logs as tables, where `log_output` names TABLE.
 //!
-//! The records are held in memory, the newest [`ROWS_MAX`] of each table; TRUNCATE empties it. (MySQL keeps them in files
-//! of comma-separated values, without a bound.)
+//! The records are held in memory, the newest [`ROWS_MAX`] of each table; TRUNCATE empties it. (MySQL keeps them in
+//! files of comma-separated values, without a bound.)
 
 use super::Ended;
 use parking_lot::Mutex;

@@ -1,8 +1,9 @@
 //! Passwords stay out of logs and histories.
 //!
-//! Every quoted literal between IDENTIFIED, or SET PASSWORD, and the end of the statement is left out of what is kept of
-//! its text, hexadecimal ones too, which may be verifiers: among them may be the names of accounts, but a password never is
-//! (MySQL manual, "Passwords and Logging"). So is the text that PREPARE or a user variable is given, if it has such a word.
+//! Every quoted literal between IDENTIFIED, or SET PASSWORD, and the end of the statement is left out of what is kept
+//! of its text, hexadecimal ones too, which may be verifiers: among them may be the names of accounts, but a password
+//! never is (MySQL manual, "Passwords and Logging"). So is the text that PREPARE or a user variable is given, if it has
+//! such a word.
 
 use parser::ast::{SetItem, Statement};
 use std::borrow::Cow;

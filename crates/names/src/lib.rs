@@ -9,15 +9,15 @@
 //! - An *object* is a table or view by its database and name, or the absence of one: [`Object`].
 //! - A *use* is what is done with an object, and by whom: [`ObjectUse`]. It tells which metadata lock it needs
 //!   ([`ObjectUse::lock`]) and which privileges ([`ObjectUse::privileges`]).
-//! - [`resolve`] finds all of a statement's: what its text names, what is behind the views among them, and the tables to
-//!   which foreign keys lead from those that it changes. Common table expressions hide tables; temporary tables and tables
-//!   that the server makes up need no locks, but they are named, too.
+//! - [`resolve`] finds all of a statement's: what its text names, what is behind the views among them, and the tables
+//!   to which foreign keys lead from those that it changes. Common table expressions hide tables; temporary tables and
+//!   tables that the server makes up need no locks, but they are named, too.
 //!
 //! Invariants
 //! 1. Resolving has no effect: no lock, no table made, no error. What is wrong with a name is told when it is bound.
 //! 2. Whatever a binder or a writer looks up is among the uses; looking up anything else is a bug.
-//! 3. A definition is the same as long as its `Arc` is: every change of one publishes another. An [`Object`] keeps it, so
-//!    that it is never mistaken for a later one.
+//! 3. A definition is the same as long as its `Arc` is: every change of one publishes another. An [`Object`] keeps it,
+//!    so that it is never mistaken for a later one.
 
 mod resolve;
 mod uses;
@@ -76,8 +76,9 @@ impl Names {
         locks
     }
 
-    /// What a name stands for in the catalog. Objects that the statement itself defines are looked up as they are now, all
-    /// others as they were resolved; the locks on them make that the same. `None`: it was not resolved, or not to be locked.
+    /// What a name stands for in the catalog. Objects that the statement itself defines are looked up as they are now,
+    /// all others as they were resolved; the locks on them make that the same. `None`: it was not resolved, or not to
+    /// be locked.
     pub fn stored(&self, catalog: &Catalog, schema: &str, name: &str) -> Option<Option<Relation>> {
         let object = self.get(schema, name)?;
         let is_locked = object.uses.iter().any(|u| u.lock(object, self.only_looks) != NeededLock::None);

@@ -1,7 +1,7 @@
 //! From a statement's tree to its objects.
 //!
 //! ```text
-//!   names in the text ──▶ table ──▶ foreign keys of tables that are changed ──▶ parents, children, children's children ...
+//!   names in the text ──▶ table ──▶ foreign keys of tables that are changed ──▶ parents, children, their children
 //!                    └──▶ view ───▶ names in its text, all of the catalog ──▶ as above
 //! ```
 //! A use is followed once for each of its kinds, so that no circle of views or keys goes on for ever.
@@ -27,7 +27,8 @@ pub struct Scope<'a> {
     pub only_looks: bool,
 }
 
-/// What the statement names. Names without a database where there is no current one are left out: 1046 when they are bound.
+/// What the statement names. Names without a database where there is no current one are left out: 1046 when they are
+/// bound.
 pub fn resolve(statement: &Statement, scope: &Scope<'_>) -> Names {
     let uses = statement.table_uses();
     let version = scope.catalog.version();

@@ -60,7 +60,8 @@ fn put(catalog: &Catalog, relations: Vec<Relation>) {
     catalog.write(change).expect("there is no journal");
 }
 
-/// Tables `t`, `u`; `p`, which `c` and `r` refer to, and `g`, which refers to `c`; views `v` of `t`, `w` of `v` and `u`.
+/// Tables `t`, `u`; `p`, which `c` and `r` refer to, and `g`, which refers to `c`; views `v` of `t`, `w` of `v` and
+/// `u`.
 fn catalog() -> Catalog {
     let catalog = Catalog::default();
     put(

@@ -1,8 +1,9 @@
-//! The text that stands for all statements which differ in their constants only (MySQL 8.4, "Performance Schema Statement
-//! Digests"; STATEMENT_DIGEST_TEXT).
+//! The text that stands for all statements which differ in their constants only (MySQL 8.4, "Performance Schema
+//! Statement Digests"; STATEMENT_DIGEST_TEXT).
 //!
-//! Works on tokens, so it takes statements that do not parse as well. Constants become `?`, lists of them `?, ...`, rows of
-//! them `(?)` or `(...)`, repeated rows `(...) /* , ... */`; names get backticks, comments go, one blank separates tokens.
+//! Works on tokens, so it takes statements that do not parse as well. Constants become `?`, lists of them `?, ...`,
+//! rows of them `(?)` or `(...)`, repeated rows `(...) /* , ... */`; names get backticks, comments go, one blank
+//! separates tokens.
 //!
 //! ```
 //! let text = parser::digest::digest_text(b"select * FROM t where a in (1, 2) and b = -5", &Default::default());

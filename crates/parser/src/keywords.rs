@@ -1,4 +1,5 @@
-//! Keywords: which words the lexer tells apart, and which of them are reserved (MySQL 8.4, "Keywords and Reserved Words").
+//! Keywords: which words the lexer tells apart, and which of them are reserved (MySQL 8.4, "Keywords and Reserved
+//! Words").
 //!
 //! Only reserved words and the non-reserved ones that steer expressions and queries are here. Statements of
 //! administration compare other words by text, so that those words never cost ordinary identifiers anything.

@@ -1,5 +1,5 @@
-//! Statements that differ in their constants only, recognized without a tree: the key under which a plan is kept, and the
-//! constants that are its parameters.
+//! Statements that differ in their constants only, recognized without a tree: the key under which a plan is kept, and
+//! the constants that are its parameters.
 //!
 //! ```text
 //!   SELECT c FROM t WHERE id = 5 AND s = 'x' LIMIT 1
@@ -7,10 +7,11 @@
 //!   values  5, 'x'
 //!   text    SELECT c FROM t WHERE id = ? AND s = ? LIMIT 1
 //! ```
-//! Only constants whose place says that they are values are taken out: operands of comparisons behind WHERE, elements of
-//! IN lists there, what SET assigns, the rows of INSERT ... VALUES. Everything else (names of result columns, positions in
-//! ORDER BY, LIMIT, arguments of functions, hints) stays in the key as it is written. The types of the constants belong
-//! to the key. Whether a parameter is as good as the constant in its place is for whoever binds the text to say.
+//! Only constants whose place says that they are values are taken out: operands of comparisons behind WHERE, elements
+//! of IN lists there, what SET assigns, the rows of INSERT ... VALUES. Everything else (names of result columns,
+//! positions in ORDER BY, LIMIT, arguments of functions, hints) stays in the key as it is written. The types of the
+//! constants belong to the key. Whether a parameter is as good as the constant in its place is for whoever binds the
+//! text to say.
 //!
 //! Refused are statements with subqueries, set operations, common table expressions, variables, markers and hints,
 //! INSERTs of anything but constants, and long texts: they are not what is sent a thousand times a second.

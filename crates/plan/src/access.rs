@@ -7,9 +7,10 @@
 //!   a IS NULL                  [NULL]   none
 //!   s LIKE 'ab%'               []       s: begins with 'ab'
 //! ```
-//! A plan holds expressions, constant at execution: plans are kept, parameters change. [`resolve`] evaluates them, turns
-//! each into a value of the column's type and answers the ends as the index orders them. A value that the column cannot
-//! hold moves the end to the nearest one that it can (`i < 2.5` is `i <= 2`), or makes the range empty (`i = 2.5`).
+//! A plan holds expressions, constant at execution: plans are kept, parameters change. [`resolve`] evaluates them,
+//! turns each into a value of the column's type and answers the ends as the index orders them. A value that the column
+//! cannot hold moves the end to the nearest one that it can (`i < 2.5` is `i <= 2`), or makes the range empty (`i =
+//! 2.5`).
 
 use catalog::{IndexDef, KeyBounds, KeyEnd, TableDef};
 use expr::Expr;
@@ -76,8 +77,8 @@ pub struct EntryUse {
     pub merge: Option<Box<Merge>>,
 }
 
-/// Index merge: row ids come out of several indexes of a table. They may be more than those that are wanted, never less:
-/// the node's filters hold all conditions.
+/// Index merge: row ids come out of several indexes of a table. They may be more than those that are wanted, never
+/// less: the node's filters hold all conditions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merge {
     pub kind: MergeKind,
@@ -240,13 +241,14 @@ pub fn fit(v: Value, to: &SqlType) -> Fitted {
 /// From here on several integers are one DOUBLE.
 pub const EXACT_DOUBLE_MAX: f64 = (1u64 << 53) as f64;
 
-/// Whether a key part of type `part`, looked up by a DOUBLE, may have several values that equal it: see [`integers_equal`].
+/// Whether a key part of type `part`, looked up by a DOUBLE, may have several values that equal it: see
+/// [`integers_equal`].
 pub fn rounds(key: &SqlType, part: &SqlType) -> bool {
     matches!((key, part), (SqlType::Double, SqlType::Int { size: IntSize::I64, .. }))
 }
 
-/// The values of an integer column that equal a DOUBLE when they are compared as DOUBLEs: one at most below 2^53, from there
-/// on up to 2049.
+/// The values of an integer column that equal a DOUBLE when they are compared as DOUBLEs: one at most below 2^53, from
+/// there on up to 2049.
 pub fn integers_equal(x: f64, to: &SqlType) -> Vec<Value> {
     let SqlType::Int { size, unsigned } = to else { return vec![] };
     let (min, max) = size.range(*unsigned);

@@ -37,8 +37,8 @@ pub struct LogicalQuery {
     pub serial: bool,
     /// Parameters that the statement itself has (`?`): slots from 0. The planner numbers its own from here.
     pub param_count: u32,
-    /// The plan may be kept for later executions. Not so if it holds values of this one: variables, NOW() and other facts
-    /// of the session that were folded, `LIMIT ?`.
+    /// The plan may be kept for later executions. Not so if it holds values of this one: variables, NOW() and other
+    /// facts of the session that were folded, `LIMIT ?`.
     pub cacheable: bool,
     /// SQL_CALC_FOUND_ROWS: rows are to be counted as if there were no outermost LIMIT.
     pub calc_found_rows: bool,
@@ -50,7 +50,8 @@ pub struct LogicalQuery {
     pub hint_texts: Vec<(u32, String)>,
     /// What hints are to be warned of.
     pub warnings: Vec<Warning>,
-    /// Tables of which the rows read are to be locked: locking clauses of inner queries. Whoever runs the query sees to it.
+    /// Tables of which the rows read are to be locked: locking clauses of inner queries. Whoever runs the query sees to
+    /// it.
     pub locks: Vec<TableLock>,
 }
 
@@ -221,8 +222,8 @@ pub enum Logical {
         dependent: bool,
         straight: bool,
     },
-    /// A group that is a plain column keeps the column's id, except with `rollup`, where the output may be NULL where the
-    /// input is not.
+    /// A group that is a plain column keeps the column's id, except with `rollup`, where the output may be NULL where
+    /// the input is not.
     Aggregate {
         input: Box<Logical>,
         groups: Vec<(ColumnId, Expr)>,
@@ -248,7 +249,8 @@ pub enum Logical {
         order_by: Vec<(Expr, bool)>,
         calls: Vec<(ColumnId, WindowCall)>,
     },
-    /// UNION has two or more inputs, the others two. Output ids are `columns`; input i supplies `inputs[i].1` in the same order, types already equal.
+    /// UNION has two or more inputs, the others two. Output ids are `columns`; input i supplies `inputs[i].1` in the
+    /// same order, types already equal.
     SetOp {
         kind: SetOpKind,
         columns: Vec<ColumnId>,

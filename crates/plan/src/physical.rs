@@ -11,8 +11,8 @@ use types::{SqlType, Warning};
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub root: Box<PlanNode>,
-    /// Uncorrelated scalar subqueries and the like: run in order before `root`, each fills its parameter with its single
-    /// value (no row: NULL; more than one: error 1242).
+    /// Uncorrelated scalar subqueries and the like: run in order before `root`, each fills its parameter with its
+    /// single value (no row: NULL; more than one: error 1242).
     pub init: Vec<InitPlan>,
     /// Size of the parameter array.
     pub param_count: u32,
@@ -341,7 +341,8 @@ pub enum PlanOp {
     Aggregate {
         input: Box<PlanNode>,
         groups: Vec<Expr>,
-        /// Which groups are strings of which few different ones are expected; shorter than `groups` if the last are not.
+        /// Which groups are strings of which few different ones are expected; shorter than `groups` if the last are
+        /// not.
         few: Vec<bool>,
         aggregates: Vec<AggCall>,
         /// WITH ROLLUP: also every prefix of the groups, the rest NULL.
@@ -365,9 +366,9 @@ pub enum PlanOp {
         limit: Option<u64>,
         offset: u64,
     },
-    /// Output: input columns ++ one column a call.
-    /// The first rows in an order, by a walk that may give up ([`EntryUse::give_up`]) before it has found them; then its
-    /// rows are thrown away, and `otherwise`, which answers the same, is run.
+    /// Output: input columns ++ one column a call. The first rows in an order, by a walk that may give up
+    /// ([`EntryUse::give_up`]) before it has found them; then its rows are thrown away, and `otherwise`, which answers
+    /// the same, is run.
     Attempt {
         first: Box<PlanNode>,
         otherwise: Box<PlanNode>,

@@ -1,5 +1,5 @@
-//! Golden plans in every format: the table, FORMAT=TREE and FORMAT=JSON of each statement of `tests/explain/*.txt`, and a
-//! test that the three never contradict each other: it makes the rows of the table from the JSON.
+//! Golden plans in every format: the table, FORMAT=TREE and FORMAT=JSON of each statement of `tests/explain/*.txt`, and
+//! a test that the three never contradict each other: it makes the rows of the table from the JSON.
 
 mod common;
 
@@ -107,8 +107,8 @@ fn all_formats() {
     eprintln!("{} statements", count.get());
 }
 
-/// A row of the table, its cells as text (NULL is empty), without what is said of its block as a whole: id, table, type,
-/// possible_keys, key, key_len, ref, rows, filtered, and the words of Extra, sorted.
+/// A row of the table, its cells as text (NULL is empty), without what is said of its block as a whole: id, table,
+/// type, possible_keys, key, key_len, ref, rows, filtered, and the words of Extra, sorted.
 type Fact = Vec<String>;
 
 /// Said of blocks, not of tables.
@@ -310,8 +310,8 @@ fn base_aliases(plan: &Plan) -> Vec<String> {
     found
 }
 
-/// (alias, index) of accesses that the tree alone shows: those of tables that are optimized away, and of the other way to
-/// find the first rows.
+/// (alias, index) of accesses that the tree alone shows: those of tables that are optimized away, and of the other way
+/// to find the first rows.
 fn hidden_accesses(plan: &Plan) -> Vec<(String, String)> {
     use plan::PlanOp::*;
     let mut open: Vec<(&plan::PlanNode, bool)> =

@@ -1,5 +1,5 @@
-//! Statements of megabytes: the memory for their trees and plans is a small multiple of their text, and their time grows
-//! with their length and no faster.
+//! Statements of megabytes: the memory for their trees and plans is a small multiple of their text, and their time
+//! grows with their length and no faster.
 
 #[allow(dead_code)]
 mod common;

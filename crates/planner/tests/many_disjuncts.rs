@@ -1,4 +1,5 @@
-//! Conjunctions of very many ORs: looks at indexes are bounded, however many there are, and planning ends when it is told to.
+//! Conjunctions of very many ORs: looks at indexes are bounded, however many there are, and planning ends when it is
+//! told to.
 
 #[allow(dead_code)]
 mod common;

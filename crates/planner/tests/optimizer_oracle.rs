@@ -1,5 +1,5 @@
-//! Random queries over tiny tables of NULL-able integers, evaluated twice: the bound query row by row, subqueries nested
-//! and recomputed for each row as SQL defines them; and the optimizer's plan, by a plain interpreter of plans.
+//! Random queries over tiny tables of NULL-able integers, evaluated twice: the bound query row by row, subqueries
+//! nested and recomputed for each row as SQL defines them; and the optimizer's plan, by a plain interpreter of plans.
 
 #[path = "oracle/generate.rs"]
 mod generate;

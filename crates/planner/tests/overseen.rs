@@ -1,5 +1,5 @@
-//! Parsing and planning ask again and again whether they may go on, whatever the statement is long of; and they end when
-//! told to, with the error that they were told.
+//! Parsing and planning ask again and again whether they may go on, whatever the statement is long of; and they end
+//! when told to, with the error that they were told.
 
 #[allow(dead_code)]
 mod common;

@@ -1,5 +1,5 @@
-//! Golden plans: what EXPLAIN FORMAT=TREE prints for TPC-H at scale factor 1, so that a change of plan shows in the diff of
-//! the commit that made it.
+//! Golden plans: what EXPLAIN FORMAT=TREE prints for TPC-H at scale factor 1, so that a change of plan shows in the
+//! diff of the commit that made it.
 
 mod common;
 

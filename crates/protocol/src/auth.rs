@@ -13,10 +13,11 @@
 //!   [Encrypted] --RSA of password XOR nonce--> Accept | Deny
 //! ```
 //!
-//! mysql_native_password proves knowledge of SHA1(password) against the stored SHA1(SHA1(password)). caching_sha2_password
-//! does the same with SHA-256, but stores something else, so that the server must once have seen the password in order
-//! to check proofs; what it then keeps in memory, SHA256(SHA256(password)), is the [`DigestCache`]. Whoever knew that much
-//! could log in without the password, so it is not what is stored: only accounts that have not logged in since it was have it.
+//! mysql_native_password proves knowledge of SHA1(password) against the stored SHA1(SHA1(password)).
+//! caching_sha2_password does the same with SHA-256, but stores something else, so that the server must once have seen
+//! the password in order to check proofs; what it then keeps in memory, SHA256(SHA256(password)), is the
+//! [`DigestCache`]. Whoever knew that much could log in without the password, so it is not what is stored: only
+//! accounts that have not logged in since it was have it.
 //!
 //! An unknown user goes through the same exchange with an account that no password fits, so that the traffic does not
 //! tell whether the user exists.

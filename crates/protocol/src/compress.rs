@@ -4,9 +4,9 @@
 //! | length: 3 | sequence: 1 | inflated length: 3 | body: length bytes |
 //! ```
 //!
-//! The body is a zlib stream of `inflated length` bytes, or plain when that field is zero, as it is where deflating does
-//! not pay. What comes out is a run of ordinary frames, which may begin and end anywhere. The sequence numbers of the
-//! compressed frames are checked; those of the frames inside are not, as MySQL's clients do not agree on them.
+//! The body is a zlib stream of `inflated length` bytes, or plain when that field is zero, as it is where deflating
+//! does not pay. What comes out is a run of ordinary frames, which may begin and end anywhere. The sequence numbers of
+//! the compressed frames are checked; those of the frames inside are not, as MySQL's clients do not agree on them.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use types::{Error, Result};

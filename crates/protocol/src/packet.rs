@@ -71,7 +71,8 @@ impl PacketReader {
         }
     }
 
-    /// Inside compressed frames, which have sequence numbers of their own, clients number the inner frames as they like.
+    /// Inside compressed frames, which have sequence numbers of their own, clients number the inner frames as they
+    /// like.
     pub fn ignore_seq(&mut self) {
         self.seq_checked = false;
     }

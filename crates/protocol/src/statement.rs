@@ -4,8 +4,8 @@
 //! prepared   00 | statement: 4 | columns: 2 | parameters: 2 | 00 | warnings: 2
 //! execute    cursor flags: 1 | iterations: 4 | NULL bitmap | types follow: 1 | (type: 1, unsigned: 1)* | values
 //! ```
-//! Types need to be sent with the first execution only; later ones may say that they are as before. A parameter that came
-//! by COM_STMT_SEND_LONG_DATA has no value here.
+//! Types need to be sent with the first execution only; later ones may say that they are as before. A parameter that
+//! came by COM_STMT_SEND_LONG_DATA has no value here.
 
 use types::decimal::parse_decimal;
 use types::{Collation, Date, DateTime, IntSize, SqlType, StringKind, Time, Value};
@@ -43,9 +43,9 @@ const CURSOR_FLAGS: u8 = 0b111;
 /// A parameter's value with the type that expressions see.
 pub type Param = (Value, SqlType);
 
-/// Decodes what follows the statement id in COM_STMT_EXECUTE. `types` are those of the execution before, and are replaced
-/// if new ones come; `long_data` tells what came ahead for a parameter; strings are in `collation`. The values replace
-/// what is in `out`.
+/// Decodes what follows the statement id in COM_STMT_EXECUTE. `types` are those of the execution before, and are
+/// replaced if new ones come; `long_data` tells what came ahead for a parameter; strings are in `collation`. The values
+/// replace what is in `out`.
 pub fn execute<'d>(
     arguments: &[u8],
     param_count: usize,

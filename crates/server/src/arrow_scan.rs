@@ -13,8 +13,8 @@
 //! | TIMESTAMP | Timestamp(us, UTC) |
 //! | YEAR | Int16 |
 //!
-//! Arrow has no dates with zeros for months or days, and no times of day below 0 or from 24 hours on: such values become
-//! NULL, and are counted ([`ArrowScan::lost`]).
+//! Arrow has no dates with zeros for months or days, and no times of day below 0 or from 24 hours on: such values
+//! become NULL, and are counted ([`ArrowScan::lost`]).
 //!
 //! A batch is what one leaf holds: at most 1024 rows.
 
@@ -94,7 +94,8 @@ impl Iterator for ArrowScan {
 }
 
 impl crate::Database {
-    /// Scans a table; `columns`: their names, or all that are not generated for keys. What is committed later is not seen.
+    /// Scans a table; `columns`: their names, or all that are not generated for keys. What is committed later is not
+    /// seen.
     pub fn arrow_scan(&self, schema: &str, table: &str, columns: Option<&[&str]>) -> Result<ArrowScan> {
         let db = self.engine();
         let def = match db.catalog().relation(schema, table) {

@@ -16,8 +16,8 @@ pub enum Level {
     Error,
 }
 
-/// Standard error becomes a file, which grows at its end: what anything else has to say there is in it, too. By its first
-/// line it is known for a log of this server's. Relative paths start at the data directory.
+/// Standard error becomes a file, which grows at its end: what anything else has to say there is in it, too. By its
+/// first line it is known for a log of this server's. Relative paths start at the data directory.
 pub fn send_to(data: &Path, path: &Path) -> Result<(), Refused> {
     let failed = |e: std::io::Error| Refused::new(path, e);
     let mut file = files::open(Some(data), path, Kind::Errors)?;

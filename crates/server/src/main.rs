@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// Sessions allocate and free from many threads at once, which the system's allocator does not like as much. It is metered:
-/// what the process may hold is bounded.
+/// Sessions allocate and free from many threads at once, which the system's allocator does not like as much. It is
+/// metered: what the process may hold is bounded.
 #[global_allocator]
 static ALLOCATOR: memory::Metered<mimalloc::MiMalloc> = memory::Metered(mimalloc::MiMalloc);
 

@@ -74,7 +74,8 @@ fn raise_descriptor_limit() {
     }
 }
 
-/// A file that may grow no more (ulimit -f) is an error of who writes it, not the process's end. Before the first write.
+/// A file that may grow no more (ulimit -f) is an error of who writes it, not the process's end. Before the first
+/// write.
 pub fn survive_file_limits() {
     if let Err(e) = signal_hook::flag::register(SIGXFSZ, Arc::default()) {
         log::warning(format_args!("a limit on the size of files will end the server: {e}"));

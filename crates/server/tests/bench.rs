@@ -1,4 +1,5 @@
-//! The experiments that need a server, in miniature, by the binary itself: that they run, and that what they check holds.
+//! The experiments that need a server, in miniature, by the binary itself: that they run, and that what they check
+//! holds.
 
 use std::process::{Command, Output};
 

@@ -1,5 +1,5 @@
-//! Relations as SHOW and information_schema describe them: what is defined now, without locks. Who only looks never waits for
-//! a change that runs, and may look at what LOCK TABLES leaves out.
+//! Relations as SHOW and information_schema describe them: what is defined now, without locks. Who only looks never
+//! waits for a change that runs, and may look at what LOCK TABLES leaves out.
 
 use crate::Frame;
 use crate::source_columns::{SourceColumn, source_columns};

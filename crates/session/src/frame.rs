@@ -4,10 +4,10 @@
 //!   session ◀── Frame::new ── a client's statement ◀── Frame::nested ── a statement that it runs ◀── ...
 //!                                                       leave ──▶ take_in: warnings, rows sent and changed
 //! ```
-//! What a frame does not have of its own it has from the session: the default schema is the session's, the acting account
-//! the one that logged in. A nested frame is given what a stored program, a view or an event brings along: the schema and
-//! sql_mode that it was written under, its definer's account, its parameters. It sees no parameters of its caller's, and no
-//! warnings; those of its own go to the caller when it [leaves](Frame::leave).
+//! What a frame does not have of its own it has from the session: the default schema is the session's, the acting
+//! account the one that logged in. A nested frame is given what a stored program, a view or an event brings along: the
+//! schema and sql_mode that it was written under, its definer's account, its parameters. It sees no parameters of its
+//! caller's, and no warnings; those of its own go to the caller when it [leaves](Frame::leave).
 //!
 //! Invariants
 //! 1. One frame works at a time: a nested one borrows its caller.

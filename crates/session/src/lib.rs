@@ -9,16 +9,19 @@
 //!     ▲           acting account, memory of tree and plan, counters
 //!   Frame         of a statement that the first one runs: its own clock, schema, account, ...
 //! ```
-//! A [`Frame`] borrows the session for itself, and a nested frame borrows its caller's: [`Frame::nested`]. So what a statement
-//! changes for itself ends with it, whatever happens in between, and nobody has to put it back.
+//! A [`Frame`] borrows the session for itself, and a nested frame borrows its caller's: [`Frame::nested`]. So what a
+//! statement changes for itself ends with it, whatever happens in between, and nobody has to put it back.
 //!
 //! - [`shared`]: [`Shared`]; [`options`]: how a database is opened.
-//! - [`state`]: [`SessionState`]; [`txn`] has its transaction, [`temporary`] its temporary tables, [`locks`] its metadata locks.
-//! - [`frame`]: [`Frame`]; [`resolved`]: what its statement names; [`facts`] answers the binder and expressions, [`bind`] makes binders, [`rights`] checks rights,
-//!   [`hints`] and [`set`] change variables, [`trace`] keeps what the optimizer did, [`tree`] charges memory, [`ended`] notes what ran.
+//! - [`state`]: [`SessionState`]; [`txn`] has its transaction, [`temporary`] its temporary tables, [`locks`] its
+//!   metadata locks.
+//! - [`frame`]: [`Frame`]; [`resolved`]: what its statement names; [`facts`] answers the binder and expressions,
+//!   [`bind`] makes binders, [`rights`] checks rights, [`hints`] and [`set`] change variables, [`trace`] keeps what the
+//!   optimizer did, [`tree`] charges memory, [`ended`] notes what ran.
 //! - [`source_columns`]: the columns of a query as a table's; [`view_text`]: the texts that views keep.
 //! - [`server_tables`]: the tables that the server makes up, of which only those above know the rows.
-//! - [`sink`]: where answers go; [`rows`]: small row sets that the server makes; [`collect`]: a sink that keeps an answer.
+//! - [`sink`]: where answers go; [`rows`]: small row sets that the server makes; [`collect`]: a sink that keeps an
+//!   answer.
 //!
 //! Invariants
 //! 1. A statement that fails leaves variables, current database and (outside the statement itself) the transaction as

@@ -2,8 +2,8 @@
 //!
 //! Before a statement runs, [`Frame::lock_statement`] locks all that it names, tables behind views among it: what it
 //! changes or writes to as much as what it reads ([`names::NeededLock`]). One order for all, that of the names, keeps
-//! statements that take several locks from each other's throats. The locks go when the transaction ends; outside of one,
-//! when the statement ends. [`ddl`] has the locks of DDL, [`tables`] LOCK TABLES and FLUSH, [`named`] GET_LOCK,
+//! statements that take several locks from each other's throats. The locks go when the transaction ends; outside of
+//! one, when the statement ends. [`ddl`] has the locks of DDL, [`tables`] LOCK TABLES and FLUSH, [`named`] GET_LOCK,
 //! [`serializable`] what keeps phantoms away.
 
 mod ddl;
@@ -31,8 +31,8 @@ pub struct SessionLocks {
     pub named: Arc<dyn expr::UserLocks>,
     /// How tables that the running statement reads are locked.
     reading: Mode,
-    /// Tables that the running statement reads, to be kept from writers unless it locks all that it reads of them; `None`:
-    /// it keeps writers out as it names tables.
+    /// Tables that the running statement reads, to be kept from writers unless it locks all that it reads of them;
+    /// `None`: it keeps writers out as it names tables.
     unkept: Mutex<Option<Vec<Arc<Object>>>>,
     /// How long it waits where others read under SERIALIZABLE.
     patience: ast::LockWait,
@@ -70,7 +70,8 @@ fn only_looks(s: &Statement) -> bool {
     matches!(s, Show(_) | Describe { .. } | Explain(_) | Prepare { .. })
 }
 
-/// What ends a statement before it has all its tables: it keeps none of them, so that others may make the one that it missed.
+/// What ends a statement before it has all its tables: it keeps none of them, so that others may make the one that it
+/// missed.
 fn found_no_table(e: &Error) -> bool {
     matches!(e.code(), ErrorCode::NO_SUCH_TABLE | ErrorCode::BAD_DB)
 }
@@ -289,8 +290,8 @@ impl Frame<'_> {
         self.locks.unkept.get_mut().iter_mut().for_each(Vec::clear);
     }
 
-    /// The statement is over: locks of statements that only look at definitions, or find a table missing, go, and without a
-    /// transaction all do.
+    /// The statement is over: locks of statements that only look at definitions, or find a table missing, go, and
+    /// without a transaction all do.
     pub fn unlock_statement(&mut self, statement: &Statement, mark: usize, result: Result<()>) -> Result<()> {
         self.locks.reading = Mode::SharedRead;
         self.locks.patience = ast::LockWait::Wait;

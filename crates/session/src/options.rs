@@ -9,8 +9,8 @@ use types::Result;
 /// How to open a database. The defaults suit a server with the machine to itself.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Where the database is kept; sessions spill into a folder below it. `None`: it is in memory alone, and spills into
-    /// the system's folder for temporary files.
+    /// Where the database is kept; sessions spill into a folder below it. `None`: it is in memory alone, and spills
+    /// into the system's folder for temporary files.
     pub dir: Option<PathBuf>,
     /// Worker threads beside the sessions' own; `None`: one less than the cores.
     pub workers: Option<usize>,
@@ -22,14 +22,15 @@ pub struct Options {
     pub cached_plans: CachedPlans,
     /// Rows per leaf, for tests of small leaves.
     pub leaf_rows: Option<usize>,
-    /// Bytes that all statements together may hold; `None`: half of max_server_memory or, where that is not set, of what the
-    /// machine has or the system lets this process have, whichever is less.
+    /// Bytes that all statements together may hold; `None`: half of max_server_memory or, where that is not set, of
+    /// what the machine has or the system lets this process have, whichever is less.
     pub query_memory_bytes: Option<usize>,
     /// Initial values of system variables: (name, text).
     pub variables: Vec<(String, String)>,
     /// Gets lines for the server's log.
     pub notices: Notices,
-    /// Gets what people must know: what was dropped at the end of the redo log, say. By default it goes to standard error.
+    /// Gets what people must know: what was dropped at the end of the redo log, say. By default it goes to standard
+    /// error.
     pub warnings: Notices,
     /// Opens a folder although the end of its redo log is missing: what was committed there is given up.
     pub accept_loss: bool,

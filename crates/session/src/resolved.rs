@@ -5,7 +5,8 @@
 //!   lock_resolved:   locks in the order of names; resolve again where a definition changed before its lock was there
 //!   CatalogReader:   what was resolved, as temporary tables and those that the server makes up let it be seen
 //! ```
-//! Names are a frame's: a statement that another one runs has its own. One that it only binds (PREPARE) has its names meanwhile.
+//! Names are a frame's: a statement that another one runs has its own. One that it only binds (PREPARE) has its names
+//! meanwhile.
 
 use crate::Frame;
 use accounts::Privilege;
@@ -50,7 +51,8 @@ impl Frame<'_> {
         Ok(self.resolve(statement, only_looks))
     }
 
-    /// Locks what was resolved, and keeps it to be looked up; what has changed until its lock was there is resolved again.
+    /// Locks what was resolved, and keeps it to be looked up; what has changed until its lock was there is resolved
+    /// again.
     pub fn lock_resolved(&mut self, statement: &Statement, mut names: Names) -> Result<()> {
         if names.objects().is_empty() {
             self.names = names;

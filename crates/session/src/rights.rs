@@ -1,7 +1,7 @@
-//! What a session's rights let it do, beside what the tables that a statement names ask for (`names::ObjectUse::privileges`).
-//! Both are looked at before anything else of the statement happens. An account without privileges may connect, compute, set
-//! variables of its session, and see these, its own grants and its own connections; of a table that it asks for it does
-//! not learn whether there is one.
+//! What a session's rights let it do, beside what the tables that a statement names ask for
+//! (`names::ObjectUse::privileges`). Both are looked at before anything else of the statement happens. An account
+//! without privileges may connect, compute, set variables of its session, and see these, its own grants and its own
+//! connections; of a table that it asks for it does not learn whether there is one.
 
 use crate::Frame;
 use accounts::{Account, Privilege, Rights};
@@ -22,7 +22,8 @@ impl Frame<'_> {
         self.acting.as_ref().map_or(self.session.rights, |acting| acting.rights)
     }
 
-    /// The account that it acts under as errors name it: with the host that the client came from, where that is who logged in.
+    /// The account that it acts under as errors name it: with the host that the client came from, where that is who
+    /// logged in.
     pub(crate) fn denied_account(&self) -> (&str, &str) {
         if self.acting.is_some() { self.account() } else { self.user() }
     }

@@ -33,8 +33,8 @@ pub fn source_columns(query: &LogicalQuery, width: usize) -> Vec<SourceColumn> {
 }
 
 impl SourceColumn {
-    /// As a column of a table: a base table's column keeps its attributes, but for AUTO_INCREMENT and keys. The default of
-    /// what was AUTO_INCREMENT is 0.
+    /// As a column of a table: a base table's column keeps its attributes, but for AUTO_INCREMENT and keys. The default
+    /// of what was AUTO_INCREMENT is 0.
     pub fn column(&self) -> ColumnDef {
         let default = |o: &ColumnDef| match &o.default {
             DefaultValue::None if o.auto_increment => DefaultValue::Value(types::value::zero_of(&o.ty)),

@@ -164,8 +164,8 @@ impl SessionState {
     }
 
     /// From now on a commit that is the last thing of a statement may return before the log is written. Then
-    /// [`SessionState::take_unsettled`] has something, and until that has an outcome the client must not be answered, nor may
-    /// another statement begin.
+    /// [`SessionState::take_unsettled`] has something, and until that has an outcome the client must not be answered,
+    /// nor may another statement begin.
     pub fn set_commits_later(&mut self, on: bool) {
         self.commits_later = on;
     }

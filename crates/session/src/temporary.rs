@@ -1,7 +1,7 @@
 //! Temporary tables: a session's own, in front of permanent tables of the same names.
 //!
-//! They are tables of the store like others, but no catalog knows them: no other session, no log, no metadata lock. Their
-//! rows are transactional. They go with the session, and when its connection is reset.
+//! They are tables of the store like others, but no catalog knows them: no other session, no log, no metadata lock.
+//! Their rows are transactional. They go with the session, and when its connection is reset.
 
 use crate::SessionState;
 use catalog::TableDef;

@@ -1,13 +1,13 @@
-//! What a statement's tree and plan hold while they are made: counted by the thread that makes them, charged like the memory
-//! of running statements.
+//! What a statement's tree and plan hold while they are made: counted by the thread that makes them, charged like the
+//! memory of running statements.
 //!
 //! ```text
 //!   a frame ── parse ── bind ── optimize ──┐ handed over while the plan runs │── bind a row's subquery ── .. ── end
 //!            └──── Overseer::check: killed? too much? ────┘
 //! ```
 //! Parser and planner ask every few hundred nodes. What a long statement holds stays charged until it has ended. The
-//! executor's operators have reservations of their own, and are not counted here; but for the expressions that they make
-//! ready, which are as long as the plan's.
+//! executor's operators have reservations of their own, and are not counted here; but for the expressions that they
+//! make ready, which are as long as the plan's.
 
 use crate::Frame;
 use executor::Reservation;

@@ -113,8 +113,8 @@ impl SessionState {
         if read_only { Err(Error::cant_execute_in_read_only_transaction()) } else { Ok(()) }
     }
 
-    /// Whether the running statement's plain reads keep writers away: SERIALIZABLE, in a transaction of several statements
-    /// or one that changes something.
+    /// Whether the running statement's plain reads keep writers away: SERIALIZABLE, in a transaction of several
+    /// statements or one that changes something.
     pub fn reads_are_locked(&self, changes: bool) -> bool {
         let several = self.txn.as_ref().map_or_else(|| !self.vars().hot().autocommit, |t| t.explicit);
         (several || changes) && self.isolation() == Isolation::Serializable
@@ -184,7 +184,8 @@ impl SessionState {
             }
             (Some(t), isolation) => {
                 if isolation == Isolation::Serializable {
-                    // Those who changed what it reads have let their tables go, and so have their place among the commits.
+                    // Those who changed what it reads have let their tables go, and so have their place among the
+                    // commits.
                     t.txn.read_current();
                 }
                 manager.snapshot_of(&t.txn)
@@ -240,8 +241,8 @@ impl SessionState {
         self.commit_or_begin_to(false)
     }
 
-    /// COMMIT. `later`: it is the last thing that the statement does, so that whoever answers the client may wait for the
-    /// log in its place.
+    /// COMMIT. `later`: it is the last thing that the statement does, so that whoever answers the client may wait for
+    /// the log in its place.
     fn commit_or_begin_to(&mut self, later: bool) -> Result<()> {
         if self.txn.as_ref().is_some_and(|t| t.txn.has_changes()) {
             if self.txn.as_ref().is_some_and(|t| t.changes_permanent) {

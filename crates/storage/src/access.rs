@@ -1,8 +1,8 @@
-//! What planner and executor ask of a table's indexes: what each is good for, ends as bytes, and which leaves a range of
-//! a primary key lies in.
+//! What planner and executor ask of a table's indexes: what each is good for, ends as bytes, and which leaves a range
+//! of a primary key lies in.
 //!
-//! A unique index whose rows came in order keeps them in sorted runs ([`crate::index::unique`]): then a range of keys is a
-//! range of leaves, and scanning those beats walking entries.
+//! A unique index whose rows came in order keeps them in sorted runs ([`crate::index::unique`]): then a range of keys
+//! is a range of leaves, and scanning those beats walking entries.
 //!
 //! ```text
 //!   rows within the range  =  those in leaves whose runs can hold it   +   candidates of the tree in other leaves

@@ -1,6 +1,6 @@
-//! The threads that look after a store. One collects versions that nobody needs any more, as far as commits do not. Where
-//! the store is durable, one syncs the log once a second where commits do not, and makes checkpoints when the log has grown;
-//! one writes the log for sessions that do not wait for it themselves.
+//! The threads that look after a store. One collects versions that nobody needs any more, as far as commits do not.
+//! Where the store is durable, one syncs the log once a second where commits do not, and makes checkpoints when the log
+//! has grown; one writes the log for sessions that do not wait for it themselves.
 
 use crate::log::group::{FlushMode, Redo};
 use crate::store::Store;

@@ -5,10 +5,10 @@
 //!              ▲                                              │ no: wait for who holds it, and look again
 //!              └──────────────────────────────────────────────┘
 //! ```
-//! A current read and the change behind it, without a snapshot: what `decide` sees is the row's newest version, and nobody
-//! comes between its look and the change. So there is one record of the row's versions, and no lock before it. Whose
-//! change of a key decides which row has it (an uncommitted insert, delete or update) is waited for. If none has it, its
-//! absence may be held, as [`crate::index::absent`] tells.
+//! A current read and the change behind it, without a snapshot: what `decide` sees is the row's newest version, and
+//! nobody comes between its look and the change. So there is one record of the row's versions, and no lock before it.
+//! Whose change of a key decides which row has it (an uncommitted insert, delete or update) is waited for. If none has
+//! it, its absence may be held, as [`crate::index::absent`] tells.
 
 use crate::index::key::Key;
 use crate::index::unique::point::RowAt;
@@ -47,11 +47,11 @@ impl Table {
     /// Finds the row that has a key of a unique index (`index`: its position in the definition) and does with it what
     /// `decide` says, who sees the row where it lies, under its leaf's latch: `decide` must be short and wait for
     /// nothing. For [`Step::Update`] it puts one chunk with one value for each of `columns` into the list that it gets,
-    /// which is empty. It is asked once at most. Answers with the row's id; `None`: no row has the key; with `hold_absent`, nobody else brings it in
-    /// until `txn` ends.
+    /// which is empty. It is asked once at most. Answers with the row's id; `None`: no row has the key; with
+    /// `hold_absent`, nobody else brings it in until `txn` ends.
     ///
-    /// `key`: one chunk a part, of the column's physical type, whose position 0 is the key; it has no NULLs. Errors: 1062,
-    /// 1205, 1213, 1317.
+    /// `key`: one chunk a part, of the column's physical type, whose position 0 is the key; it has no NULLs. Errors:
+    /// 1062, 1205, 1213, 1317.
     pub fn change_by_key(
         self: &Arc<Self>,
         txn: &Arc<Txn>,

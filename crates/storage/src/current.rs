@@ -18,7 +18,8 @@ use vector::Chunk;
 /// What came of the wish to lock a row as a snapshot sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
-    /// The transaction has the lock, and the row's newest version is the one that the snapshot sees, or the transaction's own.
+    /// The transaction has the lock, and the row's newest version is the one that the snapshot sees, or the
+    /// transaction's own.
     AsSeen,
     /// The transaction has the lock, but the row is another version than the snapshot's.
     Changed,
@@ -115,8 +116,8 @@ impl Table {
         }
     }
 
-    /// The row whose newest version has the key in a unique index, shared by `txn`; waits for transactions on which that
-    /// depends. `key`: one chunk a part, the value at position 0, none NULL. `None`: there is no such row.
+    /// The row whose newest version has the key in a unique index, shared by `txn`; waits for transactions on which
+    /// that depends. `key`: one chunk a part, the value at position 0, none NULL. `None`: there is no such row.
     pub fn lock_key(self: &Arc<Self>, txn: &Arc<Txn>, index: usize, key: &[&Chunk]) -> Result<Option<u64>> {
         let set = self.indexes.get();
         let unique = &set.unique[index];

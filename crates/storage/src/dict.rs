@@ -1,8 +1,8 @@
 //! Dictionaries shared by the leaves of a table.
 //!
-//! A string column with at most 256 distinct values is held as one-byte codes in the leaves that loads attach. All loads
-//! of a table add to one dictionary a column; a leaf keeps the dictionary as it was when the leaf was finished. Once all
-//! values have been seen, every leaf shares one `Arc`, so operators can cache work by its address.
+//! A string column with at most 256 distinct values is held as one-byte codes in the leaves that loads attach. All
+//! loads of a table add to one dictionary a column; a leaf keeps the dictionary as it was when the leaf was finished.
+//! Once all values have been seen, every leaf shares one `Arc`, so operators can cache work by its address.
 
 use crate::sync::{Mutex, Rank};
 use std::collections::HashMap;

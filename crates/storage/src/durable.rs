@@ -177,8 +177,8 @@ impl Durable {
         self.definitions.lock().definitions.clone()
     }
 
-    /// Definitions that were read in an older form are known in the present one from now on. Nothing is written: the log
-    /// and the manifest have the old form until the next checkpoint, which writes all definitions.
+    /// Definitions that were read in an older form are known in the present one from now on. Nothing is written: the
+    /// log and the manifest have the old form until the next checkpoint, which writes all definitions.
     pub fn restate(&self, bodies: Vec<(ObjectKey, Box<[u8]>)>) {
         let mut state = self.definitions.lock();
         while state.busy {
@@ -303,8 +303,8 @@ fn lock(io: &dyn Io, dir: &Path) -> Result<Box<dyn Lock>> {
     })
 }
 
-/// What was recovered is acknowledged from now on, so it must not be in the system's memory alone. It is written again: if
-/// a sync failed before a restart, the system may take pages for written that are not.
+/// What was recovered is acknowledged from now on, so it must not be in the system's memory alone. It is written again:
+/// if a sync failed before a restart, the system may take pages for written that are not.
 fn settle(io: &dyn Io, dir: &Path, recovered: &Recovered) -> Result<()> {
     const PIECE_BYTES: u64 = 1 << 20;
     let Some(Unsettled { path, header, frames }) = &recovered.unsettled else { return Ok(()) };
@@ -319,8 +319,8 @@ fn settle(io: &dyn Io, dir: &Path, recovered: &Recovered) -> Result<()> {
     io.sync_dir(dir).map_err(|e| failed("sync", dir, &e))
 }
 
-/// The segment that is to be begun. A log without a record begins anew where it began: a folder that is only read does not
-/// gather segments.
+/// The segment that is to be begun. A log without a record begins anew where it began: a folder that is only read does
+/// not gather segments.
 fn next_segment(recovered: &Recovered) -> SegmentHeader {
     let (log, start_lsn) = (recovered.manifest.log, recovered.end_lsn);
     let new = |stamp| if stamp == 0 { frame::new_stamp() } else { stamp };

@@ -6,10 +6,10 @@
 //! ```text
 //!   rows in sorted runs alone            the runs: exact
 //!   the sample has many rows in range    the sample: a wide range is read by scanning, most likely
-//!   else                                 the tree, which is built if need be, and counts: a narrow range is read by the index
+//!   else                                 the tree, built if need be, counts: a narrow range is read by the index
 //! ```
-//! Nor may it depend on how the tree or the rows came to lie as they do: the sample goes by what the rows are, and the tree
-//! counts its entries ([`crate::index::btree`]) instead of estimating by its shape.
+//! Nor may it depend on how the tree or the rows came to lie as they do: the sample goes by what the rows are, and the
+//! tree counts its entries ([`crate::index::btree`]) instead of estimating by its shape.
 
 use crate::index::cursor::{Interval, KeyRange};
 use crate::index::ordered::OrderedIndex;

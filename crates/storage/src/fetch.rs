@@ -31,9 +31,9 @@ fn groups(order: &[(u64, u32)], shift: u32) -> impl Iterator<Item = Group<'_>> {
 impl Table {
     /// The wanted columns of the rows with these ids. Ids may come in any order and more than once.
     ///
-    /// Each leaf is visited once; its chunks' Arcs are cloned under the latch and values are copied with nothing held. Where
-    /// each leaf has a row or two of many, these are copied under the latch: that is shorter than to count references.
-    /// Rows of one leaf share its string heap, rows of several are copied into a heap of their own.
+    /// Each leaf is visited once; its chunks' Arcs are cloned under the latch and values are copied with nothing held.
+    /// Where each leaf has a row or two of many, these are copied under the latch: that is shorter than to count
+    /// references. Rows of one leaf share its string heap, rows of several are copied into a heap of their own.
     pub fn fetch(&self, row_ids: &[u64], columns: &[usize], snapshot: &Snapshot) -> Fetched {
         self.fetch_if(row_ids, columns, snapshot, |leaf, slot, _| leaf.is_seen(slot, snapshot))
     }

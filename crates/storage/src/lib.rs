@@ -8,8 +8,9 @@
 //!     └── TxnManager: Txn, Snapshot, commit order, waits, garbage
 //! ```
 //! A reader takes a [`Snapshot`], walks leaf numbers, and gets of each leaf the Arcs of the columns it wants and the
-//! positions it may see ([`Table::scan_leaf`]); it works on them with no latch held. A writer changes the newest version
-//! in place and leaves a before-image with its [`Txn`]; [`TxnManager::commit`] publishes all of it with one store.
+//! positions it may see ([`Table::scan_leaf`]); it works on them with no latch held. A writer changes the newest
+//! version in place and leaves a before-image with its [`Txn`]; [`TxnManager::commit`] publishes all of it with one
+//! store.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -18,7 +19,8 @@
 //! # use vector::Chunk;
 //! # let column = ColumnDef::plain("a", SqlType::INT, true);
 //! # let def = Arc::new(TableDef { id: TableId(1), schema: "test".into(), name: "t".into(), columns: vec![column],
-//! #     indexes: vec![], checks: vec![], foreign_keys: vec![], engine: TableEngine::InnoDb, collation: Collation::Utf8mb4_0900AiCi, comment: "".into(),
+//! #     indexes: vec![], checks: vec![], foreign_keys: vec![], engine: TableEngine::InnoDb,
+//! #     collation: Collation::Utf8mb4_0900AiCi, comment: "".into(),
 //! #     options: vec![], created_at: 0, temporary: false });
 //! let store = storage::Store::default();
 //! let table = store.create_table(def);
@@ -36,8 +38,8 @@
 //! # Ok::<(), types::Error>(())
 //! ```
 //!
-//! Everything is `Send + Sync`. Nothing here blocks but the write functions of [`Table`], for rows and keys that another
-//! transaction holds.
+//! Everything is `Send + Sync`. Nothing here blocks but the write functions of [`Table`], for rows and keys that
+//! another transaction holds.
 
 mod access;
 mod background;

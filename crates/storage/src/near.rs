@@ -1,19 +1,21 @@
 //! Bringing rows near: what rows that lie apart have in memory is asked for before it is needed.
 //!
-//! A row is five steps from its id, and in a table beyond the caches each of them may be a miss that the next one waits for:
+//! A row is five steps from its id, and in a table beyond the caches each of them may be a miss that the next one waits
+//! for:
 //!
 //! ```text
 //!   slot ─▶ leaf ─▶ its columns ─▶ a column's chunk ─▶ the value
 //! ```
-//! The steps of one row depend on each other, those of different rows do not. So a few leaves are gone through twice: the
-//! first time does nothing but follow the steps and ask for the values' cache lines, and the processor does that for
-//! several leaves at once; copying, with all that it decides by what it finds, comes after. A latch is held for one leaf at
-//! a time only, so nothing that was asked for need be true any more when it is wanted: that is slower, and no fault.
+//! The steps of one row depend on each other, those of different rows do not. So a few leaves are gone through twice:
+//! the first time does nothing but follow the steps and ask for the values' cache lines, and the processor does that
+//! for several leaves at once; copying, with all that it decides by what it finds, comes after. A latch is held for one
+//! leaf at a time only, so nothing that was asked for need be true any more when it is wanted: that is slower, and no
+//! fault.
 //!
 //! Scans have it easier, as the leaves come in a row ([`Table::bring_leaves_near`]).
 //!
-//! Of 4 million rows, 3 columns of 1024 rows anywhere take 136 ns a row instead of 579; of 40 million, 560 instead of 1200. Scans of few
-//! columns take 10 to 18 % less.
+//! Of 4 million rows, 3 columns of 1024 rows anywhere take 136 ns a row instead of 579; of 40 million, 560 instead
+//! of 1200. Scans of few columns take 10 to 18 % less.
 
 use crate::heap::Heap;
 use crate::index::Rows;
@@ -66,8 +68,8 @@ pub(crate) fn bring_near<S: Iterator<Item = usize>>(
 }
 
 impl Table {
-    /// Asks for where the columns begin in a few leaves in a row, which are then read. Every step is made for all leaves
-    /// before the next: taking a latch ends what the processor does at once.
+    /// Asks for where the columns begin in a few leaves in a row, which are then read. Every step is made for all
+    /// leaves before the next: taking a latch ends what the processor does at once.
     pub fn bring_leaves_near(&self, leaves: Range<u64>, columns: &[usize]) {
         if self.heap.leaf_count() < LEAVES_MIN {
             return;

@@ -104,7 +104,8 @@ impl Table {
     }
 
     /// Looks up many keys at once: appends to `out` the candidates whose keys start with each of `keys`, in order of
-    /// `keys`, the first `most` of each, and to `ends` where those of each key end. False: the index has no ordered form.
+    /// `keys`, the first `most` of each, and to `ends` where those of each key end. False: the index has no ordered
+    /// form.
     pub fn index_get_many(
         &self,
         index: usize,
@@ -257,8 +258,8 @@ impl Table {
         ordered.reconcile(key, row_id, self.has_version_with(ordered, key, row_id));
     }
 
-    /// Calls `push` with the entries of all versions of the leaf's rows. Its key latch is held. `enters`: they enter the
-    /// index, and so do its orphans.
+    /// Calls `push` with the entries of all versions of the leaf's rows. Its key latch is held. `enters`: they enter
+    /// the index, and so do its orphans.
     fn leaf_entries(
         &self,
         set: &IndexSet,

@@ -6,8 +6,8 @@
 //!                tail cut)          are left)      each thread has its own leaves and their order)
 //! ```
 //! Tables are made from their last definitions: rows of a table that is gone are not replayed, and an index that was
-//! added later is built once. Only commits newer than the manifest's timestamp are replayed. The log is read twice, once
-//! to check it and once to replay it, and at no time is more than one segment of it in memory.
+//! added later is built once. Only commits newer than the manifest's timestamp are replayed. The log is read twice,
+//! once to check it and once to replay it, and at no time is more than one segment of it in memory.
 
 use crate::checkpoint::extent::{self, Loc};
 use crate::checkpoint::manifest::Manifest;

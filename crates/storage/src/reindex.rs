@@ -107,9 +107,9 @@ impl Reindex {
         done.into_iter().collect()
     }
 
-    /// Whether the new definition can be put in place; the last step before [`Reindex::publish`]. No transaction may have
-    /// changes of the table in flight, and nobody may begin to read or write it before that ends. 1062: the rows do not
-    /// allow a new unique index.
+    /// Whether the new definition can be put in place; the last step before [`Reindex::publish`]. No transaction may
+    /// have changes of the table in flight, and nobody may begin to read or write it before that ends. 1062: the rows
+    /// do not allow a new unique index.
     pub fn check(&self) -> Result<()> {
         let mut suspects = self.unique.iter().filter(|(_, u)| u.is_suspect());
         suspects.try_for_each(|(_, index)| self.look_for_duplicate(index))

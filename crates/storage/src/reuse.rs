@@ -5,19 +5,20 @@
 //!   any leaf ───────────────────────────▶ listed ───────────────────────────────────────▶ open ──▶ full: any leaf
 //!                                            └── its last row dies: released, as any other
 //! ```
-//! Terms: a slot is *free* if its row exists for nobody: it does not live, and no version of it is kept. The *open* leaf is
-//! where inserts put rows while it has free slots; afterwards they append to the tail again, or open the next one.
+//! Terms: a slot is *free* if its row exists for nobody: it does not live, and no version of it is kept. The *open*
+//! leaf is where inserts put rows while it has free slots; afterwards they append to the tail again, or open the next
+//! one.
 //!
 //! A table whose rows die in about the order in which they came has few partly dead leaves at a time: they die whole,
-//! and none is opened. In a table whose rows die anywhere and others come, by single inserts or loads, up to about a third of
-//! the slots are free, for ever. Where none come nothing is filled ([`crate::space`]): of the rows that went the slots stay,
-//! without their strings.
+//! and none is opened. In a table whose rows die anywhere and others come, by single inserts or loads, up to about a
+//! third of the slots are free, for ever. Where none come nothing is filled ([`crate::space`]): of the rows that went
+//! the slots stay, without their strings.
 //!
 //! Invariants
-//! 1. To indexes, a row that comes into a free slot is like an update of the dead row: entries of former keys may still be
-//!    there for a while, and who takes them away looks at the row's versions first.
-//! 2. The open leaf is in no run: its runs are dissolved before it is opened, and only the tail leaf's runs grow. A run that
-//!    an index build makes of it closes it.
+//! 1. To indexes, a row that comes into a free slot is like an update of the dead row: entries of former keys may still
+//!    be there for a while, and who takes them away looks at the row's versions first.
+//! 2. The open leaf is in no run: its runs are dissolved before it is opened, and only the tail leaf's runs grow. A run
+//!    that an index build makes of it closes it.
 //! 3. Slots are filled under the tail latch, which is also held when a leaf is released. The tail leaf is never open.
 //! 4. A row id that was found under a snapshot means no other row as long as the snapshot is in use: the record of the
 //!    row's end is kept so long. Who found it otherwise looks for it again once he holds the row.

@@ -1,20 +1,21 @@
 //! Room for rows: how much memory the process may take before its tables are given no more of it.
 //!
-//! Tables lie in memory, so a table that grows without end would end the process, and with it everybody's sessions. Before
-//! a table takes a leaf, or a row brings long strings, it asks here; where there is no room the statement fails with
-//! error 1114, and what it did is taken back. What counts is all that the process holds ([`memory::has_room`]), as there is
-//! much besides the rows themselves: indexes, versions, statements. Tables leave a share of the bound to others, so that
-//! statements that take rows away have room when tables are full.
+//! Tables lie in memory, so a table that grows without end would end the process, and with it everybody's sessions.
+//! Before a table takes a leaf, or a row brings long strings, it asks here; where there is no room the statement fails
+//! with error 1114, and what it did is taken back. What counts is all that the process holds ([`memory::has_room`]), as
+//! there is much besides the rows themselves: indexes, versions, statements. Tables leave a share of the bound to
+//! others, so that statements that take rows away have room when tables are full.
 //!
 //! A refusal is never remembered: each asks anew.
 //!
 //! ```text
 //!   a record of a row's version ──▶ the transaction's count ── 256 KiB ──▶ asks ── no room ──▶ 1114
 //!                                            │ ends with less                ▲
-//!                                            └──▶ the count of all ── 256 KiB, seen by the next transaction's first change
+//!                                            └──▶ the count of all ── 256 KiB, seen by the next one's first change
 //! ```
-//! Old versions take room too, without a leaf being taken: each transaction counts what it makes of them, and asks once that
-//! is worth it. Deleting and locking rows may use the share that is left to others. Commits and rollbacks ask nothing.
+//! Old versions take room too, without a leaf being taken: each transaction counts what it makes of them, and asks once
+//! that is worth it. Deleting and locking rows may use the share that is left to others. Commits and rollbacks ask
+//! nothing.
 
 use crate::sync::{AtomicU64, Ordering};
 use crate::table::Table;

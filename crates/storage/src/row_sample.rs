@@ -1,7 +1,7 @@
 //! Which rows a table's sample has: those whose keys hash lowest.
 //!
 //! ```text
-//!   rows that come ─▶ hash of the key ─▶ below the limit? ─▶ kept: (hash, row id) ─▶ many: the lowest stay, the limit falls
+//!   rows that come ─▶ hash of the key ─▶ below the limit? ─▶ kept: (hash, row id) ─▶ many: the lowest stay
 //!                                                             │
 //!   statistics are gathered ◀── the lowest whose rows are there and still have that key
 //! ```
@@ -11,7 +11,8 @@
 //! change either.
 //!
 //! Invariant: of the rows that came, all with a hash below the limit are kept. Those that went since are found out when
-//! the sample is taken; where that leaves too few, all rows of the table are looked through, and the kept ones replaced.
+//! the sample is taken; where that leaves too few, all rows of the table are looked through, and the kept ones
+//! replaced.
 //!
 //! Source: Cohen, Kaplan, "Summarizing Data Using Bottom-k Sketches", PODC 2007.
 

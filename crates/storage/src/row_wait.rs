@@ -1,8 +1,8 @@
 //! Waiting for a row or key that other transactions hold.
 //!
-//! The waiter sleeps on one holder until that ends, and is in the graph ([`crate::waits`]) with all of them. Being woken
-//! means: look again. A holder that takes back a part of its changes may have let the row go without ending; who waits
-//! for such a holder looks again after each [`WAIT_SLICE`].
+//! The waiter sleeps on one holder until that ends, and is in the graph ([`crate::waits`]) with all of them. Being
+//! woken means: look again. A holder that takes back a part of its changes may have let the row go without ending; who
+//! waits for such a holder looks again after each [`WAIT_SLICE`].
 
 use crate::sync::{self, Ordering};
 use crate::txn::{Txn, TxnManager};
@@ -93,9 +93,9 @@ impl<'a> RowWait<'a> {
         RowWait { txns, txn, begun: None }
     }
 
-    /// Sleeps until it is worth looking again whether `holders` still hold the row. Errors: 1213 if one of them waits for
-    /// the transaction, directly or not, and the transaction is the victim; 1205 after its lock wait timeout; 1317 if it
-    /// was interrupted. No latch may be held.
+    /// Sleeps until it is worth looking again whether `holders` still hold the row. Errors: 1213 if one of them waits
+    /// for the transaction, directly or not, and the transaction is the victim; 1205 after its lock wait timeout; 1317
+    /// if it was interrupted. No latch may be held.
     pub fn on(&mut self, holders: &[Arc<Txn>], wanted: impl FnOnce() -> RowLockName) -> Result<()> {
         sync::assert_no_latch_held();
         let Some(holder) = holders.iter().find(|h| !*h.ended.lock()) else { return Ok(()) };

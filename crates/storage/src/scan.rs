@@ -1,7 +1,8 @@
 //! Reading leaves: what a scan gets of each.
 //!
 //! A leaf's read latch is held while zone maps are looked at, the wanted columns' Arcs are cloned and visibility is
-//! resolved; the caller works on the chunks with nothing held. A morsel is a range of leaf numbers, chosen by the caller.
+//! resolved; the caller works on the chunks with nothing held. A morsel is a range of leaf numbers, chosen by the
+//! caller.
 
 use crate::leaf::Leaf;
 use crate::table::Table;
@@ -46,8 +47,8 @@ impl Table {
         self.scan_leaf_if(leaf_no, columns, snapshot, |_| true)
     }
 
-    /// Like [`Table::scan_leaf`], but skips the leaf (`None`) if `wanted` says so after a look at its zone maps, which it
-    /// gets by column of the table.
+    /// Like [`Table::scan_leaf`], but skips the leaf (`None`) if `wanted` says so after a look at its zone maps, which
+    /// it gets by column of the table.
     pub fn scan_leaf_if(
         &self,
         leaf_no: u64,

@@ -2,15 +2,15 @@
 //!
 //! An entry may be there for a version that a snapshot does not see, or for one that is gone: so whoever reads an index
 //! compares each entry with its row, which is a cache miss or two a row. A leaf without versions is different: once
-//! whoever took its last versions away has taken their entries away too, its rows have one entry each, and every snapshot
-//! sees them. Looking at leaves is cheap, there are a thousand times fewer of them.
+//! whoever took its last versions away has taken their entries away too, its rows have one entry each, and every
+//! snapshot sees them. Looking at leaves is cheap, there are a thousand times fewer of them.
 //!
 //! ```text
 //!   collector   begun += 1 ── prunes versions, removes entries ── ended += 1
 //!   reader      begun = ended? ── reads entries ── no versions in their leaves? ── begun as before?
 //! ```
-//! If the reader finds a leaf without versions, its last collector began before: so either it had ended before the entries
-//! were read, or the reader's last look tells.
+//! If the reader finds a leaf without versions, its last collector began before: so either it had ended before the
+//! entries were read, or the reader's last look tells.
 
 use crate::index::cursor::Candidates;
 use crate::leaf::Leaf;
@@ -64,7 +64,8 @@ impl Table {
         self.removals.still()
     }
 
-    /// Whether it is certain that `snapshot` sees each of the candidates, read since the moment, once and under its key.
+    /// Whether it is certain that `snapshot` sees each of the candidates, read since the moment, once and under its
+    /// key.
     pub fn all_seen(&self, moment: u64, candidates: &Candidates, snapshot: &Snapshot) -> bool {
         if snapshot.skipping().is_some() {
             return false;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   exclusive: the newest record of the row's chain is an active transaction's     (crate::undo)
-//!   shared:    leaf.shared: slot 7 ─▶ [txn 3, txn 9]                               at most one of both, but for one owner
+//!   shared:    leaf.shared: slot 7 ─▶ [txn 3, txn 9]                               one of both, but for one owner
 //! ```
 //! A lock lies in the leaf of its row, under the leaf's latch, as the exclusive one does. Nothing is taken per row by
 //! scans: locks are for the rows that a statement returns or changes, those of one leaf under one latch.

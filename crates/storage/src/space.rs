@@ -4,14 +4,14 @@
 //!   a leaf's column    fixed part:   | live rows | free slots | capacity |       free: all but the live rows' part
 //!                      string heap:  | live bytes | dead bytes, spare room |     free: all but the live bytes
 //! ```
-//! Each heap counts its bytes as it changes ([`vector::StrHeap`]) and each leaf its rows, so what is asked here is a look at
-//! the leaves' columns, not at their values.
+//! Each heap counts its bytes as it changes ([`vector::StrHeap`]) and each leaf its rows, so what is asked here is a
+//! look at the leaves' columns, not at their values.
 //!
 //! How much is free at most: string heaps are compacted when a quarter of their live bytes is free, and rows that exist
 //! for nobody have no strings. Free slots are filled by inserts once an eighth of a table's leaves have a quarter of
-//! theirs free ([`crate::reuse`]); rows are never moved, as their ids are in indexes. So a table from which rows are deleted
-//! anywhere, and into which none come, keeps the fixed part of their slots until whole leaves have died or the table
-//! is made anew (OPTIMIZE TABLE).
+//! theirs free ([`crate::reuse`]); rows are never moved, as their ids are in indexes. So a table from which rows are
+//! deleted anywhere, and into which none come, keeps the fixed part of their slots until whole leaves have died or the
+//! table is made anew (OPTIMIZE TABLE).
 
 use crate::dict::SharedDict;
 use crate::heap::LeafSlot;

@@ -1,17 +1,18 @@
 //! What the planner may know of a table: row count, distinct values, NULLs, ranges, a sample.
 //!
-//! Distinct values come from a HyperLogLog a column, and one for each beginning of a key of several columns; every insert
-//! and load keeps them up to date, and CREATE INDEX counts what its key begins with. Updates and deletes do not lower them: once a tenth of the rows has gone or changed
-//! that way they are counted anew, from the rows that there are. The rest is gathered from zone maps and from a sample
-//! of rows, and kept until more than a tenth of the rows has changed (as innodb_stats_auto_recalc has it).
+//! Distinct values come from a HyperLogLog a column, and one for each beginning of a key of several columns; every
+//! insert and load keeps them up to date, and CREATE INDEX counts what its key begins with. Updates and deletes do not
+//! lower them: once a tenth of the rows has gone or changed that way they are counted anew, from the rows that there
+//! are. The rest is gathered from zone maps and from a sample of rows, and kept until more than a tenth of the rows has
+//! changed (as innodb_stats_auto_recalc has it).
 //!
 //! ```text
 //!   asked ─▶ kept, fresh ─────────────────────────────────▶ answer
 //!            none yet; few rows; twice or half the rows ──▶ gathered at once: a walk over zone maps, and the sample
 //!            else ─▶ what is kept, and the table is due ──▶ a thread gathers (`Table::refresh_if_due`)
 //! ```
-//! Statistics are made of the rows alone, wherever these lie and in whatever order they came: the same rows give the same
-//! statistics after a restart, and in another database ([`crate::row_sample`] says how the sample is chosen).
+//! Statistics are made of the rows alone, wherever these lie and in whatever order they came: the same rows give the
+//! same statistics after a restart, and in another database ([`crate::row_sample`] says how the sample is chosen).
 //!
 //! Source of the estimator: Flajolet et al., "HyperLogLog", AofA 2007, with linear counting for small sets.
 

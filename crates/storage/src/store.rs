@@ -123,8 +123,8 @@ impl Store {
         durable.checkpoint(self.txns(), || self.moment(durable))
     }
 
-    /// Writes a copy of the database, as it is at this moment, into an empty folder. `go_on` is asked at every leaf, and its
-    /// error ends the work.
+    /// Writes a copy of the database, as it is at this moment, into an empty folder. `go_on` is asked at every leaf,
+    /// and its error ends the work.
     pub fn backup(&self, to: &Path, go_on: GoOn<'_>) -> Result<CheckpointDone> {
         let durable = self.durable().ok_or_else(|| Error::not_supported("BACKUP of a database without a folder"))?;
         durable.backup(to, &self.moment(durable), go_on)

@@ -452,8 +452,8 @@ impl<T> RwLock<T> {
     }
 }
 
-/// A reader-writer latch whose readers on different cores write to nothing in common; writers pay for it. A thread never
-/// takes the same one twice.
+/// A reader-writer latch whose readers on different cores write to nothing in common; writers pay for it. A thread
+/// never takes the same one twice.
 #[derive(Debug)]
 pub struct WideRwLock<T> {
     inner: imp::Wide<T>,

@@ -72,8 +72,8 @@ pub struct Table {
     logged: bool,
 }
 
-/// Widest row, in bytes of fixed-width slots, that still gets leaves of 1024 rows; twice that: 512; else 256. Scans work
-/// column by column, so the batch should stay long even for the usual 15-column table.
+/// Widest row, in bytes of fixed-width slots, that still gets leaves of 1024 rows; twice that: 512; else 256. Scans
+/// work column by column, so the batch should stay long even for the usual 15-column table.
 const WIDE_ROW_BYTES: usize = 256;
 
 fn leaf_shift(def: &TableDef, leaf_rows: Option<usize>) -> u32 {
@@ -222,8 +222,8 @@ impl Table {
         self.auto_increment.store(next.max(1), Ordering::Relaxed);
     }
 
-    /// Reserves `n` consecutive AUTO_INCREMENT values; returns the first. There is none behind `u64::MAX`, which is no value
-    /// itself.
+    /// Reserves `n` consecutive AUTO_INCREMENT values; returns the first. There is none behind `u64::MAX`, which is no
+    /// value itself.
     pub fn reserve_auto_increment(&self, n: u64) -> u64 {
         let next = |first: u64| Some(first.saturating_add(n));
         self.auto_increment.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or(u64::MAX)

@@ -6,8 +6,8 @@
 //! ```
 //! The figures are those of performance_schema.table_io_waits_summary_by_index_usage. Sessions are spread over a few
 //! lanes, each a cache line of its own, so that sessions that read one table seldom wait for each other's additions.
-//! The figures belong to the index: they stay with it when others are made or dropped, and begin at zero when the server
-//! starts.
+//! The figures belong to the index: they stay with it when others are made or dropped, and begin at zero when the
+//! server starts.
 
 use crate::sync::{AtomicU64, Ordering};
 use crate::table::Table;

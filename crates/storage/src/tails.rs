@@ -4,13 +4,14 @@
 //!   single rows, and the one batch at a time that comes to it     the common tail, under the tail latch
 //!   batches that come while another has the common tail           a tail of their own, which nobody else appends to
 //! ```
-//! So sessions that bring many rows at once do not wait for each other, single rows do not scatter over half-full leaves,
-//! and what one thread alone brings lies in its order. A tail of its own goes back to the table with the batch's end, and
-//! the next one goes on in it: there are never more tails than cores, and whoever finds none left shares the common one.
+//! So sessions that bring many rows at once do not wait for each other, single rows do not scatter over half-full
+//! leaves, and what one thread alone brings lies in its order. A tail of its own goes back to the table with the
+//! batch's end, and the next one goes on in it: there are never more tails than cores, and whoever finds none left
+//! shares the common one.
 //!
 //! Invariants
-//! 1. Rows come to a tail of its own from whoever has taken it alone; so it needs no latch for the order of its slots, nor
-//!    for its sorted run ([`crate::index::unique`]).
+//! 1. Rows come to a tail of its own from whoever has taken it alone; so it needs no latch for the order of its slots,
+//!    nor for its sorted run ([`crate::index::unique`]).
 //! 2. A leaf among the tails, taken or not, is neither released nor filled ([`crate::reuse`]).
 
 use crate::heap::LeafState;

@@ -4,8 +4,8 @@
 //!   rows of sorted runs, leaf by leaf  ─▶ visible? ─▶ visit
 //!   then entries of the tree, for rows that are in no run ─▶ visible under that key? ─▶ visit
 //! ```
-//! Runs are read before the tree: a row moves from a run to the tree, never back, and is in both meanwhile. Such a row is
-//! left out of the second part: its slot was passed in the first.
+//! Runs are read before the tree: a row moves from a run to the tree, never back, and is in both meanwhile. Such a row
+//! is left out of the second part: its slot was passed in the first.
 
 use crate::index::cursor::{Candidates, KeyRange};
 use crate::index::key::RunKey;
@@ -43,9 +43,9 @@ impl Table {
     }
 
     /// Calls `visit` with each row that `snapshot` sees in the range of a unique index (`index`: its position in the
-    /// definition), under its leaf's read latch: it must be short and wait for nothing. Rows of runs come in the order of
-    /// their keys, others behind them. `values` has the ends of the range as values of the parts. False: the index has no
-    /// such order, and nothing has happened.
+    /// definition), under its leaf's read latch: it must be short and wait for nothing. Rows of runs come in the order
+    /// of their keys, others behind them. `values` has the ends of the range as values of the parts. False: the index
+    /// has no such order, and nothing has happened.
     pub fn visit_range(
         &self,
         index: usize,

@@ -4,14 +4,15 @@
 //!   owner 7 ── waits for a row ──▶ owner 9 ── waits for a table's metadata ──▶ owner 7      a deadlock
 //! ```
 //! An *owner* is whoever holds locks: a session, or a transaction without one. A *wait* is one sleeping thread of an
-//! owner; it stands in the graph with the owners it waits for, which change while it sleeps. Whoever adds edges looks for
-//! cycles through itself, so a cycle is found by whoever closes it, at once. Of the cycle's waits the lightest (fewest
-//! changes to take back) is the victim: it ends with error 1213, and the others go on.
+//! owner; it stands in the graph with the owners it waits for, which change while it sleeps. Whoever adds edges looks
+//! for cycles through itself, so a cycle is found by whoever closes it, at once. Of the cycle's waits the lightest
+//! (fewest changes to take back) is the victim: it ends with error 1213, and the others go on.
 //!
 //! Invariants
 //! 1. Between two calls the graph has no cycle, unless detection is off: a victim's edges go when it is chosen.
-//! 2. An edge leads to an owner that is in the way. Who lets go says so ([`WaitGraph::forget`]) before it waits for anything
-//!    itself: those whom it has freed may not have woken up yet, and their old edges would make its next wait a deadlock.
+//! 2. An edge leads to an owner that is in the way. Who lets go says so ([`WaitGraph::forget`]) before it waits for
+//!    anything itself: those whom it has freed may not have woken up yet, and their old edges would make its next wait
+//!    a deadlock.
 //! 3. Nobody is woken while the graph is latched; callers wake victims after letting go of their own latches.
 
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, Rank};
@@ -217,8 +218,8 @@ impl WaitGraph {
         self.wait_for_those(waiting, || owners.to_vec())
     }
 
-    /// Like [`WaitGraph::wait_for`], for owners that `owners` names under the graph's latch: so it can leave out those who
-    /// let go of what they held before, and will not call [`WaitGraph::forget`] later.
+    /// Like [`WaitGraph::wait_for`], for owners that `owners` names under the graph's latch: so it can leave out those
+    /// who let go of what they held before, and will not call [`WaitGraph::forget`] later.
     pub fn wait_for_those(
         &self,
         waiting: &Waiting,

@@ -1,9 +1,10 @@
 //! A store on a disk that fails, beside a model of what it must remember.
 //!
-//! Each seed runs transactions, loads, DDL and checkpoints on [`SimIo`]; at some I/O call the power goes, a call fails or
-//! the disk is full. Then the folder is opened again (where the next fault may strike) and must hold one of the model's
-//! states: not older than the last acknowledged commit (or, where commits are not synced, than the last sync), not newer
-//! than the commit in flight. So every acknowledged commit is there and every other is there wholly or not at all.
+//! Each seed runs transactions, loads, DDL and checkpoints on [`SimIo`]; at some I/O call the power goes, a call fails
+//! or the disk is full. Then the folder is opened again (where the next fault may strike) and must hold one of the
+//! model's states: not older than the last acknowledged commit (or, where commits are not synced, than the last sync),
+//! not newer than the commit in flight. So every acknowledged commit is there and every other is there wholly or not at
+//! all.
 //!
 //! CRASH_SIM_SEEDS sets how many seeds run, CRASH_SIM_SEED runs one alone.
 

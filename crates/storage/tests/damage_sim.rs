@@ -1,8 +1,8 @@
-//! Folders with files that were deleted, cut, changed, exchanged or replaced by older ones: whatever was acknowledged is
-//! there, or the folder is refused with the name of a file, or (where commits were not synced) the loss is told.
+//! Folders with files that were deleted, cut, changed, exchanged or replaced by older ones: whatever was acknowledged
+//! is there, or the folder is refused with the name of a file, or (where commits were not synced) the loss is told.
 //!
-//! Each round makes a database on [`SimIo`] and ends it by a shutdown, by the end of its process, or by a power cut; then
-//! each kind of harm is done to files of each kind, one at a time, and the folder is opened.
+//! Each round makes a database on [`SimIo`] and ends it by a shutdown, by the end of its process, or by a power cut;
+//! then each kind of harm is done to files of each kind, one at a time, and the folder is opened.
 //!
 //! DAMAGE_ROUNDS sets how many rounds run, DAMAGE_ROUND runs one alone.
 
@@ -375,8 +375,8 @@ const STEPS: [(&str, Step); 5] = [
     ("backup", |s| s.backup(Path::new("/copy"), &|| Ok(())).map(drop)),
 ];
 
-/// Whichever call of a durable step fails: the folder opens, with what was before or what is after; a copy opens only if it
-/// is whole.
+/// Whichever call of a durable step fails: the folder opens, with what was before or what is after; a copy opens only
+/// if it is whole.
 #[test]
 fn a_folder_opens_whichever_call_failed() {
     let made = make(&mut fastrand::Rng::with_seed(1), Ending::Kill);

@@ -103,7 +103,8 @@ fn versions_have_no_more_room_than_the_process() {
     (1..=100).for_each(|i| assert_eq!(table.delete(&txn, ids[ROWS - i]), Ok(true)));
     store.txns().rollback(&txn);
 
-    // The end of the snapshot, and of what it kept, makes room; one transaction of all rows then needs more than there is.
+    // The end of the snapshot, and of what it kept, makes room; one transaction of all rows then needs more than there
+    // is.
     drop(oldest);
     store.txns().collect_garbage(usize::MAX);
     assert_eq!(table.version_records(), 0);

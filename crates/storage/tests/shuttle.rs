@@ -72,8 +72,8 @@ fn a_commit_is_seen_whole() {
     );
 }
 
-/// Versions go from between others while snapshots are taken: each snapshot sees what it saw at first, as long as it is in
-/// use, and later ones nothing older.
+/// Versions go from between others while snapshots are taken: each snapshot sees what it saw at first, as long as it is
+/// in use, and later ones nothing older.
 #[test]
 fn versions_between_others_go_unseen() {
     shuttle::check_random(

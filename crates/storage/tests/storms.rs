@@ -1,4 +1,5 @@
-//! Many transactions that want the same few rows: nobody hangs, of each cycle exactly one fails, writers get their turn.
+//! Many transactions that want the same few rows: nobody hangs, of each cycle exactly one fails, writers get their
+//! turn.
 
 mod common;
 

@@ -57,8 +57,8 @@ pub struct Config {
     pub variables: &'static [(&'static str, &'static str)],
 }
 
-/// The usual way, leaves of 8 rows on one thread, 1 MiB of memory, the smallest buffers, two ways to run subqueries that are seldom chosen,
-/// and accesses that are chosen where others are forbidden.
+/// The usual way, leaves of 8 rows on one thread, 1 MiB of memory, the smallest buffers, two ways to run subqueries
+/// that are seldom chosen, and accesses that are chosen where others are forbidden.
 pub fn configs() -> Vec<Config> {
     let usual = Config {
         name: "default",

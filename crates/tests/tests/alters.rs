@@ -1,5 +1,6 @@
-//! Random ALTER TABLE statements with several clauses, on Nextleaf and MariaDB: both refuse one or both do it, and in the end
-//! there are the same rows, columns, keys and foreign keys. Ours are there after a crash, too, and every row is in every index.
+//! Random ALTER TABLE statements with several clauses, on Nextleaf and MariaDB: both refuse one or both do it, and in
+//! the end there are the same rows, columns, keys and foreign keys. Ours are there after a crash, too, and every row is
+//! in every index.
 //!
 //! NEXTLEAF_SEED=n runs that seed alone, NEXTLEAF_SEEDS=n so many, NEXTLEAF_STATEMENTS=n so many ALTERs of each.
 
@@ -114,13 +115,14 @@ enum Verdict {
     Wrong,
 }
 
-/// What MySQL refuses and MariaDB does: renaming what an expression reads (3108, 3837, 3959, 3766), dropping the key that
-/// a foreign key refers to (1553, 1822), keys over whole TEXTs (1170), NULL as the default of a primary key (1067).
+/// What MySQL refuses and MariaDB does: renaming what an expression reads (3108, 3837, 3959, 3766), dropping the key
+/// that a foreign key refers to (1553, 1822), keys over whole TEXTs (1170), NULL as the default of a primary key
+/// (1067).
 const OURS_ALONE: &[u16] = &[1235, 3108, 3837, 3959, 3766, 1553, 1822, 1170, 1067];
 
-/// The other way round: dropping a column of a unique key over several (1072), DEFAULT of a column without one outside of
-/// strict mode (1364), other types below generated columns (1901) and primary keys over those (1903), renaming columns of
-/// foreign keys by a copy (1846).
+/// The other way round: dropping a column of a unique key over several (1072), DEFAULT of a column without one outside
+/// of strict mode (1364), other types below generated columns (1901) and primary keys over those (1903), renaming
+/// columns of foreign keys by a copy (1846).
 const THEIRS_ALONE: &[u16] = &[1072, 1364, 1901, 1903, 1846];
 
 fn judge(ours: &Answer, theirs: &Answer) -> Verdict {

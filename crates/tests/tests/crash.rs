@@ -1,8 +1,8 @@
 //! A real process, killed at any moment, and a witness outside of it.
 //!
-//! The child (this executable again, told so by its environment) recovers the database, runs sessions on several threads,
-//! and writes a line to its parent for each commit that it acknowledges. The parent kills it with SIGKILL after a random
-//! time, reads what was acknowledged, opens the database itself and compares:
+//! The child (this executable again, told so by its environment) recovers the database, runs sessions on several
+//! threads, and writes a line to its parent for each commit that it acknowledges. The parent kills it with SIGKILL
+//! after a random time, reads what was acknowledged, opens the database itself and compares:
 //!
 //! - of each thread's transactions, 1 to n are there, n not less than the last acknowledged, and at most one more;
 //! - each of them wholly: its rows in several tables, its transfer between accounts, its table where it made one;

@@ -1,6 +1,7 @@
-//! Folders of a real process, killed or shut down, of which a file is then deleted, cut, changed or exchanged: the start is
-//! refused with the file's name, or everything that was acknowledged is there, and indexes agree with rows. The child is
-//! this executable again, as in crash.rs; storage's damage_sim.rs does the same to many more folders on a simulated disk.
+//! Folders of a real process, killed or shut down, of which a file is then deleted, cut, changed or exchanged: the
+//! start is refused with the file's name, or everything that was acknowledged is there, and indexes agree with rows.
+//! The child is this executable again, as in crash.rs; storage's damage_sim.rs does the same to many more folders on a
+//! simulated disk.
 //!
 //! NEXTLEAF_DAMAGE_ROUNDS sets how many files are harmed (default 60).
 

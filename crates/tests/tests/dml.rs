@@ -1,4 +1,5 @@
-//! Random changes on Nextleaf and MariaDB: the same answers, affected rows, error numbers, and in the end the same rows.
+//! Random changes on Nextleaf and MariaDB: the same answers, affected rows, error numbers, and in the end the same
+//! rows.
 //!
 //! NEXTLEAF_SEED=n runs that seed alone, NEXTLEAF_STATEMENTS=n so many statements of each.
 
@@ -66,8 +67,8 @@ impl Generator {
         }
     }
 
-    /// How ids come in an INSERT into t: all as wildly as other values, all given, or all generated. A statement that mixes
-    /// them, or that may leave rows out, wastes generated values, and how many is nobody's promise.
+    /// How ids come in an INSERT into t: all as wildly as other values, all given, or all generated. A statement that
+    /// mixes them, or that may leave rows out, wastes generated values, and how many is nobody's promise.
     fn id(&mut self, given: bool) -> String {
         match given {
             true => (1 + self.0.next(40)).to_string(),

@@ -1,8 +1,8 @@
 //! Sessions append to lists and read them, at each isolation level; the history is checked for the level's anomalies
 //! ([`tests::history`]). In one test the process is killed again and again.
 //!
-//! NEXTLEAF_HISTORY_MS sets how long each level runs (default 150), NEXTLEAF_HISTORY_ROUNDS how many times the process is
-//! killed (default 3).
+//! NEXTLEAF_HISTORY_MS sets how long each level runs (default 150), NEXTLEAF_HISTORY_ROUNDS how many times the process
+//! is killed (default 3).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
@@ -73,8 +73,8 @@ fn operations(
     Ok(())
 }
 
-/// Reads and appends in ways that differ in what they lock: rows, absent keys, or the table. At lower levels some of these
-/// read newer versions than others, as they should.
+/// Reads and appends in ways that differ in what they lock: rows, absent keys, or the table. At lower levels some of
+/// these read newer versions than others, as they should.
 fn serializable_operation(
     ours: &mut Ours,
     rng: &mut fastrand::Rng,

@@ -1,5 +1,5 @@
-//! Random tables with many indexes, changed all the time, and queries with ranges: through any index the rows are those of
-//! a scan, and those of MariaDB.
+//! Random tables with many indexes, changed all the time, and queries with ranges: through any index the rows are those
+//! of a scan, and those of MariaDB.
 //!
 //! NEXTLEAF_DIFF_QUERIES sets how many queries, NEXTLEAF_DIFF_SEED where to start.
 
@@ -360,8 +360,8 @@ fn any_index_finds_what_a_scan_finds() {
     assert!(faults.is_empty(), "{} faults in {queries} queries", faults.len());
 }
 
-/// Readers with snapshots of different ages beside a writer in the middle of its transaction: each sees through any index
-/// what it sees by a scan.
+/// Readers with snapshots of different ages beside a writer in the middle of its transaction: each sees through any
+/// index what it sees by a scan.
 #[test]
 fn snapshots_see_the_same_through_indexes() {
     let (mut compared, mut found) = (0, 0);

@@ -237,8 +237,8 @@ fn a_join_by_index_of_more_rows_than_expected_becomes_a_hash_join() {
     }
 }
 
-/// The first leaves of `t` hold their numbers in arrays of 8 and 16 bits, later ones need more. Of `o`, the group that `a`
-/// asks for is most of the table, where others have one row.
+/// The first leaves of `t` hold their numbers in arrays of 8 and 16 bits, later ones need more. Of `o`, the group that
+/// `a` asks for is most of the table, where others have one row.
 #[test]
 fn a_rescued_join_takes_leaves_of_all_widths() {
     const INNER: i64 = 40_000;

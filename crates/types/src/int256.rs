@@ -1,7 +1,8 @@
 //! 256-bit signed integers: the unscaled form of DECIMALs with more than 38 digits.
 //!
 //! 65 decimal digits need 216 bits, so that sums of many such values still fit. Products and scaled dividends that do
-//! not are computed in 512 bits (`mul_div_round`). Most values fit 128 bits even here: every operation tries that first.
+//! not are computed in 512 bits (`mul_div_round`). Most values fit 128 bits even here: every operation tries that
+//! first.
 //!
 //! Division is Knuth's algorithm D (The Art of Computer Programming, vol. 2, section 4.3.1) on 64-bit limbs.
 
@@ -222,8 +223,8 @@ impl I256 {
         (I256::from_magnitude(limbs, self.is_negative()).expect("a quotient is no larger than its dividend"), r)
     }
 
-    /// `self * factor / divisor`, rounded half away from zero, the product taken in 512 bits. None for a zero divisor or
-    /// a result that does not fit.
+    /// `self * factor / divisor`, rounded half away from zero, the product taken in 512 bits. None for a zero divisor
+    /// or a result that does not fit.
     pub fn mul_div_round(self, factor: I256, divisor: I256) -> Option<I256> {
         self.mul_div(factor, divisor, true)
     }

@@ -3,8 +3,8 @@
 //! MySQL manual, "MySQL Server Locale Support"; the names and separators are the server's, which need not be today's
 //! custom of the country.
 //!
-//! `locale.txt` has five lines for each set of names: the locales that have them, months, months cut short, weekdays from
-//! Monday on, weekdays cut short. Behind each locale's name stands how it writes numbers:
+//! `locale.txt` has five lines for each set of names: the locales that have them, months, months cut short, weekdays
+//! from Monday on, weekdays cut short. Behind each locale's name stands how it writes numbers:
 //!
 //! ```text
 //! a  1,234.5     c  1 234,5     e  1'234,5     g  1234,5         i  as b, groups being parted by

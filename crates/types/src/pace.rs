@@ -1,10 +1,10 @@
 //! May the work on a statement go on? For work before rows are read: parsing, binding, optimizing.
 //!
 //! ```text
-//!   each node ── step ──▶ Pace: counts to STEPS ──▶ Overseer::check ── 1317, 3024, 1053: stopped; 3170: too much memory
+//!  each node ── step ──▶ Pace: counts to STEPS ──▶ Overseer::check ── 1317, 3024, 1053: stopped; 3170: too much memory
 //! ```
-//! Who starts the work knows who may stop it, and what it may hold; who does it only counts. A [`Pace`] remembers the fault,
-//! so that work which cannot fail may end early and leave it to the next [`Pace::check`] to say so.
+//! Who starts the work knows who may stop it, and what it may hold; who does it only counts. A [`Pace`] remembers the
+//! fault, so that work which cannot fail may end early and leave it to the next [`Pace::check`] to say so.
 
 use crate::{Error, Result};
 use std::cell::{Cell, OnceCell};

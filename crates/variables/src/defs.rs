@@ -1,5 +1,5 @@
-//! What is known of a system variable, and the [table](DEFS) of those that exist: with the names, ranges and defaults of
-//! MySQL 8.4 where it has them.
+//! What is known of a system variable, and the [table](DEFS) of those that exist: with the names, ranges and defaults
+//! of MySQL 8.4 where it has them.
 
 mod table;
 
@@ -40,7 +40,8 @@ pub enum Effect {
     Real,
     /// Cannot be SET; says how Nextleaf is.
     ReadOnly,
-    /// Accepted, remembered and shown because clients set it; nothing depends on it. The configuration reference says so.
+    /// Accepted, remembered and shown because clients set it; nothing depends on it. The configuration reference says
+    /// so.
     Accepted,
 }
 

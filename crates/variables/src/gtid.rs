@@ -126,8 +126,8 @@ pub fn purged(text: &str, now: &str) -> Result<String> {
     Ok(new.to_string())
 }
 
-/// The value of gtid_next after it is assigned `text`: AUTOMATIC or ANONYMOUS. 1774 for what is none of its values; 1781
-/// for an identifier, which no transaction can have here.
+/// The value of gtid_next after it is assigned `text`: AUTOMATIC or ANONYMOUS. 1774 for what is none of its values;
+/// 1781 for an identifier, which no transaction can have here.
 pub fn next(text: &str) -> Result<&'static str> {
     let trimmed = text.trim();
     for name in ["AUTOMATIC", "ANONYMOUS"] {

@@ -1,9 +1,9 @@
 //! System variables from the command line, an option file or the environment.
 //!
-//! A value goes the way that SET sends it: [`normalize`], [`meaning::check`], [`meaning::followers`]. It is text, so that
-//! numbers may have MySQL's units here and nowhere else (manual, "Program Option Modifiers": K, M, G, T, P, E). Variables
-//! that SET may not touch have one value for ever, the one that is true of this server; asking for another is a fault, but
-//! for those in [`STARTED_WITH`], which the server obeys, and [`UNOBEYED`].
+//! A value goes the way that SET sends it: [`normalize`], [`meaning::check`], [`meaning::followers`]. It is text, so
+//! that numbers may have MySQL's units here and nowhere else (manual, "Program Option Modifiers": K, M, G, T, P, E).
+//! Variables that SET may not touch have one value for ever, the one that is true of this server; asking for another is
+//! a fault, but for those in [`STARTED_WITH`], which the server obeys, and [`UNOBEYED`].
 
 use super::defs::Effect;
 use super::{GlobalVars, Kind, VarDef, find, meaning, normalize};

@@ -3,9 +3,9 @@
 //! ```text
 //!   signed     I8  I16  I32  I64  I128  I256      unsigned   U8  U16  U32  U64
 //! ```
-//! A DECIMAL(15,2) whose values in one leaf lie between 1 and 5000 needs two bytes a value, not eight, and scans are bound
-//! by what they read. Any carrier of the same family is as good as another: the values are the same numbers, and they are
-//! still a plain slice. A value that does not fit widens the array it is written to.
+//! A DECIMAL(15,2) whose values in one leaf lie between 1 and 5000 needs two bytes a value, not eight, and scans are
+//! bound by what they read. Any carrier of the same family is as good as another: the values are the same numbers, and
+//! they are still a plain slice. A value that does not fit widens the array it is written to.
 
 use crate::{Chunk, Rows, Values};
 use std::borrow::Cow;
@@ -90,8 +90,8 @@ impl Values {
         }
     }
 
-    /// The integers of at most 64 bits in the array `to` of either family, which holds all that count. `None`: these, or
-    /// those of `to`, are none.
+    /// The integers of at most 64 bits in the array `to` of either family, which holds all that count. `None`: these,
+    /// or those of `to`, are none.
     pub fn carried(&self, to: PhysType) -> Option<Values> {
         macro_rules! each {
             ($v:expr) => {

@@ -87,8 +87,8 @@ impl Values {
         }
     }
 
-    /// Appends rows of `from`; of two carriers of one family the wider one is the result's. String bytes are copied, but
-    /// for long ones, whose blocks are shared.
+    /// Appends rows of `from`; of two carriers of one family the wider one is the result's. String bytes are copied,
+    /// but for long ones, whose blocks are shared.
     pub fn append(&mut self, from: &Values, rows: Rows<'_>) {
         self.append_where(from, rows, |_| true);
     }
@@ -185,8 +185,8 @@ impl Values {
         crate::for_fixed!(self, v => v.shrink_to_fit(), str s => s.shrink(), dict d => d.codes.shrink_to_fit())
     }
 
-    /// The values at `positions`, those that are not `valid` being anything. Short strings are copied into a heap of just
-    /// their size, blocks of long ones are shared.
+    /// The values at `positions`, those that are not `valid` being anything. Short strings are copied into a heap of
+    /// just their size, blocks of long ones are shared.
     fn gather_owned(&self, positions: &[u16], valid: impl Fn(usize) -> bool) -> Values {
         match self {
             Values::Str(_) | Values::Dict(_) => {

@@ -5,8 +5,8 @@
 //!   FLOAT, DOUBLE                      the bits as DOUBLE; -0.0 as 0.0
 //!   strings                            whatever hash of their bytes the caller wants: it knows the collation
 //! ```
-//! Equal values of a column have equal words, whatever array carries them. A word is as good a hash as the value is random;
-//! who needs more mixes it. Words and what is mixed of them stay in memory: no file has them.
+//! Equal values of a column have equal words, whatever array carries them. A word is as good a hash as the value is
+//! random; who needs more mixes it. Words and what is mixed of them stay in memory: no file has them.
 
 use crate::{Chunk, Values};
 use std::ops::Range;

@@ -6,18 +6,18 @@
 //! ```
 //! Terms: *live* bytes are those of the strings that the views of the heap's chunk point at, *used* bytes all that were
 //! appended, *held* bytes what the blocks take of the allocator. What is used and not live is *dead*: strings that were
-//! overwritten. A heap whose dead bytes and spare room pass a quarter of its live bytes is compacted ([`StrValues::tidy`]):
-//! its short strings are copied into one new block. So each byte written costs the copying of four at most, and a reader
-//! that holds the old heap keeps it as it was.
+//! overwritten. A heap whose dead bytes and spare room pass a quarter of its live bytes is compacted
+//! ([`StrValues::tidy`]): its short strings are copied into one new block. So each byte written costs the copying of
+//! four at most, and a reader that holds the old heap keeps it as it was.
 //!
 //! Invariants
-//! 1. Blocks are never moved or shortened while the heap is: views stay right. A block is appended to only by a heap that
-//!    alone holds it.
+//! 1. Blocks are never moved or shortened while the heap is: views stay right. A block is appended to only by a heap
+//!    that alone holds it.
 //! 2. Strings of at least [`OWN_BLOCK_BYTES_MIN`] have a block of their own without spare room, so nothing is ever
 //!    appended to it, and heaps may share it; compaction does not copy it.
-//! 3. `used` and `held` are exact, but for heaps made of others' blocks to be read ([`StrHeap::of_shared`]). `live` is exact
-//!    for a chunk that is changed by the functions of this crate alone; for chunks that share another's heap (gathered rows)
-//!    it is the other's.
+//! 3. `used` and `held` are exact, but for heaps made of others' blocks to be read ([`StrHeap::of_shared`]). `live` is
+//!    exact for a chunk that is changed by the functions of this crate alone; for chunks that share another's heap
+//!    (gathered rows) it is the other's.
 
 use crate::{INLINE_BYTES_MAX, StrValues, StrView};
 use std::sync::Arc;
@@ -166,8 +166,8 @@ impl StrHeap {
         }
     }
 
-    /// A heap that grows does so by a quarter; one whose strings are overwritten gets a little at a time, and so does one
-    /// whose last block has room that a reader keeps it from.
+    /// A heap that grows does so by a quarter; one whose strings are overwritten gets a little at a time, and so does
+    /// one whose last block has room that a reader keeps it from.
     fn next_block_bytes(&self, wanted: usize, growth: Growth) -> usize {
         match self.blocks.last() {
             None => FIRST_BLOCK_BYTES,
@@ -208,7 +208,8 @@ impl StrValues {
         }
     }
 
-    /// Compacts the heap if its garbage is worth it: to be called after strings were overwritten. Cheap where it is not.
+    /// Compacts the heap if its garbage is worth it: to be called after strings were overwritten. Cheap where it is
+    /// not.
     #[inline]
     pub fn tidy(&mut self) {
         if self.heap.is_wasteful(4) {
@@ -224,8 +225,8 @@ impl StrValues {
         }
     }
 
-    /// Copies the live bytes of short strings into one new block of exactly their size; the garbage of overwritten strings
-    /// goes.
+    /// Copies the live bytes of short strings into one new block of exactly their size; the garbage of overwritten
+    /// strings goes.
     pub fn compact(&mut self) {
         let is_packed = |v: &StrView| !v.is_inline() && v.len() < OWN_BLOCK_BYTES_MIN;
         let packed_bytes: usize = self.views.iter().filter(|v| is_packed(v)).map(|v| v.len()).sum();

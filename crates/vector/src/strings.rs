@@ -4,9 +4,9 @@
 //! inline   len:4 | bytes:12                       len <= 12, zero padded
 //! pointing len:4 | prefix:4 | block:4 | offset:4  bytes = heap.blocks[block][offset..offset+len]
 //! ```
-//! Blocks are append-only and shared; a string that changes is appended anew and its view rewritten. What that leaves is
-//! counted by the heap ([`crate::StrHeap`]). Inline views are zero padded, so two views of at most 12 bytes are byte-equal
-//! exactly when their 16 bytes are.
+//! Blocks are append-only and shared; a string that changes is appended anew and its view rewritten. What that leaves
+//! is counted by the heap ([`crate::StrHeap`]). Inline views are zero padded, so two views of at most 12 bytes are
+//! byte-equal exactly when their 16 bytes are.
 
 use crate::StrHeap;
 use crate::str_heap::{Growth, OWN_BLOCK_BYTES_MIN};

@@ -4,9 +4,9 @@
 //!   load the same rows ─▶ rounds: Nextleaf, MariaDB, Nextleaf, … ─▶ conditions 1-12, and acknowledged commits = rows
 //!                          N terminals each, no think time
 //! ```
-//! What it follows of the specification (revision 5.11): tables, population, random numbers, mix, remote shares, the 1 %
-//! of orders that roll back, customers by name and by number. What it does not: keying and think times, the report that
-//! an auditor would read. So its figures compare systems in one run, and are not tpmC.
+//! What it follows of the specification (revision 5.11): tables, population, random numbers, mix, remote shares, the
+//! 1 % of orders that roll back, customers by name and by number. What it does not: keying and think times, the report
+//! that an auditor would read. So its figures compare systems in one run, and are not tpmC.
 //!
 //! NOTPM is New-Order transactions a minute, those that the specification has rolled back included.
 

@@ -1,9 +1,9 @@
 //! `bench plan-quality`: what the optimizer's choice is worth.
 //!
-//! For each query of the set all plans that switches and hints can force are made, those that EXPLAIN shows to be the same
-//! taken once, and the rest run; a plan that takes several times as long as the chosen one is given up. The quality
-//! of a choice is its time over the best plan's. Where that looks bad both run again in turns, so that one slow moment
-//! condemns nobody. All plans' answers are compared.
+//! For each query of the set all plans that switches and hints can force are made, those that EXPLAIN shows to be the
+//! same taken once, and the rest run; a plan that takes several times as long as the chosen one is given up. The
+//! quality of a choice is its time over the best plan's. Where that looks bad both run again in turns, so that one slow
+//! moment condemns nobody. All plans' answers are compared.
 //!
 //! The second part asks whether a plan stays: the same EXPLAIN, estimates included, over tables just loaded, after all
 //! queries ran, after a restart, and in another database loaded the same way.

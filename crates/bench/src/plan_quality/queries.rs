@@ -1,7 +1,7 @@
 //! The set of queries: TPC-H's 22, and variations that are hard to plan.
 //!
-//! Tables beside TPC-H's: `users` (country skewed, city decided by country, age), `events` (a few users have most of them,
-//! kinds are skewed, days ascend with ids), `tags` (many a user), `days` (a dimension).
+//! Tables beside TPC-H's: `users` (country skewed, city decided by country, age), `events` (a few users have most of
+//! them, kinds are skewed, days ascend with ids), `tags` (many a user), `days` (a dimension).
 
 use crate::tpch::QUERIES;
 

@@ -1,7 +1,7 @@
 //! The clients of a soak: writers, the reporter, and who keeps snapshots open.
 //!
-//! Each writer has rows of its own, so that no two wait for each other's locks and a row is there as often as it is asked
-//! for. Their new rows get numbers that nobody had.
+//! Each writer has rows of its own, so that no two wait for each other's locks and a row is there as often as it is
+//! asked for. Their new rows get numbers that nobody had.
 
 use super::{SCHEMA, SoakArgs};
 use crate::Failure;

@@ -4,17 +4,17 @@
 //!   writers     one client each, own rows: update (one string or several, wider, narrower, NULL), delete + insert,
 //!               transactions of several changes, of which some are taken back
 //!   reporter    aggregates and a join, one after the other, in the second half of each interval
-//!   historian   opens a snapshot, reads sums, keeps it for seconds to a minute, reads the same sums again (both as reports)
+//!   historian   opens a snapshot, reads sums, keeps it for seconds to a minute, reads them again (both as reports)
 //!
 //!   interval    | writers alone: processor time an operation is measured | reports beside them |
 //! ```
-//! At the end of each interval a snapshot tells what the rows need: a fixed part a row ([`SLOT_BYTES`]), and the lengths of
-//! the strings. What is held is what information_schema says of the table (DATA_LENGTH + DATA_FREE) and the server's resident
-//! memory, in which indexes, versions for open snapshots and running statements are, too.
+//! At the end of each interval a snapshot tells what the rows need: a fixed part a row ([`SLOT_BYTES`]), and the
+//! lengths of the strings. What is held is what information_schema says of the table (DATA_LENGTH + DATA_FREE) and the
+//! server's resident memory, in which indexes, versions for open snapshots and running statements are, too.
 //!
-//! Verdicts: what the table holds of what its rows need, at the worst of the moments at which no snapshot has been kept for
-//! a while (a kept one needs rows that have gone since); processor time an operation in the last quarter
-//! against the first one (the first tenth is warm-up and counts for nothing); the longest operation.
+//! Verdicts: what the table holds of what its rows need, at the worst of the moments at which no snapshot has been kept
+//! for a while (a kept one needs rows that have gone since); processor time an operation in the last quarter against
+//! the first one (the first tenth is warm-up and counts for nothing); the longest operation.
 
 mod clients;
 mod report;

@@ -5,7 +5,8 @@
 //! ```
 //! Server and client share the machine's cores, as they do for both systems. A figure is the median of its runs, with
 //! the least and the most beside it. Processor time a query is that of the server's process over the run, from /proc,
-//! divided by the queries that sysbench counted; connecting and preparing are part of it. Warm-up runs count for nothing.
+//! divided by the queries that sysbench counted; connecting and preparing are part of it. Warm-up runs count for
+//! nothing.
 //!
 //! A run that fails (sysbench ends at the first error that it does not expect) is shown with its reason, and the other
 //! tests go on.

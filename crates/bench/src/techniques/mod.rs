@@ -1,7 +1,7 @@
 //! `bench icp|mrr|bka|hash-join|materialization`: a technique on and off, in Nextleaf and beside MariaDB.
 //!
-//! The layout of the published tables: metrics down, on and off across. Times are those of cached runs, the four columns
-//! taken in turns; counters are SHOW SESSION STATUS around one more run, less what the asking itself counts.
+//! The layout of the published tables: metrics down, on and off across. Times are those of cached runs, the four
+//! columns taken in turns; counters are SHOW SESSION STATUS around one more run, less what the asking itself counts.
 //! All answers are compared, on with off and Nextleaf with MariaDB.
 
 mod queries;

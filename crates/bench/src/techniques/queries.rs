@@ -1,7 +1,7 @@
 //! The published experiments: which query, and how its technique goes on and off.
 //!
-//! The texts are TPC-H's with the parameters of the publication (Q3 with AUTOMOBILE and 1995-03-09, Q10 from 1993-08-01,
-//! Q16 with Brand#23, Q19 with brands 45, 24 and 53), and its index hints.
+//! The texts are TPC-H's with the parameters of the publication (Q3 with AUTOMOBILE and 1995-03-09, Q10 from
+//! 1993-08-01, Q16 with Brand#23, Q19 with brands 45, 24 and 53), and its index hints.
 
 use crate::tpch::QUERIES;
 

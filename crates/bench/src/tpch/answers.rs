@@ -1,15 +1,15 @@
 //! Whether two systems answered the same.
 //!
 //! Rows are compared in order, as far as ORDER BY fixes it: rows with equal sort keys may come in any order. Texts must
-//! be equal up to trailing spaces (CHAR), exact numbers must be equal in value (`0.10` = `0.1`). Where at least one side
-//! is a binary floating-point number, the difference may be one unit in the last digit of the exact side: MySQL gives
-//! averages and quotients four digits more than their operands have, and rounds there. Between two floating-point numbers a
-//! relative difference of 1e-9 passes, the room that different orders of summation need.
+//! be equal up to trailing spaces (CHAR), exact numbers must be equal in value (`0.10` = `0.1`). Where at least one
+//! side is a binary floating-point number, the difference may be one unit in the last digit of the exact side: MySQL
+//! gives averages and quotients four digits more than their operands have, and rounds there. Between two floating-point
+//! numbers a relative difference of 1e-9 passes, the room that different orders of summation need.
 //!
 //! The published answers (as the generator's crate has them, from the specification's tools) have two digits after the
 //! point and are compared to those, with two exceptions: the keys of query 11 lack their last two digits there, and the
-//! average of query 17 was rounded before it was used (the specification, 2.1.3.5, lets such results be 1 % off; here it
-//! is 1e-6).
+//! average of query 17 was rounded before it was used (the specification, 2.1.3.5, lets such results be 1 % off; here
+//! it is 1e-6).
 
 use crate::local::{Answer, Kind};
 

@@ -1,7 +1,7 @@
 //! Making the data: straight into leaves, and as text for the other systems.
 //!
-//! A table is generated in pieces of consecutive rows; each thread takes the next piece and appends it under the table's
-//! one transaction.
+//! A table is generated in pieces of consecutive rows; each thread takes the next piece and appends it under the
+//! table's one transaction.
 
 use crate::Failure;
 use crate::local::Local;

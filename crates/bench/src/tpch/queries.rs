@@ -1,7 +1,7 @@
 //! TPC-H: the 22 queries, with the substitution parameters of the specification's validation run.
 //!
-//! Source: TPC Benchmark H Standard Specification, revision 3.0.1, chapter 2.4; in MySQL's dialect (interval arithmetic,
-//! LIMIT in place of "return the first N rows", a CTE in place of Q15's view).
+//! Source: TPC Benchmark H Standard Specification, revision 3.0.1, chapter 2.4; in MySQL's dialect (interval
+//! arithmetic, LIMIT in place of "return the first N rows", a CTE in place of Q15's view).
 
 /// Query N is at index N - 1.
 pub const QUERIES: [&str; 22] = [

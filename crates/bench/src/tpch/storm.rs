@@ -4,8 +4,8 @@
 //!   storm thread:  BEGIN; one row gives, another takes the same; COMMIT;  so many transactions a second
 //!   query thread:  Q1 … Q22 in turn, and between them SUM over what is transferred: it must never change
 //! ```
-//! Transfers go between rows of customer (c_acctbal) and between rows of lineitem (l_extendedprice), picked at random, so
-//! that versions lie all over both tables. What the queries answer then depends on when they run; only the sums are
+//! Transfers go between rows of customer (c_acctbal) and between rows of lineitem (l_extendedprice), picked at random,
+//! so that versions lie all over both tables. What the queries answer then depends on when they run; only the sums are
 //! checked. The rate is fixed, because a storm without one would simply take a core away.
 
 use super::{QUERIES, TpchArgs, ms};

@@ -1,5 +1,5 @@
-//! The benchmark in miniature; at a smaller scale still, the generator's partsupp has duplicate keys. At this scale some queries answer nothing; what they answer is compared with DuckDB where
-//! that is installed.
+//! The benchmark in miniature; at a smaller scale still, the generator's partsupp has duplicate keys. At this scale
+//! some queries answer nothing; what they answer is compared with DuckDB where that is installed.
 
 use super::*;
 

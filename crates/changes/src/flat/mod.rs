@@ -1,8 +1,8 @@
 //! Changes of one row, or of few, whose values a statement gives: compiled once, for tables whose rows have nothing but
 //! keys and types to keep to.
 //!
-//! A value that does not fit its column as it is (an error, a warning, an adjustment) is left to the general way, before
-//! anything has happened; so what happens here is what would happen there.
+//! A value that does not fit its column as it is (an error, a warning, an adjustment) is left to the general way,
+//! before anything has happened; so what happens here is what would happen there.
 
 mod insert;
 mod update;

@@ -10,8 +10,8 @@ use types::{Error, Result};
 type Placed = (ColumnDef, Option<usize>);
 
 impl Edit {
-    /// Columns that the clauses drop go, others change in their places; then those with FIRST or AFTER move, and those that
-    /// are new are added.
+    /// Columns that the clauses drop go, others change in their places; then those with FIRST or AFTER move, and those
+    /// that are new are added.
     pub fn rebuild_columns(&mut self, clauses: &mut Clauses, old: &TableDef) -> Result<()> {
         let mut placed: Vec<Placed> = Vec::new();
         if clauses.options.iter().any(|o| matches!(o, Charset::Convert { .. })) {

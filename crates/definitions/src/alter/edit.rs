@@ -1,11 +1,11 @@
 //! A table's syntax tree under the clauses of ALTER TABLE.
 //!
-//! All clauses speak of the old table: `RENAME COLUMN a TO b, RENAME COLUMN b TO a` swaps two names, and `RENAME COLUMN a TO
-//! b, DROP COLUMN b` drops the old `b`. So the new tree is built from the old one, walked once:
+//! All clauses speak of the old table: `RENAME COLUMN a TO b, RENAME COLUMN b TO a` swaps two names, and `RENAME COLUMN
+//! a TO b, DROP COLUMN b` drops the old `b`. So the new tree is built from the old one, walked once:
 //!
 //! ```text
-//!   old columns in order ─ DROP, CHANGE and MODIFY, RENAME COLUMN and ALTER COLUMN ─▶ ADD, FIRST, AFTER     (columns.rs)
-//!   old keys, foreign keys and checks in order ─ DROP, RENAME INDEX, ALTER ─▶ ADD                           (keys.rs)
+//! old columns in order ─ DROP, CHANGE and MODIFY, RENAME COLUMN and ALTER COLUMN ─▶ ADD, FIRST, AFTER     (columns.rs)
+//! old keys, foreign keys and checks in order ─ DROP, RENAME INDEX, ALTER ─▶ ADD                           (keys.rs)
 //! ```
 //! What the result may be is checked by CREATE TABLE's rules afterwards.
 //!

@@ -1,4 +1,5 @@
-//! A table's definition under the clauses of ALTER TABLE: see [`edit`]. [`references`] checks what other tables refer to.
+//! A table's definition under the clauses of ALTER TABLE: see [`edit`]. [`references`] checks what other tables refer
+//! to.
 
 mod clauses;
 mod columns;

@@ -1,7 +1,7 @@
 //! Where DDL statements begin; CREATE, ALTER and DROP DATABASE; names.
 //!
-//! Every statement checks all it can first, then publishes its change in one step under the catalog's latch. The storage
-//! of a dropped table lives on until the last statement that reads it ends.
+//! Every statement checks all it can first, then publishes its change in one step under the catalog's latch. The
+//! storage of a dropped table lives on until the last statement that reads it ends.
 
 use crate::session::Execution;
 use catalog::{Relation, SchemaDef, TableDef, ViewDef};

@@ -1,5 +1,5 @@
-//! Rows changed, counted by table and by the index through which they were found (see [`storage::TableIo`]). What came in
-//! without being looked for, and what duplicates led to, counts for no index.
+//! Rows changed, counted by table and by the index through which they were found (see [`storage::TableIo`]). What came
+//! in without being looked for, and what duplicates led to, counts for no index.
 
 use crate::session::Execution;
 use catalog::{TableDef, TableId};

@@ -1,12 +1,13 @@
-//! Locks on what a changing or locking statement looked for by a whole unique key, beyond the rows that its query put out.
+//! Locks on what a changing or locking statement looked for by a whole unique key, beyond the rows that its query put
+//! out.
 //!
 //! ```text
 //!   UPDATE .. WHERE id = 5 AND v > 0    a row has the key, v = 0 ─▶ it is locked (below REPEATABLE READ: waited for)
 //!                                       nobody has the key       ─▶ waits for who may give it to a row; then the key's
 //!                                                                   absence is held (not below REPEATABLE READ)
 //! ```
-//! InnoDB does the same with the record that it finds, or with the gap where it would be. So a statement that names a key
-//! never overlooks what an open transaction does to it, and a key that was looked for in vain stays absent.
+//! InnoDB does the same with the record that it finds, or with the gap where it would be. So a statement that names a
+//! key never overlooks what an open transaction does to it, and a key that was looked for in vain stays absent.
 //!
 //! Source: MySQL manual, "Locks Set by Different SQL Statements in InnoDB".
 

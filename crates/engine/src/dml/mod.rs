@@ -1,11 +1,11 @@
 //! Statements that change rows: their names, their plans and their answers. What becomes of the rows is the crate
 //! `changes`' to say, which has this side of it in [`statement`].
 //!
-//! - [`insert`]: INSERT and REPLACE; [`values`]: their rows of expressions; [`on_duplicate`]: what they do with duplicates;
-//!   [`returning`]: RETURNING.
+//! - [`insert`]: INSERT and REPLACE; [`values`]: their rows of expressions; [`on_duplicate`]: what they do with
+//!   duplicates; [`returning`]: RETURNING.
 //! - [`source`]: a query as the source of rows (also CREATE TABLE ... SELECT).
-//! - [`targets`]: finding and locking the rows that UPDATE and DELETE change; [`key_locks`]: what was looked for by key;
-//!   [`keyed`]: the row of a whole unique key, without a plan.
+//! - [`targets`]: finding and locking the rows that UPDATE and DELETE change; [`key_locks`]: what was looked for by
+//!   key; [`keyed`]: the row of a whole unique key, without a plan.
 //! - [`update`], [`delete`]: the statements. [`counted`]: how many rows they changed, by table and index.
 
 mod counted;
@@ -39,8 +39,8 @@ fn row_checks(checks: &[ViewCheck]) -> Vec<RowCheck> {
 }
 
 impl crate::session::Execution<'_> {
-    /// A statement that changes rows begins: in strict mode a fault in a value, such as 1/0, is an error, unless it says
-    /// IGNORE.
+    /// A statement that changes rows begins: in strict mode a fault in a value, such as 1/0, is an error, unless it
+    /// says IGNORE.
     pub(crate) fn begin_judging(&self, ignore: bool) {
         self.warnings().set_raise(self.sql_mode().strict && !ignore);
         self.warnings().set_ignore(ignore);

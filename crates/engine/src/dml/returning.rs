@@ -1,6 +1,7 @@
 //! RETURNING, as MariaDB has it: the rows that a statement inserted or deleted, as a result set.
 //!
-//! The list is bound and planned as `SELECT list FROM table`; when it runs, the table is cut down to the rows in question.
+//! The list is bound and planned as `SELECT list FROM table`; when it runs, the table is cut down to the rows in
+//! question.
 
 use crate::query::Runner;
 use crate::query::meta;

@@ -1,15 +1,15 @@
 //! Finding the rows that UPDATE and DELETE change.
 //!
 //! ```text
-//!   current snapshot ─▶ run the query ─▶ row ids and values, kept ─▶ lock each row ─▶ as the snapshot sees it? ─▶ change
-//!          ▲                                                                              │ no
-//!          └───────────────────────── again, keeping the locks ◀──────────────────────────┘
+//! current snapshot ─▶ run the query ─▶ row ids and values, kept ─▶ lock each row ─▶ as the snapshot sees it? ─▶ change
+//!        ▲                                                                              │ no
+//!        └───────────────────────── again, keeping the locks ◀──────────────────────────┘
 //! ```
 //! Changes act on newest versions, whatever the transaction's own snapshot is (MySQL manual, "Consistent Nonlocking
-//! Reads"). A row that another transaction changed between search and lock is searched for anew with everything else: so
-//! all rows of a statement are chosen, and their new values computed, from one state of the database, no update is lost,
-//! and a condition that came to hold while the statement waited counts. Each round leaves more rows locked than the one
-//! before, so in the end nobody can interfere.
+//! Reads"). A row that another transaction changed between search and lock is searched for anew with everything else:
+//! so all rows of a statement are chosen, and their new values computed, from one state of the database, no update is
+//! lost, and a condition that came to hold while the statement waited counts. Each round leaves more rows locked than
+//! the one before, so in the end nobody can interfere.
 //!
 //! All of it is kept before the first row is changed: a statement never meets its own changes.
 
@@ -108,7 +108,8 @@ impl Execution<'_> {
         let warned = self.warnings().take();
         // Rows that are found anew assign user variables anew.
         let vars = plan.serial.then(|| self.user_vars().saved());
-        // Behind the last row that a LIMIT lets through nobody looks: batches do, which shows where values are at fault.
+        // Behind the last row that a LIMIT lets through nobody looks: batches do, which shows where values are at
+        // fault.
         let mut one_by_one = false;
         loop {
             self.check_killed()?;

@@ -1,10 +1,11 @@
 //! INSERT ... VALUES.
 //!
 //! ```text
-//!   names in all rows ─▶ row 1: its values from left to right, each into its column ─▶ its constraints and keys ─▶ row 2 ...
+//!   names in all rows ─▶ row 1: its values from left to right, each into its column ─▶ its constraints, keys ─▶ row 2
 //! ```
-//! This is the order in which MySQL finds faults, and the first one is the statement's. Rows are written many at a time all
-//! the same: what is behind a fault is looked at for names, and what is before it is written, only when there is one.
+//! This is the order in which MySQL finds faults, and the first one is the statement's. Rows are written many at a time
+//! all the same: what is behind a fault is looked at for names, and what is before it is written, only when there is
+//! one.
 
 use super::insert::InsertInto;
 use crate::session::Execution;

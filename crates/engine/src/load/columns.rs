@@ -64,8 +64,8 @@ impl RowContext<'_> {
         }
     }
 
-    /// The next AUTO_INCREMENT value. The rows of earlier blocks are in the table by then, with the values that they came
-    /// with.
+    /// The next AUTO_INCREMENT value. The rows of earlier blocks are in the table by then, with the values that they
+    /// came with.
     fn next_id(&self, out: &BulkAppender) -> Result<u64> {
         (self.row_number)();
         let mut ids = self.ids.borrow_mut();

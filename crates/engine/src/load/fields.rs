@@ -6,8 +6,8 @@
 //! ```
 //! A line end is recognized before a field end where one begins like the other. Inside of an enclosed field neither
 //! counts, unless the enclosing character comes right before it; doubled, that character stands for itself. The escape
-//! character takes the meaning from the next byte, or gives it one: `\0 \b \n \r \t \Z`, and `\N` alone is NULL. If it is
-//! the enclosing character, too, it does so only where it is doubled.
+//! character takes the meaning from the next byte, or gives it one: `\0 \b \n \r \t \Z`, and `\N` alone is NULL. If it
+//! is the enclosing character, too, it does so only where it is doubled.
 
 use super::format::Format;
 
@@ -98,8 +98,8 @@ impl<'a> Scanner<'a> {
             }
             if self.ends_field(i) {
                 self.at = i + self.format.field_end.len();
-                // A field end at the very end of a line, as some programs write it, is followed by one more field, which
-                // is empty; see Scanner::end_line.
+                // A field end at the very end of a line, as some programs write it, is followed by one more field,
+                // which is empty; see Scanner::end_line.
                 self.line_done = false;
                 break;
             }

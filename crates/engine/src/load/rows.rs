@@ -3,8 +3,8 @@
 //! ```text
 //!   line ─▶ fields ─ converted ─▶ row ─ SET, one after the other, over the row so far ─▶ RowWriter
 //! ```
-//! This is the way of REPLACE, of SET clauses that read columns, and of tables with generated columns, CHECK constraints
-//! or foreign keys. It takes one thread, and many times as long as [`super::run`].
+//! This is the way of REPLACE, of SET clauses that read columns, and of tables with generated columns, CHECK
+//! constraints or foreign keys. It takes one thread, and many times as long as [`super::run`].
 
 use super::blocks::BlockReader;
 use super::columns::FileCharset;

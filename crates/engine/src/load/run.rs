@@ -5,8 +5,8 @@
 //! which error is the first - waits in [`Order`] for the blocks before it; what need not, does not.
 //!
 //! Invariants
-//! 1. A block is taken after all blocks before it were taken. So whoever waits for earlier blocks waits for workers that
-//!    run, never for a block that nobody has.
+//! 1. A block is taken after all blocks before it were taken. So whoever waits for earlier blocks waits for workers
+//!    that run, never for a block that nobody has.
 //! 2. Of several errors the one of the first block is reported.
 
 use super::blocks::{Block, BlockReader};

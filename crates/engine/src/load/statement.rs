@@ -1,8 +1,8 @@
 //! The statement LOAD DATA: names, clauses, defaults, the file.
 //!
 //! With LOCAL the client sends the file, and since it cannot be stopped halfway, LOCAL means IGNORE: misfits become
-//! warnings, rows with existing keys are skipped. SET and defaults that are expressions are evaluated row by row, on one
-//! thread, as are generated AUTO_INCREMENT values, which follow the order of the lines.
+//! warnings, rows with existing keys are skipped. SET and defaults that are expressions are evaluated row by row, on
+//! one thread, as are generated AUTO_INCREMENT values, which follow the order of the lines.
 
 use super::columns::{ColumnTarget, FileCharset};
 use super::format::Format;

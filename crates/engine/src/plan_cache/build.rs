@@ -1,8 +1,8 @@
 //! Making a plan that may be kept.
 //!
 //! A query is bound with the types of its parameters only. Its plan may be kept if it holds nothing of this execution
-//! (`cacheable`), if every parameter stands where a constant of its type would mean the same, and if the optimizer chose
-//! the same plan with the values as without.
+//! (`cacheable`), if every parameter stands where a constant of its type would mean the same, and if the optimizer
+//! chose the same plan with the values as without.
 
 use super::change::{PointDelete, PointUpdate};
 use super::insert::flat_insert;
@@ -52,8 +52,8 @@ impl Execution<'_> {
         }
     }
 
-    /// The plan to keep for a statement. A fault of the statement, or a lock that cannot be had, is left to the ordinary way to
-    /// report.
+    /// The plan to keep for a statement. A fault of the statement, or a lock that cannot be had, is left to the
+    /// ordinary way to report.
     pub(super) fn build_plan(&mut self, statement: &Statement, params: &[(Value, SqlType)]) -> CachedPlan {
         // read first: a change during the work has the plan's objects looked at again
         let env = self.plan_env(params);
@@ -258,8 +258,8 @@ impl Execution<'_> {
     }
 }
 
-/// Gives a plan made without values the estimate of the one made with them; `None` if that is another plan, much is read,
-/// or each execution is to be warned of something.
+/// Gives a plan made without values the estimate of the one made with them; `None` if that is another plan, much is
+/// read, or each execution is to be warned of something.
 fn take_estimate(plan: &mut Arc<Plan>, valued: &Plan) -> Option<()> {
     if !plan.warnings.is_empty() || !valued.warnings.is_empty() {
         return None;

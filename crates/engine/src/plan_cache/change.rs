@@ -1,15 +1,15 @@
 //! PointUpdate and PointDelete: the flat plans of
 //!
 //! ```text
-//!   UPDATE table SET column = value | column ± number | another column, ... WHERE unique key = values
-//!   DELETE FROM table WHERE unique key = values
+//!  UPDATE table SET column = value | column ± number | another column, ... WHERE unique key = values
+//!  DELETE FROM table WHERE unique key = values
 //!
-//!   values ─ into the key's types ─▶ Table::change_by_key ─▶ the row's newest version ─▶ new values ─▶ changed in place
+//!  values ─ into the key's types ─▶ Table::change_by_key ─▶ the row's newest version ─▶ new values ─▶ changed in place
 //! ```
-//! Made of a bound statement of exactly this shape, for tables and columns where nothing else depends on the change:
-//! no generated columns, no CHECK, no foreign key of or on the columns. New values are converted to their columns' types
-//! beforehand; one that does not fit as it is (an error, a warning, an adjustment) is left to the ordinary way, and so is a
-//! result that does not fit.
+//! Made of a bound statement of exactly this shape, for tables and columns where nothing else depends on the change: no
+//! generated columns, no CHECK, no foreign key of or on the columns. New values are converted to their columns' types
+//! beforehand; one that does not fit as it is (an error, a warning, an adjustment) is left to the ordinary way, and so
+//! is a result that does not fit.
 
 use super::key::{ChangeShape, Positions, Source, UniqueKey};
 use crate::session::Execution;

@@ -1,9 +1,9 @@
 //! Plans that outlive their statement, for prepared statements and for texts that differ in their constants only.
 //!
 //! ```text
-//!   text ─ parser::normalize ─▶ key, values ─▶ PlanCache ─┬─ plan ───────────────▶ run with the values
-//!   COM_STMT_EXECUTE ─▶ the statement's own plan ─────────┘
-//!                                                  none, or values that do not suit it ─▶ parse, bind, optimize, as ever
+//! text ─ parser::normalize ─▶ key, values ─▶ PlanCache ─┬─ plan ───────────────▶ run with the values
+//! COM_STMT_EXECUTE ─▶ the statement's own plan ─────────┘
+//!                                                none, or values that do not suit it ─▶ parse, bind, optimize, as ever
 //! ```
 //! - [`store`]: the plans of all sessions, by normalized text and settings; bounded.
 //! - [`build`]: whether a statement's plan may be kept, and the making of it.
@@ -15,13 +15,14 @@
 //! - [`run`], [`run_change`], [`run_range`]: the session's side.
 //!
 //! Invariants
-//! 1. A plan is used only while the objects that its statement names ([`names::Dependency`]), the settings it may depend on,
-//!    the schema and the parameters' types are what they were when it was made. What else becomes of the catalog leaves it
-//!    alone: only when the catalog's version moved are the objects compared, once ([`CachedPlan::is_fresh`]).
-//! 2. A statement answers the same with a cached plan as without: a parameter stands only where a constant of its type would
-//!    mean the same. What a plan cannot do for some values it leaves to the ordinary way.
-//! 3. The choice of a cached plan is good for any values: unique keys, or what the optimizer chose for small amounts both
-//!    with and without knowledge of the values.
+//! 1. A plan is used only while the objects that its statement names ([`names::Dependency`]), the settings it may
+//!    depend on, the schema and the parameters' types are what they were when it was made. What else becomes of the
+//!    catalog leaves it alone: only when the catalog's version moved are the objects compared, once
+//!    ([`CachedPlan::is_fresh`]).
+//! 2. A statement answers the same with a cached plan as without: a parameter stands only where a constant of its type
+//!    would mean the same. What a plan cannot do for some values it leaves to the ordinary way.
+//! 3. The choice of a cached plan is good for any values: unique keys, or what the optimizer chose for small amounts
+//!    both with and without knowledge of the values.
 
 mod build;
 mod change;

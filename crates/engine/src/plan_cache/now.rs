@@ -1,8 +1,8 @@
 //! NOW() in cached plans.
 //!
-//! A plan must hold nothing of one execution, so the binder's constant for NOW() keeps a statement from having one. Where
-//! NOW() is a whole new value (`SET column = NOW()`, `VALUES (.., NOW())`) it is taken for one more parameter behind the
-//! statement's own, a DATETIME in the session's time zone: what the binder would have made of it.
+//! A plan must hold nothing of one execution, so the binder's constant for NOW() keeps a statement from having one.
+//! Where NOW() is a whole new value (`SET column = NOW()`, `VALUES (.., NOW())`) it is taken for one more parameter
+//! behind the statement's own, a DATETIME in the session's time zone: what the binder would have made of it.
 
 use crate::session::Execution;
 use parser::ast::{Expr, ExprKind, InsertSource, Statement};

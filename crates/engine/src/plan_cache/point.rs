@@ -3,8 +3,8 @@
 //! ```text
 //!   values ─ into the key's types ─▶ Table::with_row ─▶ the row's columns, from the leaf into the sink
 //! ```
-//! Made of a bound query of exactly this shape, with one value for every part of a unique key, or a list of integers for
-//! a key of one part. Anything beyond (other conditions, expressions) is left to the executor.
+//! Made of a bound query of exactly this shape, with one value for every part of a unique key, or a list of integers
+//! for a key of one part. Anything beyond (other conditions, expressions) is left to the executor.
 
 use super::key::{Fit, KeyChunks, Source, UniqueKey, fit, key_columns, operand_source};
 use crate::query::meta;

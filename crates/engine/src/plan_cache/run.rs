@@ -15,7 +15,8 @@ use std::time::Duration;
 use storage::TableIo;
 use types::{Result, SqlType, StringKind, Value};
 
-/// A table of which more than this times as many rows, or fewer, are there than when a plan was made wants another plan.
+/// A table of which more than this times as many rows, or fewer, are there than when a plan was made wants another
+/// plan.
 const GROWTH_MAX: u64 = 8;
 /// After so long it is tried again to make a plan for a statement that had none.
 const RETRY_AFTER: Duration = Duration::from_secs(10);
@@ -139,7 +140,8 @@ impl Execution<'_> {
         }
     }
 
-    /// Answers a prepared statement by its plan, which is made at the second execution and whenever it has become stale.
+    /// Answers a prepared statement by its plan, which is made at the second execution and whenever it has become
+    /// stale.
     pub(crate) fn execute_known_prepared(
         &mut self,
         statement: &Prepared,
@@ -314,8 +316,8 @@ impl Execution<'_> {
         sink.end_rows(&self.end_info(false))
     }
 
-    /// Runs a plan under its locks. `None`: a definition has changed, or `run` says that the values do not suit the plan;
-    /// then nothing has happened, and the statement counts when it goes the next way.
+    /// Runs a plan under its locks. `None`: a definition has changed, or `run` says that the values do not suit the
+    /// plan; then nothing has happened, and the statement counts when it goes the next way.
     fn run_locked(
         &mut self,
         plan: &CachedPlan,

@@ -1,8 +1,8 @@
 //! The plans of texts, for all sessions.
 //!
-//! A text is noted when it is first seen and planned for keeping when it comes again, so that statements which come once
-//! leave no more than their key. The least recently used go, by the clock: one that was not used since the hand last came
-//! by is dropped.
+//! A text is noted when it is first seen and planned for keeping when it comes again, so that statements which come
+//! once leave no more than their key. The least recently used go, by the clock: one that was not used since the hand
+//! last came by is dropped.
 
 use super::CachedPlan;
 use hashbrown::{DefaultHashBuilder, HashMap};

@@ -4,8 +4,8 @@
 //!   prepare ─▶ Prepared { syntax tree, number of parameters, schema } ─ execute(values) ─▶ dispatch, as for text
 //! ```
 //! A statement is kept as its syntax tree. Each execution binds it anew against the catalog as it then is, with the
-//! parameters' values as constants, so that tables may change between executions and `LIMIT ?` works; what repeats often
-//! is served by a cached plan instead.
+//! parameters' values as constants, so that tables may change between executions and `LIMIT ?` works; what repeats
+//! often is served by a cached plan instead.
 //!
 //! - [`registry`]: the statements of a session, by number and by name.
 //! - [`sql`]: PREPARE, EXECUTE, DEALLOCATE PREPARE.

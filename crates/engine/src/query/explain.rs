@@ -1,7 +1,7 @@
 //! EXPLAIN: the plan that would run, runs, or did.
 //!
-//! What is explained becomes an [`Explained`]: a plan (INSERT ... VALUES has none) and what is done with the rows that it
-//! finds. The formats are printed from that by `plan::explain`.
+//! What is explained becomes an [`Explained`]: a plan (INSERT ... VALUES has none) and what is done with the rows that
+//! it finds. The formats are printed from that by `plan::explain`.
 
 use crate::dml::targets::change_of;
 use crate::session::Execution;

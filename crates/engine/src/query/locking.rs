@@ -1,13 +1,13 @@
 //! SELECT ... FOR UPDATE and FOR SHARE.
 //!
 //! ```text
-//!   current snapshot ─▶ run the query ─▶ rows and their ids, kept ─▶ lock them ─▶ all as the snapshot sees them? ─▶ send
-//!          ▲                                                                         │ no
-//!          └──────────────────── again, keeping the locks ◀──────────────────────────┘
+//! current snapshot ─▶ run the query ─▶ rows and their ids, kept ─▶ lock them ─▶ all as the snapshot sees them? ─▶ send
+//!        ▲                                                                         │ no
+//!        └──────────────────── again, keeping the locks ◀──────────────────────────┘
 //! ```
 //! What is sent is the newest version of rows that the transaction holds. Only rows that the query returns are locked,
-//! after WHERE, ORDER BY and LIMIT, and what was looked for by a unique key; gaps between rows never are. With SKIP LOCKED the search itself passes over rows that
-//! others hold, so that LIMIT counts free rows only.
+//! after WHERE, ORDER BY and LIMIT, and what was looked for by a unique key; gaps between rows never are. With SKIP
+//! LOCKED the search itself passes over rows that others hold, so that LIMIT counts free rows only.
 
 use super::{Runner, meta, timestamps};
 use crate::dml::targets::row_ids;

@@ -1,5 +1,5 @@
-//! `sql_select_limit`: how many rows a query of the client has that says nothing of LIMIT itself. What it reads, and what other
-//! statements read, is not limited. Source: MySQL's manual, "Server System Variables".
+//! `sql_select_limit`: how many rows a query of the client has that says nothing of LIMIT itself. What it reads, and
+//! what other statements read, is not limited. Source: MySQL's manual, "Server System Variables".
 
 use parser::ast::{Expr, ExprKind, Limit, Literal, Query, QueryBody};
 

@@ -5,10 +5,12 @@
 //!   Sleep ───────────────▶ Query ───────────────────────────▶ Sleep      KILL CONNECTION, drop ─▶ gone
 //! ```
 //! - [`dispatch`]: one arm a statement.
-//! - [`set`]: SET, SET NAMES, SET TRANSACTION; [`users`]: accounts; [`setup`]: performance_schema.setup_consumers; [`maintenance`]: ANALYZE TABLE and its like.
+//! - [`set`]: SET, SET NAMES, SET TRANSACTION; [`users`]: accounts; [`setup`]: performance_schema.setup_consumers;
+//!   [`maintenance`]: ANALYZE TABLE and its like.
 //!
-//! A [`Session`] is what outlives a statement (`session::SessionState`) with its prepared statements. An [`Execution`] is the
-//! frame of one statement with what only this floor knows: the cached plans of the database, the prepared ones of the session.
+//! A [`Session`] is what outlives a statement (`session::SessionState`) with its prepared statements. An [`Execution`]
+//! is the frame of one statement with what only this floor knows: the cached plans of the database, the prepared ones
+//! of the session.
 
 mod dispatch;
 mod maintenance;

@@ -1,5 +1,5 @@
-//! Statements that change what the server keeps of statements: UPDATE of performance_schema.setup_consumers, TRUNCATE of
-//! tables that are sums, histories and logs.
+//! Statements that change what the server keeps of statements: UPDATE of performance_schema.setup_consumers, TRUNCATE
+//! of tables that are sums, histories and logs.
 
 use super::Execution;
 use introspection::information_schema::{events, table_io};

@@ -1,5 +1,5 @@
-//! Account statements. An account may do everything but GRANT and REVOKE, for which it needs the grant option, or, once all
-//! was revoked, nothing (see `rights`): finer privileges are refused rather than remembered without effect.
+//! Account statements. An account may do everything but GRANT and REVOKE, for which it needs the grant option, or, once
+//! all was revoked, nothing (see `rights`): finer privileges are refused rather than remembered without effect.
 
 use super::Execution;
 use accounts::{Account, AuthPlugin, Verifier};

@@ -1,7 +1,7 @@
 //! mysql.server_cost and mysql.engine_cost: the optimizer's cost constants as tables that an administrator changes.
 //!
 //! ```text
-//!   UPDATE mysql.engine_cost SET cost_value = .. ─▶ a row ─ FLUSH OPTIMIZER_COSTS, or a start ─▶ CostParams of all sessions
+//!   UPDATE mysql.engine_cost SET cost_value = .. ─▶ a row ─ FLUSH OPTIMIZER_COSTS, or a start ─▶ all CostParams
 //! ```
 //! They are ordinary tables, made when somebody first names one of them; until then there is nothing to read. A
 //! `cost_value` of NULL means the default, which `default_value` shows. MySQL's constants have no unit; here each is a

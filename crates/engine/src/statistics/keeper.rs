@@ -1,7 +1,7 @@
 //! The thread that makes statistics anew when many rows of a table have changed (innodb_stats_auto_recalc).
 //!
 //! ```text
-//!   a statement plans by figures that are out of date ─▶ Store: due ─▶ wake ─▶ thread: gather ─▶ histograms that go along
+//!   a statement plans by figures out of date ─▶ Store: due ─▶ wake ─▶ thread: gather ─▶ histograms that go along
 //! ```
 //! The thread begins when there is something to do and ends when that is done. No statement waits for it.
 

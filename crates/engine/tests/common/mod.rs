@@ -138,7 +138,8 @@ pub fn filled() -> (Arc<Database>, Client) {
     (db, c)
 }
 
-/// Three tables whose columns and indexes suit every technique of the optimizer: `t` of 4000 rows, `u` of 600, `w` of 30.
+/// Three tables whose columns and indexes suit every technique of the optimizer: `t` of 4000 rows, `u` of 600, `w` of
+/// 30.
 pub fn tables() -> Client {
     let db = database();
     let mut c = Client::new(&db);

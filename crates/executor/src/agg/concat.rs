@@ -1,7 +1,7 @@
 //! GROUP_CONCAT: each group's strings, ordered if asked for, joined by the separator, cut at group_concat_max_len.
 //!
-//! What would be cut off anyway is not kept: without ORDER BY the text ends when it is long enough; with it, strings that
-//! come after enough others are dropped now and then. So a group holds a few times group_concat_max_len at most.
+//! What would be cut off anyway is not kept: without ORDER BY the text ends when it is long enough; with it, strings
+//! that come after enough others are dropped now and then. So a group holds a few times group_concat_max_len at most.
 
 use super::accumulator::Rows;
 use crate::sort_keys::SortKeyWriter;

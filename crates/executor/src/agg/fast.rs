@@ -1,8 +1,8 @@
 //! Sums over one batch, the loops that Q1 and Q6 live on.
 //!
-//! With few groups, each add waits for the one before it to the same group (store to load, about five cycles). Four sets
-//! of 64-bit partial sums, taken in turn, break the chain; they are folded into the 128-bit sums once a batch. A batch
-//! qualifies if no partial sum can overflow: |value| * 1024 < 2^63.
+//! With few groups, each add waits for the one before it to the same group (store to load, about five cycles). Four
+//! sets of 64-bit partial sums, taken in turn, break the chain; they are folded into the 128-bit sums once a batch. A
+//! batch qualifies if no partial sum can overflow: |value| * 1024 < 2^63.
 
 use vector::{BATCH_ROWS_MAX, Bounds, Selection};
 

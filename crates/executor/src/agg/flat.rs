@@ -6,8 +6,8 @@
 //!                                                   └─ DISTINCT b, c:  distinct (groups, level, b, c) ┘
 //!   outer: the calls by (groups, level) ─▶ sort (ROLLUP) ─▶ arrange: GROUPING() from the level, which is dropped
 //! ```
-//! COUNT(DISTINCT a) is COUNT(a) over the distinct (group, a). Each source of the outer aggregation fills the columns of
-//! its own calls and leaves the others NULL, which all aggregates pass over. So every step is an aggregation that is
+//! COUNT(DISTINCT a) is COUNT(a) over the distinct (group, a). Each source of the outer aggregation fills the columns
+//! of its own calls and leaves the others NULL, which all aggregates pass over. So every step is an aggregation that is
 //! spread over threads and spills, which one group's set of values in memory could not.
 
 use super::operator::{AggregateSink, Grouping};

@@ -1,7 +1,7 @@
 //! The front: groups found without a hash table.
 //!
-//! Where the key columns of a batch are dictionary codes or integers of small range, the combined code (one column after
-//! the other, mixed radix) indexes an array of group numbers, and no key is built or hashed at all.
+//! Where the key columns of a batch are dictionary codes or integers of small range, the combined code (one column
+//! after the other, mixed radix) indexes an array of group numbers, and no key is built or hashed at all.
 
 use std::sync::Arc;
 use vector::{Chunk, DictValues, Selection, StringDict, Values, Vector};

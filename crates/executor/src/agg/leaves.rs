@@ -12,12 +12,12 @@
 //! groups as soon as the leaf has been read, without a table of all groups, on any number of threads, in an order that
 //! each thread's next operator gets at once. The rest, at the edges of leaves, is aggregated as ever.
 //!
-//! A row that came to lie elsewhere, in a slot that was free, makes its leaf's zone wide, over the keys of many others. The
-//! few such leaves are left out, and what keys they do have are looked up before: those strays are nobody's alone.
+//! A row that came to lie elsewhere, in a slot that was free, makes its leaf's zone wide, over the keys of many others.
+//! The few such leaves are left out, and what keys they do have are looked up before: those strays are nobody's alone.
 //!
-//! Invariant: a key that one leaf's zone map alone admits, and that is no stray, is in no batch but that leaf's. Zone maps hold for every version
-//! that a snapshot sees; readers that see more do not show theirs ([`TableReader::zone`]). A batch of the scan, and of the
-//! filters and projections on it, is of one leaf.
+//! Invariant: a key that one leaf's zone map alone admits, and that is no stray, is in no batch but that leaf's. Zone
+//! maps hold for every version that a snapshot sees; readers that see more do not show theirs ([`TableReader::zone`]).
+//! A batch of the scan, and of the filters and projections on it, is of one leaf.
 //!
 //! Source: G. Moerkotte, "Small Materialized Aggregates", VLDB 1998 (for zone maps).
 

@@ -4,8 +4,9 @@
 //!   batch    a a b b b c c        a and b are whole: they go out
 //!                       └─┴─▶     c may go on in the next batch: its state is carried over
 //! ```
-//! A row belongs to the group before it if its key is the same; nothing is looked up, and nothing is kept but the groups of
-//! one batch. Groups come in the order of the input, and whoever wants the first few stops what brings the rows.
+//! A row belongs to the group before it if its key is the same; nothing is looked up, and nothing is kept but the
+//! groups of one batch. Groups come in the order of the input, and whoever wants the first few stops what brings the
+//! rows.
 
 use super::accumulator::Rows;
 use super::groups::Groups;
@@ -138,8 +139,8 @@ impl Push for OrderedLocal<'_> {
     }
 }
 
-/// The group of each row, into `numbers`, from 0 on: the open one if there is one. Answers which rows are the first of a
-/// new group.
+/// The group of each row, into `numbers`, from 0 on: the open one if there is one. Answers which rows are the first of
+/// a new group.
 pub(super) fn number(keys: &Keys, open: Option<&Keys>, numbers: &mut Vec<u32>) -> Vec<u32> {
     let n = keys.hashes.len();
     let open_words = open.map(|k| &k.words);

@@ -1,7 +1,7 @@
 //! Hashes of keys. They live as long as a statement: other processes, files and versions never see them.
 //!
-//! Each multiplies into 128 bits and folds the halves, so that every bit of a key reaches the top bits, by which rows are
-//! divided among threads and partitions, and the low ones, by which tables find their slots.
+//! Each multiplies into 128 bits and folds the halves, so that every bit of a key reaches the top bits, by which rows
+//! are divided among threads and partitions, and the low ones, by which tables find their slots.
 
 const FOLD: u64 = 0x9E37_79B9_7F4A_7C15;
 

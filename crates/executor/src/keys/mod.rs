@@ -8,10 +8,9 @@
 //! ```
 //! A column of few different strings may be numbered ([`crate::string_ids`]), and then counts as an int of 32 bits.
 //!
-//! A string's sort key is equal exactly for strings that the collation calls equal, so `'a' = 'A'` groups and joins. In place
-//! of a long sort key stands its SHA-256: tables of keys take little memory however wide the strings are, and no two
-//! strings are known that share one.
-//! Strings that come as dictionary codes pay for it once a dictionary.
+//! A string's sort key is equal exactly for strings that the collation calls equal, so `'a' = 'A'` groups and joins. In
+//! place of a long sort key stands its SHA-256: tables of keys take little memory however wide the strings are, and no
+//! two strings are known that share one. Strings that come as dictionary codes pay for it once a dictionary.
 //!
 //! [`layout`] decides the form, [`encode`] makes keys of it with the help of [`pack`], [`hash`] has their hashes.
 

@@ -2,9 +2,9 @@
 //!
 //! Each thread keeps the rows of the parameter values it has met, until memory is refused; then it starts anew.
 //!
-//! `x IN (S)` of which the value is pushed into S is TRUE where the subplan has a row. Where it has none, FALSE and UNKNOWN
-//! are told apart by further subplans (see [`plan::UnknownTest`]), which for one column are two questions that do not
-//! depend on x: whether S has a NULL, and, for x that is NULL, whether it has any row.
+//! `x IN (S)` of which the value is pushed into S is TRUE where the subplan has a row. Where it has none, FALSE and
+//! UNKNOWN are told apart by further subplans (see [`plan::UnknownTest`]), which for one column are two questions that
+//! do not depend on x: whether S has a NULL, and, for x that is NULL, whether it has any row.
 
 use crate::columns::{ColumnAppender, null_chunk};
 use crate::eval::{Program, eval_all};

@@ -1,12 +1,13 @@
-//! Attempt: the first rows in an order by a walk through an index, which gives up if they lie too far from its beginning.
+//! Attempt: the first rows in an order by a walk through an index, which gives up if they lie too far from its
+//! beginning.
 //!
 //! ```text
 //!   WHERE b = 7 ORDER BY a LIMIT 10     index (a) ─ entries ─▶ b = 7? ─ 10 rows ─▶ done
 //!                                           └ too many entries ─▶ away with them ─▶ scan ─ b = 7? ─▶ first 10
 //! ```
-//! Where the rows that match lie along the order is not known: ten of a thousand matches may lie under the first hundred
-//! entries or behind them all. The walk is bounded by what the other way costs, so that the statement never takes much
-//! more than twice that. The rows of the walk, no more than the LIMIT has, are kept until it has succeeded.
+//! Where the rows that match lie along the order is not known: ten of a thousand matches may lie under the first
+//! hundred entries or behind them all. The walk is bounded by what the other way costs, so that the statement never
+//! takes much more than twice that. The rows of the walk, no more than the LIMIT has, are kept until it has succeeded.
 
 use crate::ops::collect::{BatchSource, Keep, collect};
 use crate::pipeline::{Down, run_pipeline};

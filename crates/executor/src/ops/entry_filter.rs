@@ -8,8 +8,8 @@
 //! conditions on numbers, dates and times are evaluated over columns read back from the keys.
 //!
 //! An entry that fails by its bytes tells the next key that could pass: `(6, 9)` fails `b = 3`, and so does everything
-//! below `(7, 3)`. A walk whose last entries all failed goes on there, and so narrows the search itself. With nothing known
-//! of `a` the same walk is a skip scan: one jump a value of `a`.
+//! below `(7, 3)`. A walk whose last entries all failed goes on there, and so narrows the search itself. With nothing
+//! known of `a` the same walk is a skip scan: one jump a value of `a`.
 
 use crate::context::{Candidates, IndexEncoder, TableReader};
 use crate::eval::{Filter, Program};

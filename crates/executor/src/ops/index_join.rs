@@ -3,11 +3,12 @@
 //! Three ways, of which the plan chooses:
 //!
 //! - *As rows come*: a batch of input rows is joined at a time; its keys are computed and looked up, and their rows
-//!   fetched. Pairs come in the order of the input; of a left join, a batch's rows without a match come after its pairs.
+//!   fetched. Pairs come in the order of the input; of a left join, a batch's rows without a match come after its
+//!   pairs.
 //! - *Batched key access* ([`batched`]): keys of many input rows are collected, sorted and looked up together, and rows
 //!   are read in the order in which they lie.
-//! - *Rescued* ([`rescue`]): once far more input rows have come than the plan reckoned with, the table is read whole into
-//!   a hash table, once, and the rest of the input probes that.
+//! - *Rescued* ([`rescue`]): once far more input rows have come than the plan reckoned with, the table is read whole
+//!   into a hash table, once, and the rest of the input probes that.
 //!
 //! A semijoin or antijoin reads of each key only as many rows as it takes to find a match ([`first_match`]).
 //!

@@ -1,11 +1,13 @@
-//! Loose index scan: of the rows that agree in the leading parts of an index the first that passes, in the index's order.
+//! Loose index scan: of the rows that agree in the leading parts of an index the first that passes, in the index's
+//! order.
 //!
 //! ```text
 //!   entries   (1, 2) (1, 5) (1, 9) ... (2, 1) (2, 4) ...
 //!              └ row, jump behind all of 1 ─▶ └ row, jump ...
 //! ```
 //! Once a group has its row the walk jumps behind the group; where groups are short, reading on is cheaper and it does
-//! that. One thread walks. The aggregation above sees a row or two a group, which is all that MIN, MAX and DISTINCT need.
+//! that. One thread walks. The aggregation above sees a row or two a group, which is all that MIN, MAX and DISTINCT
+//! need.
 
 use crate::context::{Candidates, IndexCursor, IndexEncoder, KeySpan, TableReader};
 use crate::eval::Filter;

@@ -3,10 +3,10 @@
 //! ```text
 //!   entries by key     ─ collect ─▶  (row id, entry)  ─ sort ─▶  leaf 3: 7 rows │ leaf 4: 2 rows │ leaf 9: ...
 //! ```
-//! A leaf is latched once for all its rows, and rows of one leaf are copied together. Where the leaf has no versions its
-//! entries need not be compared with the rows' keys. Memory that is refused makes a buffer smaller, but not below a batch.
-//! Where the reader will stop after some rows the first buffers are small. One buffer is filled at a time, by whichever thread finds the last
-//! one empty; all threads read from it.
+//! A leaf is latched once for all its rows, and rows of one leaf are copied together. Where the leaf has no versions
+//! its entries need not be compared with the rows' keys. Memory that is refused makes a buffer smaller, but not below a
+//! batch. Where the reader will stop after some rows the first buffers are small. One buffer is filled at a time, by
+//! whichever thread finds the last one empty; all threads read from it.
 
 use crate::context::{Candidates, TableReader};
 use crate::memory::Reservation;

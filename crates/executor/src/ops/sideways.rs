@@ -11,7 +11,8 @@
 //!                                                 few:  its rows are compared with each
 //!                                                 many: its rows are looked up
 //! ```
-//! Rows of one key often lie together, so that of the many keys of a build side a leaf can have few. A filter that lets more than three quarters pass is switched off: it costs more than it saves.
+//! Rows of one key often lie together, so that of the many keys of a build side a leaf can have few. A filter that lets
+//! more than three quarters pass is switched off: it costs more than it saves.
 
 use crate::keys::hash_u64;
 use expr::kernels::fixed::eq_const;

@@ -236,7 +236,8 @@ impl SortLocal<'_> {
         }
     }
 
-    /// Writes out the rows gathered; where they make a short run, one sealed before as well, so that the next is longer.
+    /// Writes out the rows gathered; where they make a short run, one sealed before as well, so that the next is
+    /// longer.
     fn spill(&mut self) -> Result<()> {
         let is_short = self.rows.keys.len() < RUN_ROWS_MAX / 2;
         self.seal();

@@ -18,8 +18,8 @@ use types::{Error, Result, SqlType, StringKind};
 /// Digits that SUM adds: enough for 2^64 rows and some.
 const SUM_DIGITS: u32 = 22;
 
-/// An aggregate, and the type that its result is shown as: the call's own has all digits. `separator` is GROUP_CONCAT's (`,`
-/// if the statement names none).
+/// An aggregate, and the type that its result is shown as: the call's own has all digits. `separator` is GROUP_CONCAT's
+/// (`,` if the statement names none).
 pub fn aggregate(
     func: AggFunc,
     args: Vec<Expr>,

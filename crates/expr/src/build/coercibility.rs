@@ -4,8 +4,8 @@ use crate::functions::Strength;
 use crate::{Expr, ExprKind};
 use types::{Collation, Error, Result, SqlType};
 
-/// 0 explicit COLLATE, 1 two collations concatenated, 2 a column or CAST, 3 a system constant, 4 a literal or text that a
-/// function made, 5 a number or date, 6 NULL. The lowest wins.
+/// 0 explicit COLLATE, 1 two collations concatenated, 2 a column or CAST, 3 a system constant, 4 a literal or text that
+/// a function made, 5 a number or date, 6 NULL. The lowest wins.
 pub fn coercibility(e: &Expr) -> u8 {
     match &e.kind {
         ExprKind::Const(v) if v.is_null() => 6,
@@ -66,7 +66,8 @@ fn stronger(a: Collation, b: Collation) -> Option<Collation> {
         _ => match (is_bin(a), is_bin(b)) {
             (true, false) => Some(a),
             (false, true) => Some(b),
-            // utf8mb4_general_ci stands in for utf8mb3_general_ci, too, and utf8mb4 holds everything that utf8mb3 holds.
+            // utf8mb4_general_ci stands in for utf8mb3_general_ci, too, and utf8mb4 holds everything that utf8mb3
+            // holds.
             _ if a == Collation::Utf8mb4GeneralCi => Some(b),
             _ if b == Collation::Utf8mb4GeneralCi => Some(a),
             _ => None,

@@ -63,8 +63,8 @@ pub(crate) fn decimal_type(whole: u32, scale: u32) -> SqlType {
     SqlType::Decimal { precision: precision as u8, scale: scale as u8 }
 }
 
-/// The type to which all of `types` convert without loss of meaning. `connection`: the collation of text made of what is
-/// no text.
+/// The type to which all of `types` convert without loss of meaning. `connection`: the collation of text made of what
+/// is no text.
 pub fn common_type(types: &[SqlType], connection: Collation) -> SqlType {
     let mut it = types.iter().filter(|t| **t != SqlType::Null);
     let Some(first) = it.next() else { return SqlType::Null };

@@ -127,8 +127,8 @@ fn numbers(l: Expr, r: Expr) -> (Expr, Expr) {
             _ => (l, r),
         };
     }
-    // An integral double beside integers is an integer: rounding those to doubles would not change the answer, and a bare
-    // column may use its index. Clients send numbers as doubles and as strings.
+    // An integral double beside integers is an integer: rounding those to doubles would not change the answer, and a
+    // bare column may use its index. Clients send numbers as doubles and as strings.
     match (integral(&r), integral(&l)) {
         (Some(r), _) if a.is_integer() => return numbers(l, r),
         (_, Some(l)) if b.is_integer() => return numbers(l, r),
@@ -161,9 +161,9 @@ fn numbers(l: Expr, r: Expr) -> (Expr, Expr) {
     (implicit_cast(l, common), implicit_cast(r, common))
 }
 
-/// A string constant that is compared with an integer column, as the exact number that it holds: MySQL converts it to the
-/// column's type, so that integers beyond 2^53 are told apart. `None`: it is no such number, or stands beside something
-/// else, and both are compared as doubles.
+/// A string constant that is compared with an integer column, as the exact number that it holds: MySQL converts it to
+/// the column's type, so that integers beyond 2^53 are told apart. `None`: it is no such number, or stands beside
+/// something else, and both are compared as doubles.
 fn exact_text(text: &Expr, column: &Expr) -> Option<Expr> {
     if !matches!(column.kind, ExprKind::Column(_)) || !column.ty.is_integer() || !text.ty.is_string() {
         return None;
@@ -268,8 +268,8 @@ pub struct RowList {
     pub types: Vec<SqlType>,
 }
 
-/// The list of `row IN (list)` as a table of constants and parameters, of one type a column. `None`: some part compares in
-/// different types with the list's items, or items are no constants.
+/// The list of `row IN (list)` as a table of constants and parameters, of one type a column. `None`: some part compares
+/// in different types with the list's items, or items are no constants.
 pub fn row_list(row: &[Expr], list: &[Expr]) -> Result<Option<RowList>> {
     let items = |item| match item {
         &Expr { kind: ExprKind::Row(ref items), .. } if items.len() == row.len() => Ok(items),
@@ -375,8 +375,8 @@ impl ListColumn {
     }
 }
 
-/// The branches of an OR, those that say the same columns equal to constants as lists of rows: of so many rows at least.
-/// `a = 1 AND b = 2 OR b = 4 AND a = 3 OR c` is `(a, b) IN ((1, 2), (3, 4)) OR c`.
+/// The branches of an OR, those that say the same columns equal to constants as lists of rows: of so many rows at
+/// least. `a = 1 AND b = 2 OR b = 4 AND a = 3 OR c` is `(a, b) IN ((1, 2), (3, 4)) OR c`.
 pub fn lists_of_or(branches: Vec<Expr>, rows_min: usize) -> (Vec<RowList>, Vec<Expr>) {
     if branches.len() < rows_min {
         return (vec![], branches);

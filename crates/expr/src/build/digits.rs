@@ -1,9 +1,9 @@
 //! Digits of quotients and averages beyond those that their types show.
 //!
 //! MySQL's division makes the fraction in groups of nine digits; the type of the quotient, and what a client sees, has
-//! div_precision_increment more than the dividend. Whatever computes on with the quotient as a number takes it as it is:
-//! `1/3*3` is 1.0000 though `1/3` is 0.3333, `ROUND(AVG(x), 2)` rounds once, and a column of six digits gets six of them.
-//! Strings are made of the digits shown.
+//! div_precision_increment more than the dividend. Whatever computes on with the quotient as a number takes it as it
+//! is: `1/3*3` is 1.0000 though `1/3` is 0.3333, `ROUND(AVG(x), 2)` rounds once, and a column of six digits gets six of
+//! them. Strings are made of the digits shown.
 //!
 //! Such an expression is a bare quotient, or [ROUND_TO_SCALE] over the exact one; [`unrounded`]
 //! takes the latter out again.
@@ -78,8 +78,8 @@ pub fn all_digits(e: &Expr) -> Option<Expr> {
     has_more(e).then(|| unrounded(e.clone()))
 }
 
-/// Builds an expression of arguments that it takes as numbers: its type is what it would be of the digits shown, its value
-/// that of all digits.
+/// Builds an expression of arguments that it takes as numbers: its type is what it would be of the digits shown, its
+/// value that of all digits.
 pub(super) fn of_all_digits(args: Vec<Expr>, build: impl Fn(Vec<Expr>) -> Result<Expr>) -> Result<Expr> {
     if !args.iter().any(has_more) {
         return build(args);

@@ -22,8 +22,8 @@ pub fn integer(v: u64) -> Expr {
     }
 }
 
-/// A literal of digits with at most one point: `1.50` is DECIMAL(3,2), an integer beyond 64 bits DECIMAL(n,0). More than
-/// 65 digits make a DOUBLE, as in MySQL more digits than DECIMAL has are not exact.
+/// A literal of digits with at most one point: `1.50` is DECIMAL(3,2), an integer beyond 64 bits DECIMAL(n,0). More
+/// than 65 digits make a DOUBLE, as in MySQL more digits than DECIMAL has are not exact.
 pub fn decimal(text: &str) -> Result<Expr> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let whole = whole.trim_start_matches('0');
@@ -58,8 +58,8 @@ pub fn string(bytes: &[u8], collation: Collation) -> Expr {
     Expr::constant(Value::Bytes(bytes.into()), super::string_type(len as u32, collation))
 }
 
-/// `x'..'`, `0x..`: a binary string, and where a number is wanted a big-endian BIGINT UNSIGNED. The mark lasts as long as
-/// the literal itself is looked at: what is made of it (a column, a variable) is a string.
+/// `x'..'`, `0x..`: a binary string, and where a number is wanted a big-endian BIGINT UNSIGNED. The mark lasts as long
+/// as the literal itself is looked at: what is made of it (a column, a variable) is a string.
 ///
 /// MySQL manual, "Hexadecimal Literals".
 pub fn hex(bytes: &[u8]) -> Expr {
@@ -99,8 +99,8 @@ pub(super) fn hex_as_number(e: Expr) -> Expr {
     }
 }
 
-/// What is stored in a column of type `ty`: a hexadecimal literal is a number there if the column is one, and one of more
-/// than eight bytes is out of range. Quotients are stored with as many of their digits as there is room for.
+/// What is stored in a column of type `ty`: a hexadecimal literal is a number there if the column is one, and one of
+/// more than eight bytes is out of range. Quotients are stored with as many of their digits as there is room for.
 pub fn assigned(e: Expr, ty: &SqlType) -> Expr {
     match hex_bytes(&e) {
         Some(b) if ty.is_numeric() && b.len() > 8 => {

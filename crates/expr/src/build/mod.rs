@@ -5,8 +5,8 @@
 //! and returns an expression with its type and nullability. Constants are converted at once where the conversion is
 //! exact, so that a bare column stays bare and an index on it stays usable.
 //!
-//! `connection` is `collation_connection` wherever it is asked for: text that is made of numbers, dates or nothing at all
-//! has that collation.
+//! `connection` is `collation_connection` wherever it is asked for: text that is made of numbers, dates or nothing at
+//! all has that collation.
 //!
 //! Sources: MySQL 8.4 manual, "Type Conversion in Expression Evaluation", "Arithmetic Operators", "Precision Math",
 //! "Collation Coercibility in Expressions", and the sections of each function.

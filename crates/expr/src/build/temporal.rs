@@ -143,8 +143,8 @@ fn text_constant(t: Expr, o: Expr, text: &str) -> Result<(Expr, Expr)> {
     Ok(datetime_constant(t, p.value, p.fsp, p.has_time))
 }
 
-/// A string constant beside a DATE or DATETIME where sql_mode has ALLOW_INVALID_DATES: one that holds a day that no month
-/// has is that date. Anything else stays as it is.
+/// A string constant beside a DATE or DATETIME where sql_mode has ALLOW_INVALID_DATES: one that holds a day that no
+/// month has is that date. Anything else stays as it is.
 pub fn invalid_date(o: Expr, beside: &SqlType) -> Expr {
     let is_date = *beside == SqlType::Date;
     if !is_date && !matches!(beside, SqlType::DateTime { .. }) {

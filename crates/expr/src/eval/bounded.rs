@@ -1,7 +1,7 @@
 //! Expressions that make long strings, evaluated some rows at a time.
 //!
-//! A batch has up to 1024 rows, and `REPEAT(s, 1000000)` of each is a gigabyte. So where a tree may make long strings it
-//! is first tried on all rows with a bound on the bytes that one node makes; where they are exceeded the rows are
+//! A batch has up to 1024 rows, and `REPEAT(s, 1000000)` of each is a gigabyte. So where a tree may make long strings
+//! it is first tried on all rows with a bound on the bytes that one node makes; where they are exceeded the rows are
 //! parted, until a part keeps within it or is one row. What one row makes is bounded by max_allowed_packet.
 //!
 //! A try that fails leaves nothing behind: its warnings are dropped. Trees whose evaluation shows (variables that are
@@ -64,8 +64,8 @@ fn shows(node: &Node) -> bool {
     here || node.args.iter().any(shows)
 }
 
-/// What `f` answers of `count` rows under a bound; `None` if that was exceeded, or if several rows need more together than
-/// the statement or the process may hold.
+/// What `f` answers of `count` rows under a bound; `None` if that was exceeded, or if several rows need more together
+/// than the statement or the process may hold.
 pub(super) fn attempt<R>(
     ctx: &EvalContext,
     count: usize,

@@ -1,9 +1,9 @@
 //! Conversions between types, with MySQL's warnings.
 //!
 //! A conversion that cannot fail runs over all positions. The others look at selected rows only and report through
-//! [`EvalContext::fault`](crate::EvalContext::fault): what is no number reads as the number at its start (1292), what is
-//! no date is NULL (1292), what is out of range is clamped (1292, 1264). [`numbers`] makes numbers, [`temporal`] dates and
-//! times; strings are made here.
+//! [`EvalContext::fault`](crate::EvalContext::fault): what is no number reads as the number at its start (1292), what
+//! is no date is NULL (1292), what is out of range is clamped (1292, 1264). [`numbers`] makes numbers, [`temporal`]
+//! dates and times; strings are made here.
 
 mod numbers;
 mod temporal;

@@ -1,9 +1,9 @@
 //! Exact numbers in flight: scaled integers in the narrowest lane that their bounds allow.
 //!
-//! Integers, DECIMALs and predicates are all "an integer divided by 10^scale". [`Exact`] reads a vector as such, in 64-,
-//! 128- or 256-bit lanes, with what is known of its range. Arithmetic computes the range of its result first and then
-//! runs in 64 bits if that range proves that nothing can overflow, in 128 bits if that suffices, and row by row with
-//! checks otherwise.
+//! Integers, DECIMALs and predicates are all "an integer divided by 10^scale". [`Exact`] reads a vector as such, in
+//! 64-, 128- or 256-bit lanes, with what is known of its range. Arithmetic computes the range of its result first and
+//! then runs in 64 bits if that range proves that nothing can overflow, in 128 bits if that suffices, and row by row
+//! with checks otherwise.
 
 use crate::kernels::fixed;
 use std::borrow::Cow;

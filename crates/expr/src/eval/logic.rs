@@ -176,8 +176,8 @@ fn least_absent(values: &[i64]) -> i64 {
     is_there.iter().position(|there| !there).expect("more places than values") as i64
 }
 
-/// Integers: a bit each from the least to the greatest, where that is not larger, or else an open-addressed table at most a
-/// quarter full, where nearly every look-up ends at its first slot.
+/// Integers: a bit each from the least to the greatest, where that is not larger, or else an open-addressed table at
+/// most a quarter full, where nearly every look-up ends at its first slot.
 #[derive(Debug)]
 pub(crate) struct IntSet {
     /// The least, and bits from there on; then there are no slots.

@@ -79,8 +79,8 @@ impl Compiled {
         }
     }
 
-    /// [`Self::eval`], if the strings that it makes of the rows are not too long together; whoever can do with some rows
-    /// at a time then tries [`parts`] of them. One row is never too much.
+    /// [`Self::eval`], if the strings that it makes of the rows are not too long together; whoever can do with some
+    /// rows at a time then tries [`parts`] of them. One row is never too much.
     pub fn eval_within(&self, batch: &Batch, ctx: &EvalContext) -> Result<Option<Vector>> {
         self.counted(ctx, |ctx| {
             let cx = Cx { columns: &batch.columns, rows: batch.rows, ctx };

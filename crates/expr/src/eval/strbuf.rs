@@ -3,9 +3,9 @@
 //! ```text
 //!   a row's closure ──▶ StrBuf ── grows past FREE_BYTES ──▶ the statement's share, the process's bound: error 3170
 //! ```
-//! Growth is asked for, never taken, and the system may refuse it as well. A refusal is remembered and what is written after
-//! it is dropped, so that functions need not look after each byte; whoever owns the buffer looks once a row. Short strings
-//! cost what they cost in a vector.
+//! Growth is asked for, never taken, and the system may refuse it as well. A refusal is remembered and what is written
+//! after it is dropped, so that functions need not look after each byte; whoever owns the buffer looks once a row.
+//! Short strings cost what they cost in a vector.
 
 use crate::EvalContext;
 use memory::Watch;

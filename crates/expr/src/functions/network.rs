@@ -56,8 +56,8 @@ fn parse_v6(s: &[u8]) -> Option<Ipv6Addr> {
     }
 }
 
-/// The 16 bytes of an address as MySQL prints it: `::` stands for the first of the longest runs of zeros, however short,
-/// and what is an IPv4 address within ends like one.
+/// The 16 bytes of an address as MySQL prints it: `::` stands for the first of the longest runs of zeros, however
+/// short, and what is an IPv4 address within ends like one.
 fn write_v6(bytes: [u8; 16], out: &mut StrBuf<'_>) {
     let words = Ipv6Addr::from(bytes).segments();
     let zeros = |from: usize| words[from..].iter().take_while(|w| **w == 0).count();

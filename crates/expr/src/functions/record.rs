@@ -12,11 +12,11 @@
 //! The letters of the arguments, one an argument, the last repeated for further arguments:
 //!
 //! ```text
-//! s  a string (numbers and temporal values are printed)      e  DATE or DATETIME (TIMESTAMP in the session's time
-//! zone) i  BIGINT                                                  T  TIME
+//! s  a string (numbers and temporal values are printed)     e  DATE or DATETIME (TIMESTAMP in the session's time
+//! zone) i  BIGINT                                                 T  TIME
 //! p  BIGINT, UNSIGNED beyond it as its greatest value
-//! u  BIGINT UNSIGNED                                         *  as it is
-//! d  DOUBLE                                                  c  the common type of all `c` arguments
+//! u  BIGINT UNSIGNED                                        *  as it is
+//! d  DOUBLE                                                 c  the common type of all `c` arguments
 //! n  a number (strings become DOUBLE)
 //!
 //! m  DATE, DATETIME, TIME or a string, and

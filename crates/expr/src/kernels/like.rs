@@ -1,9 +1,9 @@
 //! LIKE over columns.
 //!
-//! [`LikePattern`] decides one string. Here patterns without `_` are also searched for in bulk: strings of a leaf lie one
-//! behind the other in heap blocks, so `%special%requests%` is one substring search over a block, and only the rows in
-//! which the first segment was found are looked at. Under a case-insensitive collation the block is folded to lower case
-//! first, which is right as long as the block is ASCII; other blocks go string by string.
+//! [`LikePattern`] decides one string. Here patterns without `_` are also searched for in bulk: strings of a leaf lie
+//! one behind the other in heap blocks, so `%special%requests%` is one substring search over a block, and only the rows
+//! in which the first segment was found are looked at. Under a case-insensitive collation the block is folded to lower
+//! case first, which is right as long as the block is ASCII; other blocks go string by string.
 
 use super::dispatch::multi;
 use memchr::memmem::Finder;

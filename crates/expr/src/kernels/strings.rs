@@ -10,7 +10,8 @@ use std::cmp::Ordering;
 use types::Collation;
 use vector::{Bitmap, DictValues, Selection, StrValues, StrView, Values, Vector};
 
-/// What a dictionary's entries answer, spread over the codes; only entries of selected rows are asked where those are few.
+/// What a dictionary's entries answer, spread over the codes; only entries of selected rows are asked where those are
+/// few.
 fn by_code(d: &DictValues, sel: &Selection, out: &mut Bitmap, mut f: impl FnMut(&[u8]) -> bool) {
     let entries = d.dict.strings.views.len();
     if let Selection::Some(at) = sel

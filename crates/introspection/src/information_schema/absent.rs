@@ -1,5 +1,5 @@
-//! Tables of information_schema that are always empty, because their objects do not exist here. Tools read them all the same,
-//! and name their columns: they have all of MySQL's.
+//! Tables of information_schema that are always empty, because their objects do not exist here. Tools read them all the
+//! same, and name their columns: they have all of MySQL's.
 
 use super::VirtualTable;
 use super::reading::Reading;

@@ -1,5 +1,5 @@
-//! The tables of `mysql` in which MySQL keeps accounts and privileges, and time zones: tools look there. They are made when
-//! they are read, and cannot be changed. Those of privileges that GRANT cannot give are empty.
+//! The tables of `mysql` in which MySQL keeps accounts and privileges, and time zones: tools look there. They are made
+//! when they are read, and cannot be changed. Those of privileges that GRANT cannot give are empty.
 
 use super::VirtualTable;
 use super::absent::empty;

@@ -1,5 +1,5 @@
-//! KEYWORDS: MySQL 8.4's words ("Keywords and Reserved Words" in its manual). Those that are not reserved are in a file: the
-//! parser need not tell most of them from other identifiers.
+//! KEYWORDS: MySQL 8.4's words ("Keywords and Reserved Words" in its manual). Those that are not reserved are in a
+//! file: the parser need not tell most of them from other identifiers.
 
 use super::VirtualTable;
 use session::rows::{BIGINT, int, s, text};

@@ -1,5 +1,5 @@
-//! Transactions and locks: information_schema.INNODB_TRX; performance_schema.metadata_locks, data_locks, data_lock_waits;
-//! sys.innodb_lock_waits.
+//! Transactions and locks: information_schema.INNODB_TRX; performance_schema.metadata_locks, data_locks,
+//! data_lock_waits; sys.innodb_lock_waits.
 
 use super::VirtualTable;
 use mdl::{OpenTxn, Owner, Until};

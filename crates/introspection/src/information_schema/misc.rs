@@ -104,7 +104,8 @@ pub const ENGINES: VirtualTable = VirtualTable {
     rows: |_, out| out.rows = engine_rows(),
 };
 
-/// The rows of SHOW PROCESSLIST: the session's own user's, or with PROCESS all. Info is cut to 100 characters unless `full`.
+/// The rows of SHOW PROCESSLIST: the session's own user's, or with PROCESS all. Info is cut to 100 characters unless
+/// `full`.
 pub fn process_rows(session: &Frame<'_>, full: bool) -> Vec<Vec<Value>> {
     session
         .db()

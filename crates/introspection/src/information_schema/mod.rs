@@ -175,8 +175,8 @@ pub fn relation(schema: &str, name: &str) -> Option<Relation> {
     Some(Relation::Table(Arc::new(virtual_table(TableId(first + i as u64), schema, t.name, t.columns))))
 }
 
-/// Makes the rows of a table. Those of other databases and tables than `wanted` says, by columns and their values, may be
-/// missing.
+/// Makes the rows of a table. Those of other databases and tables than `wanted` says, by columns and their values, may
+/// be missing.
 pub fn rows(session: &Frame<'_>, schema: &str, name: &str, wanted: &[(usize, Value)]) -> Option<RowSet> {
     let t = schema_of(schema)?.1.iter().find(|t| t.name.eq_ignore_ascii_case(name))?;
     let mut set = RowSet::new(t.columns);

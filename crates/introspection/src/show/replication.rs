@@ -7,7 +7,8 @@
 use session::rows::{BIGINT, RowSet, UBIGINT, long_text, text};
 use types::{Error, Result, SqlType};
 
-/// Columns of SHOW REPLICA STATUS. `N`: a number. In the words of SHOW SLAVE STATUS, `Source` is `Master`, and `Replica` `Slave`.
+/// Columns of SHOW REPLICA STATUS. `N`: a number. In the words of SHOW SLAVE STATUS, `Source` is `Master`, and
+/// `Replica` `Slave`.
 const STATUS: &str = "Replica_IO_State Source_Host Source_User Source_Port:N Connect_Retry:N Source_Log_File \
     Read_Source_Log_Pos:N Relay_Log_File Relay_Log_Pos:N Relay_Source_Log_File Replica_IO_Running Replica_SQL_Running \
     Replicate_Do_DB Replicate_Ignore_DB Replicate_Do_Table Replicate_Ignore_Table Replicate_Wild_Do_Table \

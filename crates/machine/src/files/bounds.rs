@@ -147,8 +147,8 @@ impl Bounds {
         if anywhere || folder.is_some_and(|folder| self.allows(&folder)) { told(e) } else { Bounds::refused() }
     }
 
-    /// A file of the server's machine, and its length; a named pipe is opened without waiting for its other end. Relative paths start at the data folder. Error 1290 outside of the
-    /// bounds, 13 or 29 if it cannot be read.
+    /// A file of the server's machine, and its length; a named pipe is opened without waiting for its other end.
+    /// Relative paths start at the data folder. Error 1290 outside of the bounds, 13 or 29 if it cannot be read.
     pub fn open(&self, path: &str) -> Result<(File, u64)> {
         if matches!(self.allowed, Allowed::Nothing) {
             return Err(Bounds::refused());

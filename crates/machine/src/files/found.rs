@@ -1,6 +1,6 @@
 //! Where a path leads. What is there is opened so that it can be looked at and nothing else happens (no pipe waits, no
-//! device moves), is judged, and is then opened for use as the very thing that was judged, whatever its name has come to
-//! mean since.
+//! device moves), is judged, and is then opened for use as the very thing that was judged, whatever its name has come
+//! to mean since.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};

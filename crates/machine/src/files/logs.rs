@@ -1,9 +1,10 @@
-//! Files that the server writes lines to, where an option or SET GLOBAL says: logs, and the file of its process's number.
+//! Files that the server writes lines to, where an option or SET GLOBAL says: logs, and the file of its process's
+//! number.
 //!
 //! Such a name must not become a way to write into anything else. A new file is made under any name but those of option
-//! files (`.cnf`, `.ini`) and of a database's own files, and in the data folder at its top or in `files` only. A file that
-//! is there has to be an ordinary one without further names, and empty or begun by this server: by its first line it is
-//! known. Links are followed in the folders above it, and never at the name itself.
+//! files (`.cnf`, `.ini`) and of a database's own files, and in the data folder at its top or in `files` only. A file
+//! that is there has to be an ordinary one without further names, and empty or begun by this server: by its first line
+//! it is known. Links are followed in the folders above it, and never at the name itself.
 //!
 //! MySQL refuses option files, too; of others it takes what it can write.
 
@@ -171,8 +172,8 @@ pub fn place(data: Option<&Path>, path: &Path) -> Result<PathBuf, Refused> {
     Place::find(data, &data.unwrap_or(Path::new("")).join(path)).map(|place| place.real)
 }
 
-/// Whether the file could be written to, as far as can be told without making it: its path without links. Relative paths
-/// start at the data folder.
+/// Whether the file could be written to, as far as can be told without making it: its path without links. Relative
+/// paths start at the data folder.
 pub fn check(data: Option<&Path>, path: &Path, kind: Kind) -> Result<PathBuf, Refused> {
     let place = Place::find(data, &data.unwrap_or(Path::new("")).join(path))?;
     if place.existing(kind)?.is_none() {

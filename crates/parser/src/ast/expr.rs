@@ -93,8 +93,8 @@ pub enum ExprKind {
     /// `CONVERT(x USING charset)`
     ConvertUsing(Box<(Expr, Ident)>),
     Collate(Box<(Expr, Ident)>),
-    /// `date + INTERVAL value unit`, `INTERVAL value unit + date`, `date - INTERVAL ..`, DATE_ADD, DATE_SUB, ADDDATE and
-    /// SUBDATE with an INTERVAL, and TIMESTAMPADD
+    /// `date + INTERVAL value unit`, `INTERVAL value unit + date`, `date - INTERVAL ..`, DATE_ADD, DATE_SUB, ADDDATE
+    /// and SUBDATE with an INTERVAL, and TIMESTAMPADD
     DateArith(Box<DateArith>),
     /// Any function without a node of its own
     Function(Box<FunctionCall>),

@@ -72,8 +72,8 @@ pub struct DateArith {
 /// `[schema.]name(args)`.
 ///
 /// Functions with a grammar of their own come here under one name: `now` (CURRENT_TIMESTAMP, LOCALTIME, LOCALTIMESTAMP,
-/// NOW), `curdate` (CURRENT_DATE), `curtime` (CURRENT_TIME), `current_user`, `substring` (SUBSTR, MID, `FROM .. FOR`), `locate`
-/// (POSITION(a IN b) is locate(a, b)). `interval(n, ...)`, `if`, `left`, `mod` and the like keep theirs.
+/// NOW), `curdate` (CURRENT_DATE), `curtime` (CURRENT_TIME), `current_user`, `substring` (SUBSTR, MID, `FROM .. FOR`),
+/// `locate` (POSITION(a IN b) is locate(a, b)). `interval(n, ...)`, `if`, `left`, `mod` and the like keep theirs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionCall {
     pub schema: Option<Ident>,

@@ -1,8 +1,8 @@
 //! The names in a query: of tables, and of columns, wherever they stand.
 //!
-//! Walks the whole tree with its subqueries and common table expressions, and knows which of these are in sight where: a
-//! bare name may mean one of them. Left spines of joins and operators, which may be long, are walked without recursion, from
-//! the right.
+//! Walks the whole tree with its subqueries and common table expressions, and knows which of these are in sight where:
+//! a bare name may mean one of them. Left spines of joins and operators, which may be long, are walked without
+//! recursion, from the right.
 
 use super::*;
 

@@ -111,8 +111,8 @@ impl BinaryExpr {
         (self.op, self.left.take(), self.right.take())
     }
 
-    /// The left-deep chain as (leftmost operand, nodes from the innermost to this one): evaluate the operand, then apply
-    /// each node's `op` and `right` in turn. Never recurses.
+    /// The left-deep chain as (leftmost operand, nodes from the innermost to this one): evaluate the operand, then
+    /// apply each node's `op` and `right` in turn. Never recurses.
     pub fn spine(&self) -> (&Expr, Vec<&BinaryExpr>) {
         let mut nodes = vec![self];
         let mut left = &self.left;

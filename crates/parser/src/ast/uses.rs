@@ -1,10 +1,11 @@
 //! The tables and views that a statement names, and what it does with each.
 //!
-//! Unlike [`Query::each_name`], which lets names be changed, this only looks, and it knows every kind of statement. A bare
-//! name in FROM that means a common table expression in sight names no table. Locking clauses are taken apart: a clause of a
-//! query means the tables of its FROM, or those that it lists after OF.
+//! Unlike [`Query::each_name`], which lets names be changed, this only looks, and it knows every kind of statement. A
+//! bare name in FROM that means a common table expression in sight names no table. Locking clauses are taken apart: a
+//! clause of a query means the tables of its FROM, or those that it lists after OF.
 //!
-//! Expressions of definitions (DEFAULT, CHECK, keys, generated columns) may hold no queries, so they are not looked into.
+//! Expressions of definitions (DEFAULT, CHECK, keys, generated columns) may hold no queries, so they are not looked
+//! into.
 
 use super::*;
 

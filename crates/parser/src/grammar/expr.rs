@@ -59,8 +59,8 @@ impl<'a> Parser<'a> {
 
     /// An expression onto the end of `list`.
     ///
-    /// A literal with a comma or parenthesis right behind it is the bulk of INSERT and IN lists: it is built in its place,
-    /// past all levels of operators.
+    /// A literal with a comma or parenthesis right behind it is the bulk of INSERT and IN lists: it is built in its
+    /// place, past all levels of operators.
     #[inline]
     pub(super) fn push_expr(&mut self, list: &mut Vec<Expr>) -> Result<()> {
         self.pace.step()?;

@@ -168,7 +168,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// From `(` over `)`: a query or tables. As with expressions, an inner parenthesis shows only afterwards what it was.
+    /// From `(` over `)`: a query or tables. As with expressions, an inner parenthesis shows only afterwards what it
+    /// was.
     fn paren_table(&mut self) -> Result<ParenTable> {
         self.nested(EXPR_WEIGHT, |p| {
             p.expect(Tok::LParen)?;

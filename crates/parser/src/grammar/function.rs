@@ -6,8 +6,8 @@ use crate::keywords::Kw;
 use crate::lexer::{Tok, Token};
 use types::Result;
 
-/// Names that are functions only if the parenthesis follows at once, unless IGNORE_SPACE is on (MySQL 8.4, "Function Name
-/// Parsing and Resolution").
+/// Names that are functions only if the parenthesis follows at once, unless IGNORE_SPACE is on (MySQL 8.4, "Function
+/// Name Parsing and Resolution").
 const ADJACENT: &[&str] = &[
     "adddate",
     "bit_and",

@@ -1,7 +1,7 @@
 //! Operands: prefix operators, names, parentheses, INTERVAL, CASE, variables.
 //!
-//! A parenthesis may hold an expression, a row or a query, and a query may itself begin with a parenthesis; which of them
-//! it is shows only behind it. So [`Parser::paren`] parses what comes and decides afterwards, without going back.
+//! A parenthesis may hold an expression, a row or a query, and a query may itself begin with a parenthesis; which of
+//! them it is shows only behind it. So [`Parser::paren`] parses what comes and decides afterwards, without going back.
 
 use super::expr::{ANY, COLLATE, COMPARE, Level, NOT, UNARY, binary};
 use super::{EXPR_WEIGHT, Parser, QUERY_WEIGHT, is_ident};

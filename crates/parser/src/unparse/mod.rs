@@ -1,8 +1,8 @@
 //! Tree to text: [`std::fmt::Display`] for expressions, queries and types.
 //!
 //! The text is what the server stores and shows again: bodies of views, generated columns, checks, EXPLAIN. It parses,
-//! under the default sql_mode, to an equal tree. Keywords are lower case and names are in backticks, as MySQL prints them;
-//! an operand that is not simple gets parentheses, so that no precedence need be remembered.
+//! under the default sql_mode, to an equal tree. Keywords are lower case and names are in backticks, as MySQL prints
+//! them; an operand that is not simple gets parentheses, so that no precedence need be remembered.
 //!
 //! Output is flat along the spines that may be long (AND, OR, `a + b + ..`, joins), so it needs no more stack than the
 //! tree's bounded height.

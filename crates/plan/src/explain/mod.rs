@@ -1,7 +1,7 @@
 //! EXPLAIN: the plan that runs, as text.
 //!
-//! - [`tree`]: FORMAT=TREE, and with [`NodeStats`] EXPLAIN ANALYZE: one line an operator, inputs indented below it, in the
-//!   words of MySQL 8. A hash join's first input probes, the one under `Hash` builds.
+//! - [`tree`]: FORMAT=TREE, and with [`NodeStats`] EXPLAIN ANALYZE: one line an operator, inputs indented below it, in
+//!   the words of MySQL 8. A hash join's first input probes, the one under `Hash` builds.
 //! - [`traditional`]: the table of EXPLAIN without a format: one row a table, in the order in which they are joined.
 //!
 //! - [`json`]: FORMAT=JSON. [`steps`]: its second version, which EXPLAIN ANALYZE has, too.

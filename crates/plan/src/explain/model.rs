@@ -7,10 +7,10 @@
 //!       Scan u           [block 2]
 //!     Scan t             [block 1]
 //! ```
-//! The walk goes down from the block of the root. An operator or table of a block further in means that the border of that
-//! block lies there: the outer block reads `<derivedN>`, and a view of its own begins. Blocks that do nothing but join and
-//! filter have no border (they were merged). Operators whose columns do not say whose they are (DISTINCT, sorts, limits)
-//! belong to the outermost block that has one to give.
+//! The walk goes down from the block of the root. An operator or table of a block further in means that the border of
+//! that block lies there: the outer block reads `<derivedN>`, and a view of its own begins. Blocks that do nothing but
+//! join and filter have no border (they were merged). Operators whose columns do not say whose they are (DISTINCT,
+//! sorts, limits) belong to the outermost block that has one to give.
 //!
 //! Nothing is estimated here: all figures are the nodes' own.
 

@@ -1,11 +1,11 @@
 //! The statement as the binder understood it, as SQL: what SHOW WARNINGS tells after EXPLAIN (note 1003).
 //!
 //! ```text
-//!   select n from (select name n from t where a in (select x from u)) d
-//!   /* select#1 */ select `db`.`t`.`name` AS `n` from `db`.`t` semi join (`db`.`u`) where (`db`.`t`.`a` = `db`.`u`.`x`)
+//!  select n from (select name n from t where a in (select x from u)) d
+//!  /* select#1 */ select `db`.`t`.`name` AS `n` from `db`.`t` semi join (`db`.`u`) where (`db`.`t`.`a` = `db`.`u`.`x`)
 //! ```
-//! Printed from the bound tree: derived tables and views that do nothing but join and filter are merged there. Conditions of
-//! inner joins stand in WHERE, as MySQL has them. An IN that may become a semi join is printed as one.
+//! Printed from the bound tree: derived tables and views that do nothing but join and filter are merged there.
+//! Conditions of inner joins stand in WHERE, as MySQL has them. An IN that may become a semi join is printed as one.
 
 mod from;
 
@@ -23,8 +23,8 @@ pub fn rewritten(query: &LogicalQuery, semijoin: bool) -> String {
     p.query(&query.root, &query.output)
 }
 
-/// A bound UPDATE or DELETE: the tables it reads and its conditions, with `verb` before and `set` (target column and the
-/// position of its value in the output) between.
+/// A bound UPDATE or DELETE: the tables it reads and its conditions, with `verb` before and `set` (target column and
+/// the position of its value in the output) between.
 pub fn rewritten_change(query: &LogicalQuery, verb: &str, set: &[(String, Option<usize>)]) -> String {
     let mut p = Printer::new(query, false);
     let mut parts = Parts::default();

@@ -1,8 +1,8 @@
 //! Query blocks: the SELECTs of a statement as EXPLAIN counts them.
 //!
-//! A plan has no blocks: rewrites take them apart and joins mix them. So the binder writes down which there are, and of each
-//! column in which it was made; the physical plan notes the block of each access, and EXPLAIN puts together again what
-//! stayed apart.
+//! A plan has no blocks: rewrites take them apart and joins mix them. So the binder writes down which there are, and of
+//! each column in which it was made; the physical plan notes the block of each access, and EXPLAIN puts together again
+//! what stayed apart.
 //!
 //! ```text
 //!   select (select max(x) from u) from t, (select distinct b from v) d

@@ -7,8 +7,8 @@
 //! Output t.a#0 as a, ?#2 as a+1
 //! ```
 //!
-//! A column is `alias.name#id`. Subqueries of expressions are `$id`, printed below the tree. Implicit casts are `x::TYPE`,
-//! explicit ones `cast(x as TYPE)`.
+//! A column is `alias.name#id`. Subqueries of expressions are `$id`, printed below the tree. Implicit casts are
+//! `x::TYPE`, explicit ones `cast(x as TYPE)`.
 
 use super::{Columns, IndexHintKind, Logical, LogicalJoinKind, LogicalQuery, SetOpKind, SubqueryKind};
 use expr::{AggCall, AggFunc, ColumnId, Expr, ExprKind, FrameBound, FrameUnits, Truth, WindowCall};

@@ -61,14 +61,14 @@ impl<'e> Binder<'e> {
         Binder { catalog, session, variables, params: ParamInfo::Types(&[]), all_digits: false, overseer: None }
     }
 
-    /// Values of the statement's `?` parameters: they stand in the plan as constants, so it is good for one execution, and
-    /// chosen for these values.
+    /// Values of the statement's `?` parameters: they stand in the plan as constants, so it is good for one execution,
+    /// and chosen for these values.
     pub fn with_params(self, params: &'e [(Value, SqlType)]) -> Binder<'e> {
         Binder { params: ParamInfo::Values(params), ..self }
     }
 
-    /// Types of the parameters, whose values come with each execution: parameter n is slot n. Parameters beyond the list
-    /// (at PREPARE) are strings. The plan of a statement with `LIMIT ?` is not to be run.
+    /// Types of the parameters, whose values come with each execution: parameter n is slot n. Parameters beyond the
+    /// list (at PREPARE) are strings. The plan of a statement with `LIMIT ?` is not to be run.
     pub fn with_param_types(self, types: &'e [SqlType]) -> Binder<'e> {
         Binder { params: ParamInfo::Types(types), ..self }
     }
@@ -93,7 +93,8 @@ impl<'e> Binder<'e> {
         shared.finish(bound.plan, bound.output)
     }
 
-    /// Expressions without a FROM, each one output column of one row: SET, DO, a row of VALUES. They may hold subqueries.
+    /// Expressions without a FROM, each one output column of one row: SET, DO, a row of VALUES. They may hold
+    /// subqueries.
     pub fn bind_scalar_exprs<'x>(&self, exprs: impl IntoIterator<Item = &'x ast::Expr>) -> Result<LogicalQuery> {
         let mut shared = self.shared();
         let mut b = Bind::new(&mut shared);
@@ -115,8 +116,8 @@ impl<'e> Binder<'e> {
         self.bind_lone(e, Block::ungrouped(Clause::FieldList))
     }
 
-    /// An expression over the columns of one table, column ids being positions in the definition: DEFAULT (expr), CHECK,
-    /// generated columns, single-table DML. No subqueries (1235).
+    /// An expression over the columns of one table, column ids being positions in the definition: DEFAULT (expr),
+    /// CHECK, generated columns, single-table DML. No subqueries (1235).
     pub fn bind_table_expr(&self, e: &ast::Expr, table: &TableDef) -> Result<Expr> {
         let mut block = Block::ungrouped(Clause::FieldList);
         block.add_positional(table, &table.name);

@@ -58,8 +58,8 @@ impl<'a> Bind<'a, '_, '_> {
         if negated { build::not(found).map(Some) } else { Ok(Some(found)) }
     }
 
-    /// The terms of a chain of ORs (`op` is `=`) or ANDs (`<>`). Where there are very many, those that compare one column
-    /// with constants are one term together.
+    /// The terms of a chain of ORs (`op` is `=`) or ANDs (`<>`). Where there are very many, those that compare one
+    /// column with constants are one term together.
     pub(super) fn terms(&mut self, terms: &'a [ast::Expr], op: CmpOp) -> Result<Vec<Expr>> {
         if terms.len() <= LISTED_MAX {
             return self.exprs(terms);

@@ -10,8 +10,8 @@
 //! A definition is bound where WITH stands: it sees the CTEs before it and the blocks around the WITH, not those around
 //! its use.
 //!
-//! A recursive CTE is `anchor UNION [ALL] recursive`: one or more operands that do not name the CTE, then one or more that
-//! name it once, in their own FROM. Column types are the anchors', and all columns may be NULL; the values of the
+//! A recursive CTE is `anchor UNION [ALL] recursive`: one or more operands that do not name the CTE, then one or more
+//! that name it once, in their own FROM. Column types are the anchors', and all columns may be NULL; the values of the
 //! recursive operands are stored in them as INSERT stores values, so those that do not fit are errors in strict mode.
 //! Source: MySQL manual, "WITH (Common Table Expressions)".
 

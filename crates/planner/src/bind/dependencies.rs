@@ -1,8 +1,8 @@
 //! Functional dependencies, for ONLY_FULL_GROUP_BY: which columns are determined by which.
 //!
-//! `{a} -> {b}`: rows that agree in `a` agree in `b`. They come from unique keys without NULLs, from equalities of WHERE
-//! and ON, from derived tables' groups and from computed columns. As column ids are unique in the statement, one list
-//! serves all blocks; equalities count only for columns of the block they stand in.
+//! `{a} -> {b}`: rows that agree in `a` agree in `b`. They come from unique keys without NULLs, from equalities of
+//! WHERE and ON, from derived tables' groups and from computed columns. As column ids are unique in the statement, one
+//! list serves all blocks; equalities count only for columns of the block they stand in.
 //!
 //! Source: MySQL manual, "Detection of Functional Dependence".
 

@@ -281,7 +281,8 @@ impl<'a> Bind<'a, '_, '_> {
         Some(e)
     }
 
-    /// Subqueries do not read the tables that change. As in MySQL, the first table of an UPDATE is the one that is named.
+    /// Subqueries do not read the tables that change. As in MySQL, the first table of an UPDATE is the one that is
+    /// named.
     fn check_targets_not_read(&self, places: &[Place], operation: &str) -> Result<()> {
         let sources = &self.blocks.last().expect("dml_from pushed it").scope.sources;
         places.iter().try_for_each(|p| {

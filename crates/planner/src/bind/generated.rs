@@ -1,11 +1,11 @@
 //! Expressions that a table keeps in an indexed generated column are read from there.
 //!
 //! ```text
-//!   KEY k ((a + b))      WHERE a + b > 7 ORDER BY a + b      ->      WHERE `!hidden!k!0!0` > 7 ORDER BY `!hidden!k!0!0`
+//!  KEY k ((a + b))      WHERE a + b > 7 ORDER BY a + b      ->      WHERE `!hidden!k!0!0` > 7 ORDER BY `!hidden!k!0!0`
 //! ```
 //! So the index can be used as one over a plain column. It is done wherever rows of the table pass by as they are: in
-//! conditions, items and sort keys, not above an aggregation, a set operation, or on the side of an outer join that may be
-//! filled with NULLs, where the column need not be what the expression yields.
+//! conditions, items and sort keys, not above an aggregation, a set operation, or on the side of an outer join that may
+//! be filled with NULLs, where the column need not be what the expression yields.
 //!
 //! An expression matches if it is the same tree of the same type; `b + a` is not `a + b`. None over TIMESTAMPs does.
 //!
@@ -74,8 +74,8 @@ fn kept(node: &Logical, session: &SessionInfo) -> Vec<Kept> {
     out
 }
 
-/// What an expression makes of TIMESTAMPs depends on the session's time zone, which need not be that of the session that
-/// wrote the row.
+/// What an expression makes of TIMESTAMPs depends on the session's time zone, which need not be that of the session
+/// that wrote the row.
 fn reads_timestamps(e: &Expr) -> bool {
     let mut found = false;
     e.walk(&mut |e| found |= matches!(e.ty, SqlType::Timestamp { .. }));

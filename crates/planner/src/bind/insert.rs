@@ -129,8 +129,8 @@ impl DuplicateNames {
 }
 
 impl Binder<'_> {
-    /// Binds the SELECT of an INSERT with ON DUPLICATE KEY UPDATE: it outputs the columns of its FROM too, if an output row
-    /// stands for one row of it.
+    /// Binds the SELECT of an INSERT with ON DUPLICATE KEY UPDATE: it outputs the columns of its FROM too, if an output
+    /// row stands for one row of it.
     pub fn bind_insert_select(
         &self,
         insert: &ast::Insert,
@@ -213,8 +213,8 @@ impl Binder<'_> {
         self.bind_row_query(e, block, &names.table, Some(column_idx), &names.target)
     }
 
-    /// A value of VALUES that names columns of its row, or has subqueries: `values` are those that the row's columns have
-    /// by now.
+    /// A value of VALUES that names columns of its row, or has subqueries: `values` are those that the row's columns
+    /// have by now.
     pub fn bind_row_value(
         &self,
         e: &ast::Expr,

@@ -1,8 +1,8 @@
 //! Joins in FROM: their conditions, and which columns can be named above them.
 //!
-//! USING and NATURAL join by columns of equal names; of each such pair one stays visible by its bare name, that of the side
-//! whose rows are kept. What an outer join extends may be NULL from there on. In LATERAL tables the tables before them are
-//! in sight, whose columns they may use: such a join runs its right side for each row of its left one.
+//! USING and NATURAL join by columns of equal names; of each such pair one stays visible by its bare name, that of the
+//! side whose rows are kept. What an outer join extends may be NULL from there on. In LATERAL tables the tables before
+//! them are in sight, whose columns they may use: such a join runs its right side for each row of its left one.
 //!
 //! Source: MySQL manual, "JOIN Clause".
 
@@ -111,8 +111,8 @@ impl<'a> Bind<'a, '_, '_> {
         }
     }
 
-    /// USING and NATURAL: equalities, and of each pair one visible column, that of the side whose rows are kept. Visible
-    /// are first these, then the rest of that side, then the rest of the other.
+    /// USING and NATURAL: equalities, and of each pair one visible column, that of the side whose rows are kept.
+    /// Visible are first these, then the rest of that side, then the rest of the other.
     fn coalesce_columns(
         &mut self,
         join: &ast::Join,

@@ -26,8 +26,8 @@ pub(super) struct Late {
 }
 
 impl Bind<'_, '_, '_> {
-    /// Takes late items out of `project`, which passes on what they read of the `local` columns. `page`: how many rows a
-    /// LIMIT lets through, if there is one.
+    /// Takes late items out of `project`, which passes on what they read of the `local` columns. `page`: how many rows
+    /// a LIMIT lets through, if there is one.
     pub(super) fn late_items(
         &self,
         project: &mut Vec<(ColumnId, Expr)>,

@@ -4,9 +4,10 @@
 //! those rows. Where no output row stands for one row of a table (DISTINCT, aggregates), a second query finds the rows:
 //! the same FROM and WHERE without what comes after them.
 //!
-//! That is so for base tables of the outermost FROM. Subqueries, derived tables, operands of set operations and the SELECT
-//! of other statements may have clauses of their own; and a clause that means a view means the tables in it. Of those
-//! all rows are locked that are read, as InnoDB does it: they are named beside the query ([`plan::logical::TableLock`]).
+//! That is so for base tables of the outermost FROM. Subqueries, derived tables, operands of set operations and the
+//! SELECT of other statements may have clauses of their own; and a clause that means a view means the tables in it. Of
+//! those all rows are locked that are read, as InnoDB does it: they are named beside the query
+//! ([`plan::logical::TableLock`]).
 //!
 //! Source: MySQL manual, "Locking Reads".
 

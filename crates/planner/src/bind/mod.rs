@@ -20,8 +20,8 @@
 //! 4. Recursion is bounded: by the parser's nesting limit for expressions and queries, by [`MAX_CHAIN`] for operator
 //!    chains, by [`MAX_JOIN_TABLES`] for joins, by [`MAX_QUERY_DEPTH`] for queries, views and CTEs in one another.
 //!
-//! The rules are those of the MySQL 8.4 manual: "SELECT Statement", "JOIN Clause", "WITH", "MySQL Handling of GROUP BY",
-//! "Window Function Concepts and Syntax", "Subqueries".
+//! The rules are those of the MySQL 8.4 manual: "SELECT Statement", "JOIN Clause", "WITH", "MySQL Handling of GROUP
+//! BY", "Window Function Concepts and Syntax", "Subqueries".
 
 mod aggregates;
 mod api;

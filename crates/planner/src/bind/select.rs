@@ -433,8 +433,8 @@ impl<'a> Bind<'a, '_, '_> {
         });
     }
 
-    /// Adds an expression to a Project. A column that the input produces keeps its id; an outer one must not, lest it look
-    /// as if it were produced here.
+    /// Adds an expression to a Project. A column that the input produces keeps its id; an outer one must not, lest it
+    /// look as if it were produced here.
     fn project(
         &mut self,
         project: &mut Vec<(ColumnId, Expr)>,

@@ -1,8 +1,8 @@
 //! UNION, INTERSECT and EXCEPT.
 //!
-//! A UNION DISTINCT makes every UNION to its left distinct, so a run of UNIONs is at most two nodes: a distinct one over
-//! the operands up to the last DISTINCT, and an ALL over that and the rest. Operands convert to the type that their
-//! columns have in common; names are the first operand's.
+//! A UNION DISTINCT makes every UNION to its left distinct, so a run of UNIONs is at most two nodes: a distinct one
+//! over the operands up to the last DISTINCT, and an ALL over that and the rest. Operands convert to the type that
+//! their columns have in common; names are the first operand's.
 
 use super::MAX_CHAIN;
 use super::api::Bind;

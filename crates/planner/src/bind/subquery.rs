@@ -75,8 +75,8 @@ impl<'a> Bind<'a, '_, '_> {
         Ok(self.define(SubqueryKind::Quantified { left: lefts, op, all }, bound, SqlType::Bool, nullable))
     }
 
-    /// `x [NOT] IN (list)`. A long list of constant rows is a subquery over VALUES: to compare with each of them would take
-    /// ages, and a join can use an index, too.
+    /// `x [NOT] IN (list)`. A long list of constant rows is a subquery over VALUES: to compare with each of them would
+    /// take ages, and a join can use an index, too.
     pub fn in_list(&mut self, x: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr> {
         if let ExprKind::Row(row) = &x.kind
             && list.len() > EXPANDED_MAX
@@ -150,7 +150,8 @@ impl<'a> Bind<'a, '_, '_> {
         if negated { build::not(compared) } else { Ok(compared) }
     }
 
-    /// `(a, b) < (SELECT x, y ..)`: the row of the scalars `(SELECT x ..)` and `(SELECT y ..)`, each with its own binding.
+    /// `(a, b) < (SELECT x, y ..)`: the row of the scalars `(SELECT x ..)` and `(SELECT y ..)`, each with its own
+    /// binding.
     fn ordered_row_subquery(&mut self, row: Vec<Expr>, op: CmpOp, q: &'a ast::Query) -> Result<Expr> {
         let mut scalars = vec![];
         for i in 0..row.len() {

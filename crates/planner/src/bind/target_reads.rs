@@ -4,8 +4,8 @@
 //!   UPDATE v SET a = (SELECT MAX(a) FROM w)     v, w: views of t       noted: t, read through w        1443
 //! ```
 //! Reads are noted while subqueries are bound; the check comes when it is known which tables the statement changes. A
-//! derived table, a common table expression or a view that is not merged holds its rows before anything changes, so what
-//! these read does not count. A view reads its tables in the place where it is named.
+//! derived table, a common table expression or a view that is not merged holds its rows before anything changes, so
+//! what these read does not count. A view reads its tables in the place where it is named.
 //!
 //! Source: MySQL manual, "Restrictions on Subqueries", "Updatable and Insertable Views".
 

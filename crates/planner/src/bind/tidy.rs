@@ -49,8 +49,8 @@ pub fn fold_constants(query: &mut LogicalQuery, session: &SessionInfo, pace: &Pa
     query.cacheable &= !of_session.get();
 }
 
-/// User variables that the statement does not assign have one value while it runs. Where they are compared with columns of
-/// another kind they are compared as a constant of their value would be.
+/// User variables that the statement does not assign have one value while it runs. Where they are compared with columns
+/// of another kind they are compared as a constant of their value would be.
 pub fn fix_variables(query: &mut LogicalQuery, assigned: &HashMap<String, SqlType>, variables: &dyn SystemVariables) {
     let fix = |e: &mut Expr| {
         e.rewrite(&mut |e| {

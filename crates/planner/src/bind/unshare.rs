@@ -1,9 +1,9 @@
 //! Gives every place where a subquery stands a definition of its own.
 //!
-//! Binding copies expressions: an alias in HAVING stands for its item, `x BETWEEN a AND b` reads `x` twice. Where such an
-//! expression holds a subquery, its id would stand twice. Rewrites turn a subquery into a join at the one place where it
-//! stands, so every further place gets a copy: same plan, fresh columns. Definitions that stand nowhere any more (of sort
-//! keys that mean nothing, of EXISTS' items) are dropped.
+//! Binding copies expressions: an alias in HAVING stands for its item, `x BETWEEN a AND b` reads `x` twice. Where such
+//! an expression holds a subquery, its id would stand twice. Rewrites turn a subquery into a join at the one place
+//! where it stands, so every further place gets a copy: same plan, fresh columns. Definitions that stand nowhere any
+//! more (of sort keys that mean nothing, of EXISTS' items) are dropped.
 
 use expr::{ColumnId, Expr, ExprKind, SubqueryId};
 use plan::logical::{Logical, LogicalQuery, SubqueryKind};

@@ -1,8 +1,9 @@
-//! The query of CREATE VIEW. A view keeps what its names meant when it was created: `*` is spelled out, every column is named
-//! with its table, and USING and NATURAL become conditions. Columns that a table gains or loses later change nothing of
-//! it, but for error 1356 where one that it names is gone.
+//! The query of CREATE VIEW. A view keeps what its names meant when it was created: `*` is spelled out, every column is
+//! named with its table, and USING and NATURAL become conditions. Columns that a table gains or loses later change
+//! nothing of it, but for error 1356 where one that it names is gone.
 //!
-//! Within a view temporary tables are not in sight; the query of a new one may not name them, nor variables, nor itself.
+//! Within a view temporary tables are not in sight; the query of a new one may not name them, nor variables, nor
+//! itself.
 //!
 //! Source: MySQL manual, "CREATE VIEW Statement".
 

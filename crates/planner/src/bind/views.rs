@@ -1,15 +1,16 @@
-//! Views: a view's text is parsed and bound anew at each use, as a derived table that sees nothing of the statement, and
-//! of the session all but `collation_connection`: that is its creator's.
+//! Views: a view's text is parsed and bound anew at each use, as a derived table that sees nothing of the statement,
+//! and of the session all but `collation_connection`: that is its creator's.
 //!
 //! Rows can be changed through a view whose rows each stand for one row of every table in its FROM: no DISTINCT, no
-//! groups, no LIMIT, no set operation, not ALGORITHM = TEMPTABLE. Such a view, named in the FROM of a statement that changes
-//! rows, outputs the row ids of its tables beside its columns, and those of the views in its own FROM pass through it:
+//! groups, no LIMIT, no set operation, not ALGORITHM = TEMPTABLE. Such a view, named in the FROM of a statement that
+//! changes rows, outputs the row ids of its tables beside its columns, and those of the views in its own FROM pass
+//! through it:
 //!
 //! ```text
-//!   UPDATE v SET b = 1      v: Project(t.x AS b, t.id; t.row_id)       b ─ column id ─▶ t.x, position in the definition
+//!  UPDATE v SET b = 1      v: Project(t.x AS b, t.id; t.row_id)       b ─ column id ─▶ t.x, position in the definition
 //! ```
-//! WITH CHECK OPTION makes the conditions of WHERE hold for rows that are written: a view's own with LOCAL, those of the
-//! views below it too with CASCADED; views below have their own option obeyed in any case.
+//! WITH CHECK OPTION makes the conditions of WHERE hold for rows that are written: a view's own with LOCAL, those of
+//! the views below it too with CASCADED; views below have their own option obeyed in any case.
 //!
 //! Source: MySQL manual, "Updatable and Insertable Views", "The View WITH CHECK OPTION Clause".
 

@@ -179,8 +179,8 @@ impl CostParams {
         self.cache_miss * ((bytes / self.cache_bytes).log2() / 4.0).min(2.5)
     }
 
-    /// A hash join: `width` is the bytes of a build row. `kept`: the share of the probe rows that the build side's filter
-    /// lets through the scan below; 1: there is none.
+    /// A hash join: `width` is the bytes of a build row. `kept`: the share of the probe rows that the build side's
+    /// filter lets through the scan below; 1: there is none.
     pub fn hash_join(&self, probe_rows: f64, build_rows: f64, width: f64, out_rows: f64, kept: f64) -> f64 {
         let (build, probe) = self.hash_join_parts(probe_rows, build_rows, width, out_rows, kept);
         build + probe

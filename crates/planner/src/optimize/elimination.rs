@@ -4,9 +4,9 @@
 //!   SELECT t.a FROM t LEFT JOIN u ON u.id = t.u_id        u.id is unique: each row of t comes once, match or not,
 //!                                                         and nobody asks for u's columns
 //! ```
-//! Views over many optional attributes, each in a table of its own, ask for few of them at a time. The right side may be
-//! any tree, as long as the join condition gives a value to each column of one of its keys: a table, a grouped subquery,
-//! joins of them.
+//! Views over many optional attributes, each in a table of its own, ask for few of them at a time. The right side may
+//! be any tree, as long as the join condition gives a value to each column of one of its keys: a table, a grouped
+//! subquery, joins of them.
 //!
 //! Source: MariaDB's documentation, "Table Elimination".
 

@@ -1,8 +1,8 @@
 //! Group by keys alone: columns that the other group columns determine need not be grouped on.
 //!
-//! `GROUP BY c_custkey, c_name, n_name` with `c_nationkey = n_nationkey`: the customer's key fixes the customer's row, that
-//! fixes c_nationkey = n_nationkey, and that fixes n_name. So the groups are those of c_custkey, and the other columns
-//! are any value of their group.
+//! `GROUP BY c_custkey, c_name, n_name` with `c_nationkey = n_nationkey`: the customer's key fixes the customer's row,
+//! that fixes c_nationkey = n_nationkey, and that fixes n_name. So the groups are those of c_custkey, and the other
+//! columns are any value of their group.
 
 use super::column_set::ColumnSet;
 use super::context::Context;

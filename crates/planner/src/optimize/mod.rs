@@ -12,9 +12,9 @@
 //!   plan
 //! ```
 //!
-//! Every pass keeps the meaning of the tree for all data, NULLs and empty tables included; statistics only choose. Passes
-//! are listed by name in [`PASSES`]; [`optimize_traced`] records the tree after each. In debug builds [`verify`] checks
-//! the tree between passes.
+//! Every pass keeps the meaning of the tree for all data, NULLs and empty tables included; statistics only choose.
+//! Passes are listed by name in [`PASSES`]; [`optimize_traced`] records the tree after each. In debug builds [`verify`]
+//! checks the tree between passes.
 
 pub mod cardinality;
 mod column_set;
@@ -98,8 +98,8 @@ pub fn optimize(query: LogicalQuery, stats: &dyn Statistics, settings: &Optimize
     optimize_traced(query, stats, settings, None, None)
 }
 
-/// As [`optimize`]. It ends with the overseer's error as soon as it has one; `trace` gets the tree after each pass, printed, and what
-/// was weighed.
+/// As [`optimize`]. It ends with the overseer's error as soon as it has one; `trace` gets the tree after each pass,
+/// printed, and what was weighed.
 pub fn optimize_traced<'a>(
     query: LogicalQuery,
     stats: &'a dyn Statistics,

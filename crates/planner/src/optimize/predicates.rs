@@ -18,8 +18,8 @@ pub fn constant_truth(e: &Expr) -> Option<Option<bool>> {
 /// Conjuncts among which duplicates are looked for: more are kept as they come.
 const DUPLICATES_SOUGHT_MAX: usize = 500;
 
-/// Conjuncts in normal form; `None` if the conjunction can never be TRUE. Once the statement is to stop they are left as
-/// they are.
+/// Conjuncts in normal form; `None` if the conjunction can never be TRUE. Once the statement is to stop they are left
+/// as they are.
 pub fn normalize(predicates: Vec<Expr>, pace: &Pace) -> Option<Vec<Expr>> {
     let mut done: Vec<Expr> = vec![];
     for p in conjuncts(predicates) {

@@ -1,11 +1,11 @@
 //! From the conjuncts on a table to ranges of one of its indexes.
 //!
-//! Parts of the index are taken in order. A part that conjuncts give values for (`=`, IN, IS NULL, `<=>`) multiplies the
-//! ranges and the next part follows; a part with bounds, or a LIKE that begins with text, ends them. An OR is usable
-//! if every branch, together with the other conjuncts, bounds the part at hand: its ranges are those of all branches.
-//! Row constructors arrive here as such ORs: `(a, b) > (1, 2)` is `a > 1 OR (a = 1 AND b > 2)`. Ranges of several ORs
-//! are those of all combinations of their branches, so only ORs that narrow the part are taken up, and no more of them
-//! than the work allows; the others stay filters.
+//! Parts of the index are taken in order. A part that conjuncts give values for (`=`, IN, IS NULL, `<=>`) multiplies
+//! the ranges and the next part follows; a part with bounds, or a LIKE that begins with text, ends them. An OR is
+//! usable if every branch, together with the other conjuncts, bounds the part at hand: its ranges are those of all
+//! branches. Row constructors arrive here as such ORs: `(a, b) > (1, 2)` is `a > 1 OR (a = 1 AND b > 2)`. Ranges of
+//! several ORs are those of all combinations of their branches, so only ORs that narrow the part are taken up, and no
+//! more of them than the work allows; the others stay filters.
 //!
 //! ```text
 //!   index (a, b)   a IN (1, 2) AND b > 5 AND c = 3    ->  (1, 5..) (2, 5..)     c = 3 stays a filter

@@ -3,8 +3,8 @@
 use super::cost::CostParams;
 use super::switches::Switches;
 
-/// Switches and figures that steer the optimizer. The flags exist so that tests can run every statement with any rewrite
-/// off; those that MySQL's optimizer_switch has bear its names.
+/// Switches and figures that steer the optimizer. The flags exist so that tests can run every statement with any
+/// rewrite off; those that MySQL's optimizer_switch has bear its names.
 #[derive(Clone, Debug)]
 pub struct OptimizerSettings {
     /// Cores that the executor will use.

@@ -339,7 +339,8 @@ pub fn join(kind: LogicalJoinKind, left: Logical, right: Logical, on: Vec<Expr>)
     Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, dependent: false, straight: false }
 }
 
-/// Reads user variables that the statement assigns, assigns them, or calls a function whose value differs from call to call.
+/// Reads user variables that the statement assigns, assigns them, or calls a function whose value differs from call to
+/// call.
 pub fn is_volatile(e: &Expr) -> bool {
     let mut v = false;
     e.walk(&mut |e| match &e.kind {

@@ -1,7 +1,7 @@
 //! Batches as binary rows: the results of COM_STMT_EXECUTE.
 //!
-//! Columns are resolved as for text rows; integers are then written in the width of the column's announced type, however
-//! narrow the chunk holds them.
+//! Columns are resolved as for text rows; integers are then written in the width of the column's announced type,
+//! however narrow the chunk holds them.
 
 use protocol::BinaryRow;
 use types::decimal::write_scaled;

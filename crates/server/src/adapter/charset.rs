@@ -1,8 +1,8 @@
 //! Clients that speak another character set than UTF-8.
 //!
-//! Inside, text is UTF-8. What a client sends is in `character_set_client`, what it gets in `character_set_results`; both
-//! may be latin1. Statements are converted as a whole, so bytes in a string literal are characters too, also where it is
-//! stored as binary.
+//! Inside, text is UTF-8. What a client sends is in `character_set_client`, what it gets in `character_set_results`;
+//! both may be latin1. Statements are converted as a whole, so bytes in a string literal are characters too, also where
+//! it is stored as binary.
 
 use std::borrow::Cow;
 

@@ -6,8 +6,8 @@
 //!            ─ EXECUTE with a cursor ─▶ open cursor ─ FETCH* ─▶ (last row sent) prepared
 //!   RESET: long data and cursor go. CLOSE: all goes.
 //! ```
-//! A cursor holds its rows as they will be sent, so the tables may change while the client fetches, as in MySQL, where a
-//! cursor is a temporary table.
+//! A cursor holds its rows as they will be sent, so the tables may change while the client fetches, as in MySQL, where
+//! a cursor is a temporary table.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -66,8 +66,8 @@ impl Statement {
         bytes.extend_from_slice(data);
     }
 
-    /// Charges the long data and so many bytes more; as much again for the values made of it as they are read, and as they
-    /// are used.
+    /// Charges the long data and so many bytes more; as much again for the values made of it as they are read, and as
+    /// they are used.
     fn charge(&mut self, more: usize, accountant: &Arc<MemoryAccountant>) -> bool {
         let bytes = more + self.long_data.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
         bytes < CHARGED_BYTES_MIN

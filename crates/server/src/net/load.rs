@@ -1,10 +1,10 @@
 //! How many connections are busy: whether each has a thread of its own.
 //!
-//! A thread a connection is best while the system's scheduler can spread them: though each command costs a switch of threads,
-//! no core falls idle while there is work, and clients that are answered need not be woken on idle ones. (64 clients' point
-//! selects on 2 cores: 105,000 a second against 70,000.) Where very many are busy at once their stacks and caches weigh more,
-//! and few [workers](super::workers) serve one connection after the other; and sooner where connections commit, since
-//! each commit that waits for the log costs one more switch and wake-up.
+//! A thread a connection is best while the system's scheduler can spread them: though each command costs a switch of
+//! threads, no core falls idle while there is work, and clients that are answered need not be woken on idle ones. (64
+//! clients' point selects on 2 cores: 105,000 a second against 70,000.) Where very many are busy at once their stacks
+//! and caches weigh more, and few [workers](super::workers) serve one connection after the other; and sooner where
+//! connections commit, since each commit that waits for the log costs one more switch and wake-up.
 //!
 //! ```text
 //!               more than BUSY_MANY a core busy in a window, or COMMITTING_MANY committing

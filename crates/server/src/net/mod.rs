@@ -2,10 +2,10 @@
 //!
 //! A connection is an object. As long as few are busy it has one thread, which blocks: it reads a command, has the
 //! session execute it, and writes the answer; measured, this costs less per query than an asynchronous runtime. Where
-//! many are busy ([`load`]), where many are idle, and before [`login`], connections have no threads: [`workers`] serve those
-//! whose clients have sent something, one command after the other, which saves each a sleep and a wake-up. What a thread that executes
-//! cannot do itself is done by one more for all, the [`hangup`] monitor: noticing that a client has gone while its query
-//! runs.
+//! many are busy ([`load`]), where many are idle, and before [`login`], connections have no threads: [`workers`] serve
+//! those whose clients have sent something, one command after the other, which saves each a sleep and a wake-up. What a
+//! thread that executes cannot do itself is done by one more for all, the [`hangup`] monitor: noticing that a client
+//! has gone while its query runs.
 //!
 //! ```text
 //!   listener --accept--> worker: login --> connection thread: command -> ... <--> worker: command, another's -> ...

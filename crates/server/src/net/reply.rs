@@ -146,7 +146,8 @@ impl<'a> Reply<'a> {
         self.wire.flush_if_long()
     }
 
-    /// Begins a result set whose rows are fetched later: its end follows at once, which is why no EOF stands in between.
+    /// Begins a result set whose rows are fetched later: its end follows at once, which is why no EOF stands in
+    /// between.
     pub fn cursor_columns(&mut self, columns: &[Column<'_>]) -> Result<()> {
         self.expect(State::Open)?;
         self.wire.out.packet(|out| protocol::column_count(out, columns.len()));

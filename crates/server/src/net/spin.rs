@@ -1,5 +1,5 @@
-//! How long a thread looks for work before it sleeps: the workers' poller, and a connection's own thread while cores are
-//! to spare.
+//! How long a thread looks for work before it sleeps: the workers' poller, and a connection's own thread while cores
+//! are to spare.
 //!
 //! To sleep and be woken costs two switches and, where the core fell idle, some ten microseconds until it is awake. Who
 //! finds something within [`SPIN_MAX`] was right not to sleep. Whether he will is guessed from the last times: every
@@ -12,13 +12,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const SPIN_MAX: Duration = Duration::from_micros(50);
-/// The core is given back within this, unless somebody takes it for a slice of the scheduler's, which is a millisecond or
-/// more. The system's own short work and a client that runs on this core take less.
+/// The core is given back within this, unless somebody takes it for a slice of the scheduler's, which is a millisecond
+/// or more. The system's own short work and a client that runs on this core take less.
 const YIELD_MAX: Duration = Duration::from_micros(200);
 const CREDIT_MAX: u32 = 16;
 const RETRY_EVERY: u32 = 256;
-/// A core that was taken is tried more and more seldom, and only many successes make up for it: whoever took it keeps it
-/// for milliseconds.
+/// A core that was taken is tried more and more seldom, and only many successes make up for it: whoever took it keeps
+/// it for milliseconds.
 const RETRY_EVERY_MAX: u32 = 1 << 17;
 const FORGIVEN_AFTER: u32 = 4096;
 

@@ -157,7 +157,8 @@ impl Stream {
     }
 
     /// The server's side of the TLS handshake, as far as what has come allows: true once it is done. Waits for nothing;
-    /// our flights are shorter than what the system takes over for a new connection, so one that does not fit is an error.
+    /// our flights are shorter than what the system takes over for a new connection, so one that does not fit is an
+    /// error.
     #[cfg(feature = "tls")]
     pub(crate) fn continue_tls(&mut self) -> io::Result<bool> {
         let Some(tls) = &mut self.tls else { return Ok(false) };

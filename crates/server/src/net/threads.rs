@@ -1,4 +1,5 @@
-//! The threads that serve connections: started when there is work and none is free, kept for a while when there is none.
+//! The threads that serve connections: started when there is work and none is free, kept for a while when there is
+//! none.
 
 use std::collections::VecDeque;
 use std::io;

@@ -199,8 +199,8 @@ impl Wire {
         })
     }
 
-    /// Receives the next packet into `reader` if its first byte is there; false if nothing is. Each further run of bytes
-    /// must come within `rest`.
+    /// Receives the next packet into `reader` if its first byte is there; false if nothing is. Each further run of
+    /// bytes must come within `rest`.
     pub(crate) fn try_receive(
         &mut self,
         reader: &mut PacketReader,

@@ -1,7 +1,7 @@
 //! The plans of docs/use/explain.md are those that the server prints.
 //!
-//! The tables are the page's own: three of TPC-H's at scale 0.01, loaded by docs/use/tpch.sql. What differs from run to run
-//! (times, memory) is not compared.
+//! The tables are the page's own: three of TPC-H's at scale 0.01, loaded by docs/use/tpch.sql. What differs from run to
+//! run (times, memory) is not compared.
 
 use crate::fences::{blocks, replaced};
 use crate::{Dir, page, rewrite, rewrites, root};

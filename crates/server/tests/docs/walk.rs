@@ -1,8 +1,8 @@
 //! Pages carried out one after the other against one server, as a newcomer does it.
 //!
 //! Blocks in `sh` run in bash, `sql` through the client `mariadb`, `python` through python3, all in one folder; `text`
-//! behind one of them is what it prints. Blocks marked `no-run` are only shown. Port 3307 of the pages is a free one here,
-//! and the MariaDB that a page dumps from is a private one.
+//! behind one of them is what it prints. Blocks marked `no-run` are only shown. Port 3307 of the pages is a free one
+//! here, and the MariaDB that a page dumps from is a private one.
 
 use crate::fences::{Block, blocks};
 use crate::{Dir, page, root};

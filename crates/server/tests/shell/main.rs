@@ -1,7 +1,8 @@
-//! `nextleaf sql` as somebody at a terminal meets it: editing, completion, history, the progress bar, Ctrl-C and Ctrl-D.
+//! `nextleaf sql` as somebody at a terminal meets it: editing, completion, history, the progress bar, Ctrl-C and
+//! Ctrl-D.
 //!
-//! The shell runs on a pseudo terminal of its own. Every step waits for what the shell prints, and for its prompt before it
-//! types, so a busy machine makes the tests slower but changes nothing.
+//! The shell runs on a pseudo terminal of its own. Every step waits for what the shell prints, and for its prompt
+//! before it types, so a busy machine makes the tests slower but changes nothing.
 #![cfg(target_os = "linux")]
 
 mod terminal;

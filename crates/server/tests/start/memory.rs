@@ -1,8 +1,9 @@
 //! Sessions that want more memory than there is: theirs are the errors, and the server goes on.
 //!
-//! A server under `ulimit -v` with both bounds set is asked by many sessions at once, with rights and without, for whatever
-//! takes much: long strings, large packets, variables, groups and sorts of long strings, long rows. Meanwhile one more session
-//! selects by key. In the end the process lives, and was at no time larger than its bound, give or take a fifth.
+//! A server under `ulimit -v` with both bounds set is asked by many sessions at once, with rights and without, for
+//! whatever takes much: long strings, large packets, variables, groups and sorts of long strings, long rows. Meanwhile
+//! one more session selects by key. In the end the process lives, and was at no time larger than its bound, give or
+//! take a fifth.
 //!
 //! NEXTLEAF_MEMORY_SECONDS says for how long (default 4), NEXTLEAF_MEMORY_SESSIONS how many (64).
 

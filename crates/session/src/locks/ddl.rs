@@ -5,9 +5,9 @@ use mdl::{Mode, Space, Until};
 use types::{Error, Result};
 
 impl Frame<'_> {
-    /// Locks tables whose definitions the running statement is about to change, when it has found out which, or makes their
-    /// locks stronger. `mode`: [`Mode::Exclusive`], or [`Mode::SharedUpgradable`] for what goes on beside readers and
-    /// writers and locks exclusively when it is about to publish its result.
+    /// Locks tables whose definitions the running statement is about to change, when it has found out which, or makes
+    /// their locks stronger. `mode`: [`Mode::Exclusive`], or [`Mode::SharedUpgradable`] for what goes on beside readers
+    /// and writers and locks exclusively when it is about to publish its result.
     pub fn lock_for_ddl(&self, names: &[(Box<str>, Box<str>)], mode: Mode) -> Result<()> {
         self.lock_scope(Space::Global, "", Mode::IntentionExclusive)?;
         // One order for all keeps DDL statements from each other's throats.

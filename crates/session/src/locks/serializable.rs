@@ -3,13 +3,13 @@
 //! ```text
 //!   what a statement reads                       what keeps it as it was read
 //!   tables                                       SRO on each, from before it is read to the end
-//!   rows of whole unique keys of one table       their locks: shared ones for plain reads; the absence of keys is held, too
-//!   rows that nobody holds (SKIP LOCKED)         the locks on those it returns: what it sees is no state of the table anyhow
+//!   rows of whole unique keys of one table       their locks: shared ones for plain reads; absent keys are held, too
+//!   rows that nobody holds (SKIP LOCKED)         the locks on those it returns: it sees no state of the table anyhow
 //!   parents and children of a changed row        their locks, as at all levels
 //! ```
-//! Writers hold SW, which SRO excludes, so all that is read is either of a table that nobody else changes or held by the
-//! reader itself: two-phase locking. A statement that may turn out to be of the second or third kind puts SRO off until
-//! its plan is known ([`Frame::keep_unkept`]), and has read nothing by then.
+//! Writers hold SW, which SRO excludes, so all that is read is either of a table that nobody else changes or held by
+//! the reader itself: two-phase locking. A statement that may turn out to be of the second or third kind puts SRO off
+//! until its plan is known ([`Frame::keep_unkept`]), and has read nothing by then.
 //!
 //! These locks stand for InnoDB's locks on rows and gaps, so who waits for them waits for innodb_lock_wait_timeout, and
 //! not at all with NOWAIT; LOCK TABLES, which holds the same modes, is waited for as for other metadata locks.
@@ -63,8 +63,8 @@ impl SessionState {
         self.locks.unkept.lock().is_some()
     }
 
-    /// The running statement is about to read tables: writers stay out of those that it has named, and will of those that it
-    /// names from now on.
+    /// The running statement is about to read tables: writers stay out of those that it has named, and will of those
+    /// that it names from now on.
     pub fn keep_unkept(&self) -> Result<()> {
         self.keep_unkept_but(&[])
     }
@@ -129,8 +129,8 @@ impl SessionState {
 }
 
 impl Frame<'_> {
-    /// A table that foreign keys lead to: rows of it are locked one by one, its definition is to stay. What is not among the
-    /// statement's names, as with cached plans and with keys that it defines itself, is locked now.
+    /// A table that foreign keys lead to: rows of it are locked one by one, its definition is to stay. What is not
+    /// among the statement's names, as with cached plans and with keys that it defines itself, is locked now.
     pub fn relation_of_key(&self, schema: &str, name: &str) -> Result<Option<Relation>> {
         if let Some(known) = self.names.stored(self.db.catalog(), schema, name) {
             return Ok(known);

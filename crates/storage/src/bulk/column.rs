@@ -1,6 +1,7 @@
 //! The chunks of the next leaf of a load, column by column.
 //!
-//! Strings go as codes as long as the column's dictionary ([`crate::dict`]) takes them, and as plain strings from then on.
+//! Strings go as codes as long as the column's dictionary ([`crate::dict`]) takes them, and as plain strings from then
+//! on.
 
 use crate::dict::SharedDict;
 use hashbrown::HashTable;

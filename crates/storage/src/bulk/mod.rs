@@ -78,8 +78,8 @@ impl BulkAppender {
         &self.table
     }
 
-    /// Rows whose unique keys exist are dropped instead of failing with 1062. Of two rows of one load the earlier stays:
-    /// the one of the lower [`BulkAppender::set_piece`].
+    /// Rows whose unique keys exist are dropped instead of failing with 1062. Of two rows of one load the earlier
+    /// stays: the one of the lower [`BulkAppender::set_piece`].
     pub fn ignore_duplicates(mut self) -> BulkAppender {
         self.ignore_duplicates = true;
         self
@@ -156,7 +156,8 @@ impl BulkAppender {
         self.columns.iter_mut().zip(&self.table.dicts).map(|(c, dict)| c.finish(dict.as_ref())).collect()
     }
 
-    /// Makes a leaf of the rows so far and attaches it. Error 1062 if a key of it exists and duplicates are not ignored.
+    /// Makes a leaf of the rows so far and attaches it. Error 1062 if a key of it exists and duplicates are not
+    /// ignored.
     pub fn flush(&mut self) -> Result<()> {
         let rows = std::mem::take(&mut self.rows);
         if rows == 0 {

@@ -10,12 +10,12 @@
 //!                    24  leaf                   8
 //!                    32  image                      see [`crate::image::leaf`]
 //! ```
-//! The checksum (CRC32C) covers all behind it, then the file's stamp: a random number that stands in the manifest alone. So
-//! an image of another file, be it of the same leaf, is none: one file cannot be taken for another. Files of format 1 have
-//! no stamp, and nothing follows in their checksums.
+//! The checksum (CRC32C) covers all behind it, then the file's stamp: a random number that stands in the manifest
+//! alone. So an image of another file, be it of the same leaf, is none: one file cannot be taken for another. Files of
+//! format 1 have no stamp, and nothing follows in their checksums.
 //!
-//! Each file is written once by one checkpoint. When a later one has replaced half of its images, the rest moves too and
-//! the file goes.
+//! Each file is written once by one checkpoint. When a later one has replaced half of its images, the rest moves too
+//! and the file goes.
 
 use crate::log::frame::new_stamp;
 use disk::codec::{Get, Put};

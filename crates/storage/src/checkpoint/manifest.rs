@@ -6,7 +6,8 @@
 //!                    16  crc                      4   CRC32C of the body
 //!                    20  body
 //!
-//!   body    = format 4 | version (length, text) | number of the checkpoint | T | log | next file | definitions | files | tables
+//!   body    = format 4 | version (length, text) | number of the checkpoint | T | log | next file | definitions | files
+//!             | tables
 //!   log     = segment where replay begins | lsn of its first frame | synced lsn | stamp of the segment
 //!   files   = count | (number, bytes, bytes of use, stamp) of each
 //!   tables  = count | (id, leaf shift 1, auto_increment, count of leaves, leaves) of each

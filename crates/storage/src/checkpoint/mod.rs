@@ -16,8 +16,8 @@
 //! 1. A manifest is switched by rename. Whatever it names was synced before, and the log that is needed beside it is
 //!    removed after.
 //! 2. The log is on stable storage up to T before a manifest with T is: else a crash could keep half a transaction.
-//! 3. A leaf that is clean has, for every commit up to T, the rows of its image. Whoever changes it makes it dirty first
-//!    or while a checkpoint still sees his version as not committed.
+//! 3. A leaf that is clean has, for every commit up to T, the rows of its image. Whoever changes it makes it dirty
+//!    first or while a checkpoint still sees his version as not committed.
 //! 4. Nothing waits for a checkpoint: it reads leaves as any snapshot does.
 
 pub mod extent;

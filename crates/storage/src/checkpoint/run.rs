@@ -62,9 +62,8 @@ impl Draft {
         Draft { manifest, writer, cleaned: Vec::new(), done: CheckpointDone::default() }
     }
 
-    /// Writes the leaves that changed since their images were made, and those in files that are to go. `all`: every leaf,
-    /// and none is marked clean.
-    /// `go_on` is asked at every leaf, and its error ends the work.
+    /// Writes the leaves that changed since their images were made, and those in files that are to go. `all`: every
+    /// leaf, and none is marked clean. `go_on` is asked at every leaf, and its error ends the work.
     pub fn write_leaves(&mut self, moment: &Moment, all: bool, go_on: GoOn<'_>) -> Result<()> {
         self.manifest.ts = moment.snapshot.ts();
         self.manifest.definitions = moment.definitions.clone();

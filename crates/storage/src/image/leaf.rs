@@ -24,7 +24,8 @@ pub struct LeafImage {
     pub columns: Vec<Chunk>,
 }
 
-/// Gives out the dictionary that a column's leaves share. Called with the column, the number of entries and their bytes.
+/// Gives out the dictionary that a column's leaves share. Called with the column, the number of entries and their
+/// bytes.
 pub type InternDict<'a> = &'a dyn Fn(usize, usize, &[u8]) -> Option<Arc<StringDict>>;
 
 const DICT: u8 = 0x40;

@@ -5,8 +5,8 @@
 //! in the version that a snapshot sees, or none; [`Table::fetch_candidates`](crate::Table::fetch_candidates) compares,
 //! so that every visible row comes once, at its own key's place.
 //!
-//! Rows of sorted runs have no entries in the tree (see [`super::unique`]). A walk over such an index merges two sources,
-//! and drops what both have:
+//! Rows of sorted runs have no entries in the tree (see [`super::unique`]). A walk over such an index merges two
+//! sources, and drops what both have:
 //! ```text
 //!   runs  3  5  9 ...  ─┐
 //!                       ├─ merge ─▶ candidates

@@ -13,8 +13,8 @@
 //!   binary, utf8mb4_0900_bin        the bytes with 0 as 0 1; then 0 0
 //!   DESC                            all bytes of the part inverted
 //! ```
-//! No part's encoding is a prefix of another value's, so parts need no delimiters, and the encoding of leading parts is a
-//! prefix of the key's. Equal keys are equal bytes exactly where MySQL's `=` says so. Strings cannot be read back.
+//! No part's encoding is a prefix of another value's, so parts need no delimiters, and the encoding of leading parts is
+//! a prefix of the key's. Equal keys are equal bytes exactly where MySQL's `=` says so. Strings cannot be read back.
 
 mod parts;
 

@@ -1,12 +1,13 @@
 //! Indexes of a table: how a key leads to rows.
 //!
 //! ```text
-//!   UniqueIndex     key ─▶ its one row        sorted runs and a hash of row ids; refuses a second row     unique
-//!   OrderedIndex    range ─▶ rows in order    a tree of (key bytes, row id), built at its first use       ordered, btree
-//!   IndexSet        which of them a table has at a moment                                                 set
+//! UniqueIndex     key ─▶ its one row        sorted runs and a hash of row ids; refuses a second row     unique
+//! OrderedIndex    range ─▶ rows in order    a tree of (key bytes, row id), built at its first use       ordered, btree
+//! IndexSet        which of them a table has at a moment                                                 set
 //! ```
 //! No index knows of snapshots or holds rows: it gives row ids, and who asked compares the key with the version that it
-//! sees ([`cursor`]). The keys are in two forms: values where they lie ([`key`]), and bytes in the index's order ([`encode`]).
+//! sees ([`cursor`]). The keys are in two forms: values where they lie ([`key`]), and bytes in the index's order
+//! ([`encode`]).
 
 pub mod btree;
 pub mod cursor;

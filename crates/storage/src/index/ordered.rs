@@ -6,8 +6,8 @@
 //!   no tree, nobody maintains it      writers note keys in a log       writers change the tree
 //! ```
 //! An index that nobody reads in order costs nothing: neither loads nor inserts maintain it, and after a start there is
-//! nothing to rebuild. Its first use builds the tree from the heap with several threads. A build can be stopped on its way:
-//! then the index is cold again.
+//! nothing to rebuild. Its first use builds the tree from the heap with several threads. A build can be stopped on its
+//! way: then the index is cold again.
 //!
 //! Invariants
 //! 1. In a live index there is an entry (key, row id) for every version that some transaction may see or a rollback
@@ -15,7 +15,8 @@
 //!    those out). There may be entries more; whoever reads them compares the row's key.
 //! 2. Whoever gives a row a new key holds the leaf's key latch (`LeafSlot::keys`) from before the version exists until
 //!    the entry does; so does whoever takes an entry away, while he makes sure that no version needs it. So neither can
-//!    overlook the other. Those who append rows share the latch: nobody takes entries away of rows that are not there yet.
+//!    overlook the other. Those who append rows share the latch: nobody takes entries away of rows that are not there
+//!    yet.
 //! 3. A build turns the state to Building, raises the epoch of the table's indexes, then reads each leaf under its key
 //!    latch. A writer looks at the epoch under the same latch: it was there before the build read the leaf, or it knows
 //!    of the build.

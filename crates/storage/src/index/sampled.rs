@@ -1,7 +1,7 @@
 //! How many entries a range of an index has, by the table's sample.
 //!
-//! The sample's rows are put into the order of the index once for each making of the statistics; a range is then two binary
-//! searches.
+//! The sample's rows are put into the order of the index once for each making of the statistics; a range is then two
+//! binary searches.
 
 use super::cursor::Interval;
 use super::encode::KeyEncoder;

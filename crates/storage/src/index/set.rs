@@ -2,7 +2,8 @@
 //!
 //! CREATE and DROP INDEX put a new set in place of the old one; builds of ordered indexes raise its epoch. A writer
 //! takes the set, works out keys, and looks at the epoch again under the leaf's latch before it changes anything; if it
-//! has risen, the writer begins anew. So a build that reads the leaf later finds all keys that the writer did not enter.
+//! has risen, the writer begins anew. So a build that reads the leaf later finds all keys that the writer did not
+//! enter.
 
 use super::UniqueIndex;
 use super::key::KeySpec;

@@ -1,8 +1,8 @@
 //! Changes of a leaf's rows, and taking them back.
 //!
 //! The new values go in place, what was there goes into a record of the transaction ([`crate::undo`]). A chunk that a
-//! reader holds is copied first. Overwritten strings stay in their heap as garbage until that is worth a pass over the leaf
-//! ([`vector::StrValues::tidy`]); so do the strings of rows that exist for nobody any more ([`Leaf::clear_free`]).
+//! reader holds is copied first. Overwritten strings stay in their heap as garbage until that is worth a pass over the
+//! leaf ([`vector::StrValues::tidy`]); so do the strings of rows that exist for nobody any more ([`Leaf::clear_free`]).
 
 use super::Leaf;
 use crate::txn::{ACTIVE, Horizon, Txn};
@@ -50,8 +50,8 @@ impl Leaf {
         !self.live.get(slot) && self.head(slot).is_none()
     }
 
-    /// Lets go of the strings at those of `slots` whose rows exist for nobody: they stay there otherwise, long after the
-    /// rows, until others come. Indexes must have no use for them any more.
+    /// Lets go of the strings at those of `slots` whose rows exist for nobody: they stay there otherwise, long after
+    /// the rows, until others come. Indexes must have no use for them any more.
     pub(crate) fn clear_free(&mut self, slots: impl Iterator<Item = usize> + Clone) {
         for c in 0..self.columns.len() {
             let Values::Str(s) = &self.columns[c].values else { continue };

@@ -1,8 +1,8 @@
 //! Who holds the rows of a leaf.
 //!
-//! A row's exclusive holder is the transaction of its newest record, or the leaf's creator, until that lets go: changing a
-//! row is locking it, and a lock that changes nothing is a record, too. Shared holders, and who waits for them, stand in a list
-//! beside the rows ([`crate::shared`]).
+//! A row's exclusive holder is the transaction of its newest record, or the leaf's creator, until that lets go:
+//! changing a row is locking it, and a lock that changes nothing is a record, too. Shared holders, and who waits for
+//! them, stand in a list beside the rows ([`crate::shared`]).
 
 use super::Leaf;
 use crate::txn::Txn;

@@ -7,8 +7,8 @@
 //!   versions: slot 2 ─▶ Undo{Delete} ...                before-images, only where somebody may need them
 //! ```
 //! Invariants
-//! 1. Every chunk has exactly `rows` positions, and so has `live`; integers of full leaves lie in the narrowest array that
-//!    holds them. `rows` only grows; a row that exists for nobody any more may make way for another.
+//! 1. Every chunk has exactly `rows` positions, and so has `live`; integers of full leaves lie in the narrowest array
+//!    that holds them. `rows` only grows; a row that exists for nobody any more may make way for another.
 //! 2. A reader clones the Arcs of the columns it wants and never sees them change: a writer's `Arc::make_mut` changes a
 //!    chunk in place when nobody else holds it, and a copy of it otherwise.
 //! 3. A slot without a chain in a leaf without a creator has one version: what lies in place, if live, for everybody.

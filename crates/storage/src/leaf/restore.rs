@@ -1,7 +1,7 @@
 //! Leaves as they are written to disk, and made again from it.
 //!
-//! Recovery is alone with its leaves: it makes no versions, and it drops zone maps while it replays and makes them at its
-//! end.
+//! Recovery is alone with its leaves: it makes no versions, and it drops zone maps while it replays and makes them at
+//! its end.
 
 use super::Leaf;
 use std::sync::Arc;

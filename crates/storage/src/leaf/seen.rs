@@ -132,7 +132,8 @@ impl Leaf {
         !self.creator_is_seen(snapshot) || self.versions.iter().flat_map(|v| v.iter()).any(|(_, head)| ahead(head))
     }
 
-    /// Whether `snapshot` sees a row at `slot`; `patch` is called with what each update that has to be undone overwrote, newest first.
+    /// Whether `snapshot` sees a row at `slot`; `patch` is called with what each update that has to be undone
+    /// overwrote, newest first.
     fn resolve<'a>(
         &'a self,
         slot: usize,

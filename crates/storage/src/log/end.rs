@@ -13,22 +13,24 @@
 //!                    28  its stamp                      8
 //!                    36  synced lsn                     8
 //! ```
-//! The whole slot with the greatest count is valid. Notes of segments are synced and go to slots 0 and 1 in turn, notes of
-//! positions are not and go to slots 2 and 3 in turn. So a note that fails half way leaves the one before it, and whatever a
-//! power cut takes of notes that were not synced, the last synced one is there.
+//! The whole slot with the greatest count is valid. Notes of segments are synced and go to slots 0 and 1 in turn, notes
+//! of positions are not and go to slots 2 and 3 in turn. So a note that fails half way leaves the one before it, and
+//! whatever a power cut takes of notes that were not synced, the last synced one is there.
 //!
 //! Invariants
-//! 1. A segment is noted, and the note synced, before a frame is written to it: a noted segment was there, and a segment
-//!    that is there and not noted has no frames.
-//! 2. A position is noted after the log was synced up to it and before the commits below it are acknowledged. The note is
-//!    not synced: a process that is killed leaves it, a power cut may leave an older one, which is then a lower bound.
+//! 1. A segment is noted, and the note synced, before a frame is written to it: a noted segment was there, and a
+//!    segment that is there and not noted has no frames.
+//! 2. A position is noted after the log was synced up to it and before the commits below it are acknowledged. The note
+//!    is not synced: a process that is killed leaves it, a power cut may leave an older one, which is then a lower
+//!    bound.
 //! 3. So a log that ends below the noted position was cut, or its newest frames were damaged; whatever happened to the
 //!    machine, it once was there.
 //!
-//! Where commits are not synced (innodb_flush_log_at_trx_commit = 0 and 2) the noted position lags behind by up to a second:
-//! an older copy of the newest segment that lacks only what came after it is taken for the segment.
+//! Where commits are not synced (innodb_flush_log_at_trx_commit = 0 and 2) the noted position lags behind by up to a
+//! second: an older copy of the newest segment that lacks only what came after it is taken for the segment.
 //!
-//! After a shutdown the newest note is synced, because the last checkpoint began a segment: then any missing byte is told.
+//! After a shutdown the newest note is synced, because the last checkpoint began a segment: then any missing byte is
+//! told.
 
 use disk::codec::{Get, Put};
 use disk::{File, Io, corrupt, failed, read_all};
@@ -122,8 +124,8 @@ impl EndFile {
         Ok(())
     }
 
-    /// Notes a new segment. After an error the note before counts, and the same may be tried again; [`EndFile::sync`] must
-    /// follow.
+    /// Notes a new segment. After an error the note before counts, and the same may be tried again; [`EndFile::sync`]
+    /// must follow.
     pub fn note_segment(&mut self, end: End) -> io::Result<()> {
         self.note(0, end)
     }

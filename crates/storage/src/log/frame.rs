@@ -19,13 +19,14 @@
 //!                    24  synced                      8
 //!                    32  body
 //! ```
-//! All numbers are little-endian. A frame's checksum (CRC32C) covers the body, then the header's fields after it, then the
-//! segment's stamp: a frame of any other segment, or left in a file by an earlier life of it, is none. `synced` is the lsn
-//! up to which the log was on stable storage when the frame was written: a bad frame below the `synced` of a good one is
-//! damage, a bad one above it all is a torn tail.
+//! All numbers are little-endian. A frame's checksum (CRC32C) covers the body, then the header's fields after it, then
+//! the segment's stamp: a frame of any other segment, or left in a file by an earlier life of it, is none. `synced` is
+//! the lsn up to which the log was on stable storage when the frame was written: a bad frame below the `synced` of a
+//! good one is damage, a bad one above it all is a torn tail.
 //!
 //! Stamps name segments: the manifest has that of the first one to be replayed, each header that of the segment before,
-//! [`super::end`] that of the newest. So a segment of another database, or another one of the same number, is found out.
+//! [`super::end`] that of the newest. So a segment of another database, or another one of the same number, is found
+//! out.
 //!
 //! Folders of format 1 (see [`crate::checkpoint::manifest`]) have segments without stamps: magic "NLREDO01", number and
 //! first lsn as above, crc at offset 24; the segment's number is in a frame's checksum where the stamp is now.

@@ -242,7 +242,8 @@ fn lost_end(segments: &[SegmentScan], dir: &Path, first: u64) -> Torn {
 }
 
 impl LogScan {
-    /// What of the log may be in the system's memory only. A sync of the file would prove nothing if one has failed before.
+    /// What of the log may be in the system's memory only. A sync of the file would prove nothing if one has failed
+    /// before.
     pub fn unsettled(&self) -> Option<Unsettled> {
         let last = self.segments.last()?;
         let offset = |lsn: u64| lsn.saturating_sub(last.header.start_lsn) + SEGMENT_HEADER_BYTES;

@@ -8,9 +8,8 @@
 //!                                    offset            zeroed    already, so that a sync has no metadata to write
 //! ```
 //! - A segment gets its name when its header is on stable storage: one whose header is bad is damaged.
-//! - A file is as long as a multiple of [`ROOM_UNIT_BYTES`]: one of another length was cut, by
-//!   a hand, by the end of its process within a write, or by a power cut before its length was on stable storage (or its
-//!   disk was full).
+//! - A file is as long as a multiple of [`ROOM_UNIT_BYTES`]: one of another length was cut, by a hand, by the end of
+//!   its process within a write, or by a power cut before its length was on stable storage (or its disk was full).
 //! - The newest segment, and up to where it is synced, are noted in [`super::end`].
 
 use super::end::{End, EndFile};

@@ -5,8 +5,8 @@
 //!                                           └ refused: roll back
 //!   rollback  undo, newest first ─▶ let its rows go
 //! ```
-//! A transaction that only read has no place among the commits; one that read what was ordered and not yet durable waits
-//! for that ([`crate::log::group`], invariant 4).
+//! A transaction that only read has no place among the commits; one that read what was ordered and not yet durable
+//! waits for that ([`crate::log::group`], invariant 4).
 
 use super::garbage::Slice;
 use super::manager::TxnManager;
@@ -18,8 +18,8 @@ use types::Result;
 
 impl TxnManager {
     /// Makes all changes of `txn` durable, as innodb_flush_log_at_trx_commit asks, and publishes them at once; returns
-    /// the commit timestamp. Its rows are let go before. May sleep until the log is written. Errors: 1836, and nothing of
-    /// it remains; 1180, and only a restart shows whether it was committed.
+    /// the commit timestamp. Its rows are let go before. May sleep until the log is written. Errors: 1836, and nothing
+    /// of it remains; 1180, and only a restart shows whether it was committed.
     pub fn commit(&self, txn: &Arc<Txn>) -> Result<u64> {
         let Ordered { ts, place, touched } = self.commit_ordered(txn, false)?;
         if let Some(redo) = self.redo.get() {
@@ -29,8 +29,8 @@ impl TxnManager {
         Ok(ts)
     }
 
-    /// As [`TxnManager::commit`], but does not sleep where others commit too: it answers what to wait for before anybody
-    /// is told that the transaction is committed. `None`: it is durable.
+    /// As [`TxnManager::commit`], but does not sleep where others commit too: it answers what to wait for before
+    /// anybody is told that the transaction is committed. `None`: it is durable.
     pub fn commit_later(self: &Arc<Self>, txn: &Arc<Txn>) -> Result<Option<Unsettled>> {
         let Ordered { place, touched, .. } = self.commit_ordered(txn, true)?;
         let unsettled = match (place, self.redo.get()) {
@@ -124,8 +124,8 @@ impl TxnManager {
         self.let_some_go(txn, &touched);
     }
 
-    /// Takes back what `txn` changed after `savepoint`, and keeps the rows that it changed or locked since, as far as they
-    /// still exist.
+    /// Takes back what `txn` changed after `savepoint`, and keeps the rows that it changed or locked since, as far as
+    /// they still exist.
     pub fn rollback_to_holding(&self, txn: &Arc<Txn>, savepoint: Savepoint) {
         let mut held = Vec::new();
         let touched = self.undo_each(txn, savepoint, |table, tables, change| {
@@ -213,7 +213,8 @@ impl Unsettled {
         self.redo().see_through(&self.manager, Place::Later(self.number))
     }
 
-    /// Calls `tell`, which must not block, once there is an outcome: here and now, or by the thread that writes the log.
+    /// Calls `tell`, which must not block, once there is an outcome: here and now, or by the thread that writes the
+    /// log.
     pub fn when_settled(&self, tell: impl FnOnce() + Send + 'static) {
         self.redo().when_done(self.number, Box::new(tell));
     }

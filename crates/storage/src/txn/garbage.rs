@@ -7,12 +7,13 @@
 //! ```
 //! A leaf waits once, however many commits changed it; the leaf that has waited for the oldest commit is visited first.
 //! Visits come in *slices*: each commit and each end of a snapshot makes one, so that versions go as fast as they come.
-//! What one slice leaves is the *collector's*, a thread ([`crate::background`]), or, where there is none, later slices'.
-//! So nobody has to clean up after many others: who ends the oldest snapshot of all is answered at once, whatever that held.
+//! What one slice leaves is the *collector's*, a thread ([`crate::background`]), or, where there is none, later
+//! slices'. So nobody has to clean up after many others: who ends the oldest snapshot of all is answered at once,
+//! whatever that held.
 //!
-//! Invariant: a leaf with versions of a committed transaction waits, or is being visited, or the commit is about to put it
-//! there. The mark of a waiting leaf is taken away before the visit looks at its versions, and a commit sets it after it has
-//! its timestamp: so the visit sees the commit, or the commit finds no mark.
+//! Invariant: a leaf with versions of a committed transaction waits, or is being visited, or the commit is about to put
+//! it there. The mark of a waiting leaf is taken away before the visit looks at its versions, and a commit sets it
+//! after it has its timestamp: so the visit sees the commit, or the commit finds no mark.
 
 use super::manager::TxnManager;
 use super::{TxnLog, Versioned};
@@ -66,8 +67,8 @@ impl Slice {
     pub const OF_SNAPSHOT: Slice = Slice { leaves_max: 64, records_max: 1024 };
     const OF_COLLECTOR: Slice = Slice { leaves_max: 64, records_max: 1 << 14 };
 
-    /// What a commit collects that changed so many leaves and rows: a little more than it left itself, but for one of more
-    /// rows than anybody should wait for, where a collector will do the rest.
+    /// What a commit collects that changed so many leaves and rows: a little more than it left itself, but for one of
+    /// more rows than anybody should wait for, where a collector will do the rest.
     pub fn of_commit(leaves: usize, rows: usize, has_collector: bool) -> Slice {
         let most = if has_collector { 1024 } else { usize::MAX };
         Slice { leaves_max: leaves.min(most) + 64, records_max: rows.min(most) + 1024 }

@@ -6,18 +6,18 @@
 //!             oldest = min(all of them, published) = 7
 //! ```
 //! Protocol
-//! - Who enters notes the horizon's time in a slot, and only then (after a fence) reads the horizon again, until that is
-//!   what it noted: this is the time that it uses.
+//! - Who enters notes the horizon's time in a slot, and only then (after a fence) reads the horizon again, until that
+//!   is what it noted: this is the time that it uses.
 //! - Who asks what is in use reads `published`, and only then (after a fence) the slots.
 //!
 //! Invariants
 //! 1. A timestamp in use is among those that an asker finds, or at least what `published` was for the asker. Of the two
-//!    fences, the asker's and the last of the reader, one is first. If it is the reader's, the asker sees its last note. If
-//!    it is the asker's, the reader's last look at the horizon finds what `published` was for the asker, or more: both
-//!    horizons only rise, and `ordered` is raised before `published`. (The same order of steps as that of hazard pointers:
-//!    Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", 2004.)
-//! 2. So the oldest never passes a timestamp in use, and a version that only snapshots between two times below `published`
-//!    could see is needed by nobody if no timestamp between them is found ([`Horizon::is_used_between`]).
+//!    fences, the asker's and the last of the reader, one is first. If it is the reader's, the asker sees its last
+//!    note. If it is the asker's, the reader's last look at the horizon finds what `published` was for the asker, or
+//!    more: both horizons only rise, and `ordered` is raised before `published`. (The same order of steps as that of
+//!    hazard pointers: Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", 2004.)
+//! 2. So the oldest never passes a timestamp in use, and a version that only snapshots between two times below
+//!    `published` could see is needed by nobody if no timestamp between them is found ([`Horizon::is_used_between`]).
 
 use super::garbage::Slice;
 use super::manager::TxnManager;
@@ -49,7 +49,8 @@ impl Horizon {
         Horizon { oldest, published: oldest, in_use: Vec::new() }
     }
 
-    /// Whether a snapshot may be in use, or come to be, that sees what was committed at `from` and not what was at `to`.
+    /// Whether a snapshot may be in use, or come to be, that sees what was committed at `from` and not what was at
+    /// `to`.
     pub fn is_used_between(&self, from: u64, to: u64) -> bool {
         to > self.published || self.in_use.get(self.in_use.partition_point(|ts| *ts < from)).is_some_and(|ts| *ts < to)
     }
@@ -208,7 +209,8 @@ pub(super) struct Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         self.shard.forget(self.slot, self.ts);
-        // Who commits counts its garbage, then asks for the oldest: one of the two finds the other's doing, and collects.
+        // Who commits counts its garbage, then asks for the oldest: one of the two finds the other's doing, and
+        // collects.
         sync::fence(Ordering::SeqCst);
         if self.shard.garbage_count.load(Ordering::Relaxed) > 0
             && let Some(manager) = self.shard.manager.upgrade()

@@ -1,7 +1,7 @@
 //! All transactions of a store, and the two horizons of its commits.
 //!
-//! `ordered` is the newest commit that has its place in the log, `published` the newest up to which all are as durable as
-//! they are to be; without a log the two are one. Both only rise: [`crate::log::group`] moves them in the order of
+//! `ordered` is the newest commit that has its place in the log, `published` the newest up to which all are as durable
+//! as they are to be; without a log the two are one. Both only rise: [`crate::log::group`] moves them in the order of
 //! timestamps.
 
 use super::garbage::{Collector, Garbage};

@@ -13,8 +13,8 @@
 //!    every commit up to t. Which of the two a snapshot is taken at, and why, says [`crate::log::group`].
 //! 2. A snapshot sees a version iff its transaction's `commit_ts <= ts`, or it is the snapshot's own transaction's and
 //!    an earlier statement made it.
-//! 3. Versions up to [`TxnManager::oldest`] need no before-image: every snapshot in use, and every later one, sees them.
-//!    It never passes `last_published`.
+//! 3. Versions up to [`TxnManager::oldest`] need no before-image: every snapshot in use, and every later one, sees
+//!    them. It never passes `last_published`.
 //! 4. The first updater holds a row until it ends. Whoever wants the row sleeps on that transaction
 //!    ([`crate::row_wait`]); of a cycle of waits one fails with 1213 at once, a wait that lasts too long with 1205.
 //!
@@ -53,7 +53,8 @@ pub const ACTIVE: u64 = u64::MAX;
 pub trait Versioned: Send + Sync + Debug {
     /// Takes back the newest record of the changed row, or the whole leaf; it is the transaction's.
     fn undo(&self, change: Change);
-    /// The same, but `txn`, whose record it is, keeps the row if that exists then. Says whether that took a record of its own.
+    /// The same, but `txn`, whose record it is, keeps the row if that exists then. Says whether that took a record of
+    /// its own.
     fn undo_and_hold(&self, txn: &Arc<Txn>, change: Change) -> bool;
     /// Names a row that `txn` locked exclusively, or (`slot` absent) those of a leaf that it shares.
     fn locks(&self, txn: &Txn, leaf_no: u64, slot: Option<u16>) -> Vec<RowLockName>;
@@ -342,8 +343,8 @@ impl Txn {
         out.finish()
     }
 
-    /// From now on the transaction may change or lock rows: what it reads is the newest that is committed, also where its
-    /// log record is on its way still. It is not answered at its end before that is durable.
+    /// From now on the transaction may change or lock rows: what it reads is the newest that is committed, also where
+    /// its log record is on its way still. It is not answered at its end before that is durable.
     pub fn read_current(&self) {
         self.is_current.store(true, Ordering::Relaxed);
     }

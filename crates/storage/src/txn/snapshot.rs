@@ -1,14 +1,15 @@
 //! Snapshots: what a reader sees, and which of them are in use.
 //!
 //! A snapshot is a timestamp, and for a transaction's own reader the statement up to which it sees its own changes. Its
-//! timestamp is one of the two horizons ([`crate::log::group`]): `published` for who only reads, `ordered` for who changes or
-//! locks rows.
+//! timestamp is one of the two horizons ([`crate::log::group`]): `published` for who only reads, `ordered` for who
+//! changes or locks rows.
 //!
 //! ```text
 //!   in use:  ts 7 ×2   ts 9 ×1        oldest() = min(7, published): versions up to there need no before-image
 //! ```
-//! A snapshot of a transaction is used as long as that is active. `oldest` cannot pass a timestamp between its being read and its being noted ([`super::in_use`]). The last clone of a
-//! snapshot takes it out, and collects some of what it kept from being collected.
+//! A snapshot of a transaction is used as long as that is active. `oldest` cannot pass a timestamp between its being
+//! read and its being noted ([`super::in_use`]). The last clone of a snapshot takes it out, and collects some of what
+//! it kept from being collected.
 
 use super::Txn;
 use super::in_use::{Horizon, Registration};

@@ -80,8 +80,8 @@ impl Images {
         Before { columns: &self.sets[image.set as usize].columns, at: image.at as usize }
     }
 
-    /// Copies what `columns`, of which there is one at least, hold at a position: `from` tells the chunk and position of
-    /// each.
+    /// Copies what `columns`, of which there is one at least, hold at a position: `from` tells the chunk and position
+    /// of each.
     pub fn put<'a>(
         &mut self,
         columns: impl Iterator<Item = usize> + Clone,
@@ -147,8 +147,8 @@ impl Images {
         self.sets.iter().any(|s| s.garbage() > GARBAGE_MIN.max(s.held as usize))
     }
 
-    /// Copies what is needed of sets that are garbage for the most part; `each` calls its argument with the image of every
-    /// record.
+    /// Copies what is needed of sets that are garbage for the most part; `each` calls its argument with the image of
+    /// every record.
     pub fn compact(&mut self, each: impl FnOnce(&mut dyn FnMut(&mut Image))) {
         let mut copied: Vec<Option<ImageSet>> = self.sets.iter().map(Self::successor).collect();
         each(&mut |image| {

@@ -12,18 +12,19 @@
 //!   a snapshot that sees txn 5 only undoes two:                  the row exists, price = 3
 //! ```
 //!
-//! What a row held before an update lies beside the chains, column by column ([`images`]): a record names its place there.
+//! What a row held before an update lies beside the chains, column by column ([`images`]): a record names its place
+//! there.
 //!
 //! Invariants
 //! 1. A chain's transactions were all committed when the next newer record was pushed, or are that record's own: at
 //!    most one transaction has uncommitted records in a chain, and they are its newest.
 //! 2. Records whose transaction committed at or before the oldest snapshot are of no use to anybody and are pruned.
 //! 3. An update that touches a column of a unique index carries before-images of all columns of that index.
-//! 4. A lock and the change for which it was taken are one record, as long as no savepoint lies between them: so there is
-//!    one record a row and savepoint, and one note of it in the transaction.
-//! 5. A record goes from between others, too, when no snapshot in use can tell the version that it leads to from the next
-//!    older one ([`prune`]). What is left still leads every snapshot in use to the version that it saw before, and the
-//!    record of a row's end stays.
+//! 4. A lock and the change for which it was taken are one record, as long as no savepoint lies between them: so there
+//!    is one record a row and savepoint, and one note of it in the transaction.
+//! 5. A record goes from between others, too, when no snapshot in use can tell the version that it leads to from the
+//!    next older one ([`prune`]). What is left still leads every snapshot in use to the version that it saw before, and
+//!    the record of a row's end stays.
 //!
 //! Source: Neumann, Mühlbauer, Kemper, "Fast Serializable Multi-Version Concurrency Control for Main-Memory Database
 //! Systems", SIGMOD 2015.
@@ -153,8 +154,8 @@ impl Versions {
         }
     }
 
-    /// Like [`Versions::push`], but a lock that the running statement has just put on the row becomes the change. False:
-    /// that was so, and the transaction has noted the row already.
+    /// Like [`Versions::push`], but a lock that the running statement has just put on the row becomes the change.
+    /// False: that was so, and the transaction has noted the row already.
     pub fn push_change(&mut self, slot: u16, txn: &Arc<Txn>, kind: UndoKind) -> bool {
         let Ok(i) = self.find(slot) else {
             self.push(slot, txn, kind);

@@ -5,14 +5,14 @@
 //!               ▲                   ▲ in use: 60        │                  ▲ in use: 30
 //!         none between            needed          none between          needed
 //! ```
-//! A snapshot at s sees the version between the records of t and t' iff t' <= s < t. Where no snapshot in use lies between,
-//! and none can be taken any more (t is published), two records become one that leads over both: the older one, which also
-//! gets what only the newer one's image has. So a row has at most one record more than there are snapshots that see
-//! different versions of it, however often it was changed.
+//! A snapshot at s sees the version between the records of t and t' iff t' <= s < t. Where no snapshot in use lies
+//! between, and none can be taken any more (t is published), two records become one that leads over both: the older
+//! one, which also gets what only the newer one's image has. So a row has at most one record more than there are
+//! snapshots that see different versions of it, however often it was changed.
 //!
 //! - An update before an update or an insert goes, and so does a lock before anything.
-//! - A delete stays: who finds a row dead learns from it until when it lived, and its slot is not taken meanwhile. It is the
-//!   newest of its chain but for locks.
+//! - A delete stays: who finds a row dead learns from it until when it lived, and its slot is not taken meanwhile. It
+//!   is the newest of its chain but for locks.
 //!
 //! Source: Böttcher, Leis, Neumann, Kemper, "Scalable Garbage Collection for In-Memory MVCC Systems", VLDB 2019.
 
@@ -42,8 +42,8 @@ pub struct Left {
 }
 
 impl Versions {
-    /// Takes away every record that no snapshot of `horizon` needs. `gone` is told of those that matter to indexes or to
-    /// slot reuse.
+    /// Takes away every record that no snapshot of `horizon` needs. `gone` is told of those that matter to indexes or
+    /// to slot reuse.
     pub fn prune(&mut self, horizon: &Horizon, gone: &mut dyn FnMut(u16, Gone<'_>)) -> Left {
         let before = self.records;
         let mut until = None;

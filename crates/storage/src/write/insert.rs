@@ -133,10 +133,10 @@ impl Table {
         Ok(appended.map(|(leaf_no, slots)| Ok(self.row_id(leaf_no, slots.start))))
     }
 
-    /// Puts the first of `rows` into a free slot of the open leaf, or appends as many as the tail leaf takes; returns the
-    /// leaf and the slots, or `None` if the table's indexes are not `set` any more. `appended` is called under the tail
-    /// latch with the leaf, the first slot and whether that was a free one, once the rows are in it; it answers in which
-    /// indexes they joined a run (one bit an index).
+    /// Puts the first of `rows` into a free slot of the open leaf, or appends as many as the tail leaf takes; returns
+    /// the leaf and the slots, or `None` if the table's indexes are not `set` any more. `appended` is called under the
+    /// tail latch with the leaf, the first slot and whether that was a free one, once the rows are in it; it answers in
+    /// which indexes they joined a run (one bit an index).
     fn append(
         self: &Arc<Self>,
         txn: &Arc<Txn>,

@@ -1,7 +1,8 @@
 //! Updates: a row gets other values in place.
 //!
-//! An update that touches no column of an index holds the row and overwrites it. One that does holds the row first, works out
-//! which of its keys change, reserves those, and then enters keys and values together under the leaf's key latch.
+//! An update that touches no column of an index holds the row and overwrites it. One that does holds the row first,
+//! works out which of its keys change, reserves those, and then enters keys and values together under the leaf's key
+//! latch.
 
 use super::{Columns, Duplicate, RowLock};
 use crate::index::key::Key;
@@ -15,7 +16,8 @@ use types::Result;
 use vector::Chunk;
 
 impl Table {
-    /// Overwrites `columns` of the row with position `at` of `values` (one chunk a column named). False: the row is gone.
+    /// Overwrites `columns` of the row with position `at` of `values` (one chunk a column named). False: the row is
+    /// gone.
     pub fn update(
         self: &Arc<Self>,
         txn: &Arc<Txn>,

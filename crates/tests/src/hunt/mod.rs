@@ -7,7 +7,8 @@
 //!                                  ▼
 //!                       Failure ─ reduce ─▶ a short script with its seed
 //! ```
-//! One seed makes one schema and all cases over it; a failure comes again from its seed alone, but for those of `traffic`.
+//! One seed makes one schema and all cases over it; a failure comes again from its seed alone, but for those of
+//! `traffic`.
 
 mod node;
 mod oracle;

@@ -1,8 +1,8 @@
 //! SQL as a tree of text, so that a failing statement can be made smaller without knowing SQL.
 //!
-//! A [`Node`] is a piece of a statement of some [`Sort`]: an expression of a kind, a predicate, a FROM, something that may
-//! be left out. Its parts are texts and further nodes. A smaller statement comes from one edit: a node becomes one of its
-//! `plain` texts, or a node of the same sort that lies below it. Edits that make no valid SQL fail on their own.
+//! A [`Node`] is a piece of a statement of some [`Sort`]: an expression of a kind, a predicate, a FROM, something that
+//! may be left out. Its parts are texts and further nodes. A smaller statement comes from one edit: a node becomes one
+//! of its `plain` texts, or a node of the same sort that lies below it. Edits that make no valid SQL fail on their own.
 
 use super::schema::Kind;
 use std::borrow::Cow;

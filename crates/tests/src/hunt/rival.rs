@@ -6,9 +6,9 @@ use crate::oracle::MariaDb;
 use crate::{Answer, TextRows};
 use std::cell::RefCell;
 
-/// MariaDB has wrong rows by some of its ways, which are therefore off: it takes a constant column of a merged derived table
-/// for itself where an outer join has padded the row (`derived_merge`), and keeps a subquery's result for all texts that are
-/// equal under their collation (`subquery_cache`).
+/// MariaDB has wrong rows by some of its ways, which are therefore off: it takes a constant column of a merged derived
+/// table for itself where an outer join has padded the row (`derived_merge`), and keeps a subquery's result for all
+/// texts that are equal under their collation (`subquery_cache`).
 const FAULTS_OFF: &str = "SET SESSION optimizer_switch = 'derived_merge=off,subquery_cache=off'";
 
 const SQL_MODE: &str = "SET SESSION sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO'";
@@ -20,8 +20,8 @@ const CONCAT_LEN: &str = "SET SESSION group_concat_max_len = 1024";
 const STATEMENT_S: u32 = 3;
 
 /// What it refuses or gives up and we answer: rows of subqueries within IN (1235), time (1969), group keys of several
-/// tables that have one name in HAVING (1463, 1054), operands of INTERSECT with columns of one name, which it makes derived
-/// tables (1060).
+/// tables that have one name in HAVING (1463, 1054), operands of INTERSECT with columns of one name, which it makes
+/// derived tables (1060).
 const THEIR_REFUSALS: &[u16] = &[1235, 1969, 1317, 1463, 1054, 1060];
 
 /// What we refuse and it answers: see COMPAT.md (1235, 1267); reading the table that is changed, as MySQL does (1093);

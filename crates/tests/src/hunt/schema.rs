@@ -1,8 +1,8 @@
 //! Random tables: all families of types, skewed values, NULLs and duplicates, indexes of all forms.
 //!
 //! Values of one kind come from one small domain in every table, so that joins and subqueries find each other. Doubles
-//! are quarters, whose sums are exact in any order. Strings have no spaces at their ends: which of several equal strings
-//! a group shows is not defined, and functions must not tell them apart.
+//! are quarters, whose sums are exact in any order. Strings have no spaces at their ends: which of several equal
+//! strings a group shows is not defined, and functions must not tell them apart.
 
 use fastrand::Rng;
 use std::fmt::Write;

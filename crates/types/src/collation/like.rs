@@ -1,7 +1,7 @@
 //! LIKE: `%` matches any characters, `_` one, and the escape character takes the next one literally.
 //!
-//! Matching goes character by character, not by weights of the whole string: `'ß' LIKE 'ss'` is false in every collation,
-//! and trailing spaces count. A pattern is compiled once into the cheapest matcher of its shape:
+//! Matching goes character by character, not by weights of the whole string: `'ß' LIKE 'ss'` is false in every
+//! collation, and trailing spaces count. A pattern is compiled once into the cheapest matcher of its shape:
 //!
 //! ```text
 //! 'abc'      Exact       'abc%'   Prefix     '%abc'  Suffix    '%abc%'  Contains

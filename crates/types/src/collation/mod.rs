@@ -10,8 +10,8 @@
 //! | `utf8mb4_general_ci`, `latin1_swedish_ci`, `latin1_bin` | one a character | [`simple`] |
 //! | `utf8mb4_bin`, `utf8mb4_0900_bin`, `binary` | the bytes | here |
 //!
-//! Invariants, tested: `eq(a, b)` is `compare(a, b) == Equal`; equal strings have equal hashes and equal sort keys; sort
-//! keys order as `compare` does. ASCII text takes a path of its own, eight bytes at a time, and allocates nothing.
+//! Invariants, tested: `eq(a, b)` is `compare(a, b) == Equal`; equal strings have equal hashes and equal sort keys;
+//! sort keys order as `compare` does. ASCII text takes a path of its own, eight bytes at a time, and allocates nothing.
 
 pub mod case;
 pub mod ducet;

@@ -1,7 +1,7 @@
 //! Names and numbers of character sets and collations, as clients know them.
 //!
-//! `utf8`, `utf8mb3` and `ascii` are accepted as names of utf8mb4, whose subsets they are. Collations whose order is not
-//! among ours are known by name and refused (1235); unknown names are 1273 and 1115.
+//! `utf8`, `utf8mb3` and `ascii` are accepted as names of utf8mb4, whose subsets they are. Collations whose order is
+//! not among ours are known by name and refused (1235); unknown names are 1273 and 1115.
 
 use std::fmt;
 

@@ -10,8 +10,8 @@ struct Subject {
     time: Time,
 }
 
-/// Appends DATE_FORMAT(value, format), with English names. False (and nothing sensible appended) where MySQL answers NULL: names of
-/// weekdays and months for dates that have none.
+/// Appends DATE_FORMAT(value, format), with English names. False (and nothing sensible appended) where MySQL answers
+/// NULL: names of weekdays and months for dates that have none.
 pub fn date_format(value: DateTime, format: &[u8], out: &mut Vec<u8>) -> bool {
     date_format_in(locale::english(), value, format, out)
 }

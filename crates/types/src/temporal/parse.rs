@@ -1,5 +1,5 @@
-//! Texts and numbers as dates and times: MySQL's manual, "Date and Time Literals" and "The DATE, DATETIME, and TIMESTAMP
-//! Types".
+//! Texts and numbers as dates and times: MySQL's manual, "Date and Time Literals" and "The DATE, DATETIME, and
+//! TIMESTAMP Types".
 //!
 //! - Delimited: `2024-12-31 23:59:59.5`, any punctuation between the parts, one-digit parts allowed, `T` for the space.
 //! - Solid: `YYYYMMDD`, `YYMMDD`, `YYYYMMDDhhmmss`, `YYMMDDhhmmss`, optionally with a fraction.

@@ -1,8 +1,9 @@
 //! What INSERT, UPDATE and ALTER do to a value that a column cannot hold as it is.
 //!
 //! In strict mode most misfits are errors; otherwise the nearest value is stored with a warning. The numbers and words
-//! are MySQL's: 1264 out of range, 1265 truncated, 1366 not a number or not text, 1406 too long, 1292 not a date or time
-//! (strict only: 1264 or 1265 otherwise). Notes are notes in every mode. NULL passes: NOT NULL is the caller's to check.
+//! are MySQL's: 1264 out of range, 1265 truncated, 1366 not a number or not text, 1406 too long, 1292 not a date or
+//! time (strict only: 1264 or 1265 otherwise). Notes are notes in every mode. NULL passes: NOT NULL is the caller's to
+//! check.
 
 use super::Value;
 use super::number::{Read, Truncation, parse_decimal, parse_f64, round_f64_to_i64, round_f64_to_u64};

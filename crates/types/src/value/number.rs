@@ -1,7 +1,8 @@
 //! Doubles and integers from and to text.
 //!
 //! Printing: the shortest digits that read back as the same double (FLOAT: six significant digits), in plain notation
-//! while the decimal point stays within 15 digits of the first one or has digits behind it, in `1.5e20` notation beyond.
+//! while the decimal point stays within 15 digits of the first one or has digits behind it, in `1.5e20` notation
+//! beyond.
 //!
 //! Reading takes the longest prefix that is a number and says what was wrong with the rest; callers raise 1292, 1366 or
 //! 1265 as their place demands.

@@ -6,8 +6,9 @@ use super::Value;
 use super::number::{fmt_double, fmt_float, fmt_i64, fmt_u64};
 use crate::SqlType;
 
-/// Appends the value's text by its type, which gives the scale of decimals and the fractional digits of temporal values.
-/// NULL appends nothing: protocols have a mark of their own for it. A stored TIMESTAMP prints in UTC; convert it first.
+/// Appends the value's text by its type, which gives the scale of decimals and the fractional digits of temporal
+/// values. NULL appends nothing: protocols have a mark of their own for it. A stored TIMESTAMP prints in UTC; convert
+/// it first.
 pub fn render_text(value: &Value, ty: &SqlType, out: &mut Vec<u8>) {
     match (value, ty) {
         (Value::Decimal(d), SqlType::Decimal { scale, .. }) if d.scale != *scale => {

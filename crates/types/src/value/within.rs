@@ -1,6 +1,7 @@
 //! A double in so many characters: what a CHAR or VARCHAR column keeps of it.
 //!
-//! A number is digits and the place of its point, 0.ddd.. times ten to a power. It is printed plainly or with an exponent:
+//! A number is digits and the place of its point, 0.ddd.. times ten to a power. It is printed plainly or with an
+//! exponent:
 //!
 //! ```text
 //!   0.00ddd   dd.ddd   ddd000        d.dddde-nn

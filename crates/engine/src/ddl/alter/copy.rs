@@ -1,7 +1,8 @@
 //! ALTER TABLE's copying of rows into a table of the new definition.
 //!
-//! Values of columns whose type does not change are stored as they were: a zero date stays one, whatever `sql_mode` says
-//! now. What is computed anew, generated columns and keys over expressions among it, is judged as INSERT judges it.
+//! Values of columns whose type does not change are stored as they were: a zero date stays one, whatever `sql_mode`
+//! says now. What is computed anew, generated columns and keys over expressions among it, is judged as INSERT judges
+//! it.
 
 use super::Edit;
 use crate::session::Execution;
@@ -73,8 +74,8 @@ fn computes_anew(old: &TableDef, new: &TableDef, edit: &Edit) -> bool {
     new.columns.iter().enumerate().any(is_new)
 }
 
-/// Whether the error is of a value that is cut: that of a CHAR or VARCHAR column that gets shorter and is otherwise as it
-/// was. Values of other columns are converted, and then too long, as they would be for INSERT.
+/// Whether the error is of a value that is cut: that of a CHAR or VARCHAR column that gets shorter and is otherwise as
+/// it was. Values of other columns are converted, and then too long, as they would be for INSERT.
 fn cuts(old: &TableDef, new: &TableDef, edit: &Edit, e: &Error) -> bool {
     let is_shorter = |(idx, c): (usize, &ColumnDef)| {
         let is_its = e.message().contains(&format!(" for column '{}' ", c.name));

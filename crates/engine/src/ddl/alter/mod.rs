@@ -199,7 +199,8 @@ impl Execution<'_> {
         Ok(new)
     }
 
-    /// The rows are copied into a table of the new layout, which then takes the old one's place. Says how many they are.
+    /// The rows are copied into a table of the new layout, which then takes the old one's place. Says how many they
+    /// are.
     fn alter_by_copy(
         &mut self,
         old: &Arc<TableDef>,
@@ -305,8 +306,8 @@ fn kept_index(old: &TableDef, index: &IndexDef, edit: &Edit) -> Option<usize> {
     })
 }
 
-/// Whether rows of the old definition are rows of the new one: each column is what it was, and where it was. Primary keys
-/// may forbid NULLs that there are not; where the mode is not strict, those that there are become zeros in a copy.
+/// Whether rows of the old definition are rows of the new one: each column is what it was, and where it was. Primary
+/// keys may forbid NULLs that there are not; where the mode is not strict, those that there are become zeros in a copy.
 fn same_layout(old: &TableDef, new: &TableDef, edit: &Edit, strict: bool) -> bool {
     let in_key = |c: usize| new.primary_key().is_some_and(|k| k.parts.iter().any(|p| p.column_idx == c));
     let same = |c: usize, (a, b): (&ColumnDef, &ColumnDef)| {

@@ -1,6 +1,7 @@
 //! The loops of updates: values at the selected rows into the arrays of their groups.
 //!
-//! `few`: so few groups that sums are kept in registers by the loops of [`fast`](super::super::fast) where there are some.
+//! `few`: so few groups that sums are kept in registers by the loops of [`fast`](super::super::fast) where there are
+//! some.
 
 use super::{Extremes, Rows};
 use crate::agg::fast;

@@ -262,7 +262,8 @@ impl Accumulator {
                     Values::I128(v) => {
                         rows.for_valid(chunk, constant, |g, i| sum[g] = sum[g].wrapping_add(I256::from(v[i])));
                     }
-                    // Many groups: most are not in the batch, so that folding all of them would cost more than it saves.
+                    // Many groups: most are not in the batch, so that folding all of them would cost more than it
+                    // saves.
                     Values::I64(v) if rows.group_count > rows.groups.len() => {
                         rows.for_valid(chunk, constant, |g, i| sum[g] = sum[g].wrapping_add(I256::from(v[i] as i128)));
                     }

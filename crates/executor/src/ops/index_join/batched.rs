@@ -1,5 +1,5 @@
-//! Batched key access: keys of many input rows are looked up together, and the rows that they have are read in the order
-//! in which they lie.
+//! Batched key access: keys of many input rows are looked up together, and the rows that they have are read in the
+//! order in which they lie.
 //!
 //! ```text
 //!   input rows ─▶ buffer (join_buffer_size)          columns that are read again, end to end, and keys

@@ -1,8 +1,8 @@
 //! Semijoins and antijoins: of each key only as many entries are read as it takes to find a match.
 //!
 //! ```text
-//!   all keys ─▶ first entries of each ─▶ rows, conditions ─┬─ a match, or no further entries: done with the key
-//!                                                          └─ neither: on through the key's entries, in growing batches
+//!  all keys ─▶ first entries of each ─▶ rows, conditions ─┬─ a match, or no further entries: done with the key
+//!                                                         └─ neither: on through the key's entries, in growing batches
 //! ```
 //! A key may have a million entries, of which the first one is as good as any.
 

@@ -1,9 +1,9 @@
 //! When far more rows come to a join by index than the plan reckoned with: the table is read once, hashed, and probed.
 //!
-//! The outer side's size is an estimate of estimates; if it is a hundred times too small, so many lookups cost many times
-//! what reading the table would. With the switch the worst case costs the lookups made up to it and the hash join that
-//! the plan could have been. One thread builds the table; others go on with lookups meanwhile. A table for which there is
-//! no memory is not built: lookups need none.
+//! The outer side's size is an estimate of estimates; if it is a hundred times too small, so many lookups cost many
+//! times what reading the table would. With the switch the worst case costs the lookups made up to it and the hash join
+//! that the plan could have been. One thread builds the table; others go on with lookups meanwhile. A table for which
+//! there is no memory is not built: lookups need none.
 
 use super::{JoinLocal, JoinStage};
 use crate::columns::{ColumnAppender, gather32};

@@ -9,10 +9,11 @@
 //! scanned, and the walk ([`walk`]) is left with the rows that lie elsewhere. And where the ranges turn out to hold a
 //! good part of the table (the plan was made for other values), all leaves are, unless the rows are wanted in order.
 //!
-//! Where rows are only counted, they need not be looked at as long as their leaves have no versions; nor where all columns
-//! are parts of the key that can be read back from it (a *covering* index). Several indexes may be merged
-//! ([`super::index_merge`]), and of groups of entries it may be enough to read the first ([`super::loose_scan`]). Entries may be tested before their rows are read
-//! ([`super::entry_filter`]), and rows read in an order that suits the leaves ([`super::multi_range`]).
+//! Where rows are only counted, they need not be looked at as long as their leaves have no versions; nor where all
+//! columns are parts of the key that can be read back from it (a *covering* index). Several indexes may be merged
+//! ([`super::index_merge`]), and of groups of entries it may be enough to read the first ([`super::loose_scan`]).
+//! Entries may be tested before their rows are read ([`super::entry_filter`]), and rows read in an order that suits the
+//! leaves ([`super::multi_range`]).
 
 mod walk;
 

@@ -1,8 +1,8 @@
 //! The join on disk: both inputs split by key hash, then joined part by part (Kitsuregawa et al.'s GRACE join).
 //!
-//! Rows that match lie in the same partition, so each pair of partitions is a join of its own, of any kind: an unmatched
-//! row of either side is unmatched in its partition. A build partition that still does not fit is split by further bits
-//! of the hash, and joined in parts where that no longer helps.
+//! Rows that match lie in the same partition, so each pair of partitions is a join of its own, of any kind: an
+//! unmatched row of either side is unmatched in its partition. A build partition that still does not fit is split by
+//! further bits of the hash, and joined in parts where that no longer helps.
 
 use super::build::{BuildOutcome, BuildSink, SPILL_DEPTH_MAX, SPILL_PARTITIONS, spill_rows};
 use super::parts::parts;

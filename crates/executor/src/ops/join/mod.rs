@@ -87,8 +87,8 @@ impl JoinSpec<'_> {
         matches!(self.kind, JoinKind::Right | JoinKind::RightSemi | JoinKind::RightAnti)
     }
 
-    /// What comes of a probe row and a build row has nothing to do with other build rows, so that the probe rows may meet
-    /// some build rows at a time.
+    /// What comes of a probe row and a build row has nothing to do with other build rows, so that the probe rows may
+    /// meet some build rows at a time.
     pub fn joins_in_parts(&self) -> bool {
         self.kind == JoinKind::Inner || self.remembers_build_rows()
     }

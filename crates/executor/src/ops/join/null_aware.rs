@@ -2,9 +2,9 @@
 //!
 //! Split the build rows S by the set m of IN columns that are NULL. For a probe row with NULL columns q that matched
 //! nothing: a row of S_m compares UNKNOWN with it exactly if it agrees on all columns outside u = m | q (and u is not
-//! empty: else it would have been TRUE or FALSE). So for every m, look the probe row's columns outside u up in a table of
-//! S_m keyed on those columns; the tables are made when first needed and kept by (m, u). Correlation columns are ordinary
-//! equalities and part of every key. The facts are about *all* build rows, never about one partition of them.
+//! empty: else it would have been TRUE or FALSE). So for every m, look the probe row's columns outside u up in a table
+//! of S_m keyed on those columns; the tables are made when first needed and kept by (m, u). Correlation columns are
+//! ordinary equalities and part of every key. The facts are about *all* build rows, never about one partition of them.
 
 use super::JoinSpec;
 use super::build::JoinTable;

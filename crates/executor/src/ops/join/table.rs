@@ -1,12 +1,12 @@
-//! The lookup structure of a hash join: an unchained table (Birler, Schmidt, Fent, Neumann: Simple, Efficient, and Robust
-//! Hash Tables for Join Processing, DaMoN 2024), or a plain array for dense integer keys.
+//! The lookup structure of a hash join: an unchained table (Birler, Schmidt, Fent, Neumann: Simple, Efficient, and
+//! Robust Hash Tables for Join Processing, DaMoN 2024), or a plain array for dense integer keys.
 //!
 //! ```text
 //!   directory   by the hash's top bits:  [ end of the slot's entries : 48 | tag : 16 ]
 //!   entries     sorted by slot:          [ key | row ]  [ key | row ] ...
 //! ```
-//! A slot's entries lie between the end of the slot before and its own end. The tag is a bloom filter of two bits a key;
-//! most keys that are absent are turned away by the one load of the directory word.
+//! A slot's entries lie between the end of the slot before and its own end. The tag is a bloom filter of two bits a
+//! key; most keys that are absent are turned away by the one load of the directory word.
 
 use crate::keys::{KeyForm, Keys, Words, hash_u64, hash_u128};
 use crate::pipeline::parallel_tasks;

@@ -47,8 +47,8 @@ pub fn merge_on_disk(spec: &SortSpec<'_>, file: &LazyFile, runs: Vec<SortedRun>)
     Ok((disk.into_iter().chain(memory).collect(), merges))
 }
 
-/// How many runs on disk are read side by side: of each as much is in memory as was written at a time, which is much where
-/// single rows are long.
+/// How many runs on disk are read side by side: of each as much is in memory as was written at a time, which is much
+/// where single rows are long.
 fn merged_max(spec: &SortSpec<'_>, runs: &[SortedRun]) -> usize {
     let extents = runs.iter().flat_map(|r| match r {
         SortedRun::Disk(run) => &run.extents[..],

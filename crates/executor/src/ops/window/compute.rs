@@ -165,8 +165,8 @@ impl Summing<'_> {
     }
 }
 
-/// An aggregate over each row's frame. While frames only grow at their end the state is carried on; otherwise it is made
-/// anew, where frames are long of the states of whole blocks.
+/// An aggregate over each row's frame. While frames only grow at their end the state is carried on; otherwise it is
+/// made anew, where frames are long of the states of whole blocks.
 fn aggregate(c: &Call, part: &Rowset, run: &Run<'_>, memory: &mut Reservation) -> Result<Chunk> {
     let call = c.aggregate.as_ref().ok_or_else(|| Error::internal("an aggregate without its call"))?;
     if call.func == AggFunc::Grouping {

@@ -20,9 +20,10 @@ pub enum Bound {
     UnboundedFollowing,
 }
 
-/// How far a bound is from the current row. RANGE distances over exact keys are in units of the key's last digit, rounded
-/// both ways: between whole units, `v < k + d` is `v < k + ceil(d)`, and `v <= k + d` is `v <= k + floor(d)`. They are not
-/// values of the key's type, which may not hold them (200 over TINYINT) or mean another thing by them (1 is 2001 as a YEAR).
+/// How far a bound is from the current row. RANGE distances over exact keys are in units of the key's last digit,
+/// rounded both ways: between whole units, `v < k + d` is `v < k + ceil(d)`, and `v <= k + d` is `v <= k + floor(d)`.
+/// They are not values of the key's type, which may not hold them (200 over TINYINT) or mean another thing by them (1
+/// is 2001 as a YEAR).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Distance {
     Rows(u64),

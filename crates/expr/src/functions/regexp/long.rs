@@ -4,9 +4,9 @@
 //! are searched here, over the same automata (crate `regex-automata`), with a look at KILL now and then:
 //!
 //! ```text
-//!   lazy DFA    forward to where the match ends, then backward to where it begins: a table look-up a byte
-//!   simulation  of the NFA, all its threads in step (Pike): where the DFA gives up (`\b` beside other than ASCII, states
-//!               beyond its cache, patterns that match nothing at all) and for groups
+//! lazy DFA    forward to where the match ends, then backward to where it begins: a table look-up a byte
+//! simulation  of the NFA, all its threads in step (Pike): where the DFA gives up (`\b` beside other than ASCII, states
+//!             beyond its cache, patterns that match nothing at all) and for groups
 //! ```
 //! Both answer the leftmost match, and of those the one that a backtracking matcher tries first.
 

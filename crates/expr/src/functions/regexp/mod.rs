@@ -2,9 +2,9 @@
 //!
 //! MySQL uses ICU's expressions. Ours are those of the `regex` crate: the same for what reports write, linear in time,
 //! without look-around and back-references (1235); [`pattern`] sees to what is spelt otherwise. Case matters as the
-//! collation says, unless `c` or `i` is asked for. `.` does not match a line end unless `n` is given; `m` lets `^` and `$`
-//! match at line ends, of which `u` leaves LF alone.
-//! As in ICU an empty match may follow another match at once: `REGEXP_REPLACE('aaa', 'a*', 'x')` is `xx`.
+//! collation says, unless `c` or `i` is asked for. `.` does not match a line end unless `n` is given; `m` lets `^` and
+//! `$` match at line ends, of which `u` leaves LF alone. As in ICU an empty match may follow another match at once:
+//! `REGEXP_REPLACE('aaa', 'a*', 'x')` is `xx`.
 
 mod long;
 mod pattern;

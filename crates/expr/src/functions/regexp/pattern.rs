@@ -1,9 +1,9 @@
 //! Patterns as ICU understands them, made of expressions of the `regex` crate.
 //!
 //! What the crate spells otherwise is [translated](translate): `\Q..\E`, `\R`, `\h`, `\H`, `\v`, `\V`, `\Z`, `\e` and
-//! `(?#comments)`. A line ends with LF, CR or CR LF, under the flag `u` with LF alone; `$` and `\Z` match behind the last
-//! character and before the line end that the text may close with. The crate knows no such `$`: a text that closes with
-//! a line end is searched without it, too ([`Pattern::find_at`]).
+//! `(?#comments)`. A line ends with LF, CR or CR LF, under the flag `u` with LF alone; `$` and `\Z` match behind the
+//! last character and before the line end that the text may close with. The crate knows no such `$`: a text that closes
+//! with a line end is searched without it, too ([`Pattern::find_at`]).
 
 use super::long::{Long, Slots};
 use regex::{Regex, RegexBuilder};

@@ -59,7 +59,8 @@ pub(super) fn conv(n: &[u8], from: i64, to: i64, out: &mut StrBuf<'_>) -> bool {
     true
 }
 
-/// Letters beyond ASCII count as vowels; what is no letter is left out. For MySQL every character from U+00C0 on is one.
+/// Letters beyond ASCII count as vowels; what is no letter is left out. For MySQL every character from U+00C0 on is
+/// one.
 pub(super) fn soundex(s: &[u8], out: &mut StrBuf<'_>) -> Result<()> {
     const CODES: &[u8; 26] = b"01230120022455012623010202";
     let code = |c: u32| match u8::try_from(c) {

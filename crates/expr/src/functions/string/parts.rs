@@ -186,8 +186,8 @@ fn locate_by_weights(c: Collation, needle: &[u8], rest: &[u8], ask: Ask<'_>) -> 
     Ok(None)
 }
 
-/// SUBSTRING_INDEX: what lies before the `count`-th delimiter (from the end, if negative: what lies behind it). Delimiters
-/// that overlap are told apart from the left, in binary strings from the right where they are counted so.
+/// SUBSTRING_INDEX: what lies before the `count`-th delimiter (from the end, if negative: what lies behind it).
+/// Delimiters that overlap are told apart from the left, in binary strings from the right where they are counted so.
 pub(super) fn substring_index(c: Collation, s: &[u8], delimiter: &[u8], count: i64) -> (usize, usize) {
     if delimiter.is_empty() || count == 0 {
         return (0, 0);

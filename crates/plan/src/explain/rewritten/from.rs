@@ -10,7 +10,8 @@ impl<'q> Printer<'q> {
         self.block(rest, output).and_then(|b| self.query.columns.blocks.get(b)).map_or(1, |b| b.number)
     }
 
-    /// The block of a SELECT: that of what it computes, or reads. What a derived table computes is the enclosing block's.
+    /// The block of a SELECT: that of what it computes, or reads. What a derived table computes is the enclosing
+    /// block's.
     fn block(&self, rest: &'q Logical, output: &[(ColumnId, Box<str>)]) -> Option<u32> {
         let columns = &self.query.columns;
         let all = &columns.blocks;

@@ -1,7 +1,7 @@
 //! Resolving hints: which block, table and index each one names, and what it then says of it.
 //!
-//! Warnings come in the order in which MySQL gives them: contradictions and unknown blocks as the hints come, names that
-//! are not there afterwards, by the number of their block.
+//! Warnings come in the order in which MySQL gives them: contradictions and unknown blocks as the hints come, names
+//! that are not there afterwards, by the number of their block.
 
 use super::words::{answers, is_on, is_pushdown, kind, qualified, quoted, scope, slot, warning};
 use super::{HintBook, NamedTable, Resolved};

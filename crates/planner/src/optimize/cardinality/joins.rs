@@ -99,8 +99,8 @@ pub fn join_selectivity(
     equal * other.max(1.0 / (l.rows * r.rows).max(1.0)).min(1.0)
 }
 
-/// Selectivity of `a = b` where values are more frequent than others: the common ones are joined one by one, the rest as
-/// if all were equally frequent. `None`: no skew, or the tables' figures do not hold any more.
+/// Selectivity of `a = b` where values are more frequent than others: the common ones are joined one by one, the rest
+/// as if all were equally frequent. `None`: no skew, or the tables' figures do not hold any more.
 fn common_values(a: &Expr, b: &Expr, l: &Estimate, r: &Estimate) -> Option<f64> {
     let (a, b) = (as_column(a)?, as_column(b)?);
     if !l.is_whole(a) || !r.is_whole(b) {

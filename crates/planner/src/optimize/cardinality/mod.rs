@@ -2,8 +2,8 @@
 //!
 //! - Filters on one table: its row sample, evaluated as a conjunction (so that correlations within the table count);
 //!   where the sample has too few hits, and everywhere else, bounds and distinct counts under independence.
-//! - Joins: |R|·|S| / max(domain) for each class of equal columns, where a column's *domain* is its distinct count before
-//!   unrelated filters; never less selective than a unique key allows.
+//! - Joins: |R|·|S| / max(domain) for each class of equal columns, where a column's *domain* is its distinct count
+//!   before unrelated filters; never less selective than a unique key allows.
 //! - Groups: the product of distinct counts, at most the rows.
 //!
 //! Sources: Leis et al., *How Good Are Query Optimizers, Really?* (VLDB 2015); Swami & Schiefer 1994 for domains.
@@ -318,9 +318,9 @@ impl<'a> Estimator<'a> {
         Estimate { rows, columns, bases: vec![base] }
     }
 
-    /// Selectivity of a conjunction over one table: the sample's answer, bent towards the formulas' where it has few hits.
-    /// Columns with a histogram of their own go by that; the sample then says what the rest leaves of the rows that
-    /// those keep.
+    /// Selectivity of a conjunction over one table: the sample's answer, bent towards the formulas' where it has few
+    /// hits. Columns with a histogram of their own go by that; the sample then says what the rest leaves of the rows
+    /// that those keep.
     pub fn table_selectivity(
         &self,
         stats: &TableStats,

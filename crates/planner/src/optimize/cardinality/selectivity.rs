@@ -30,8 +30,8 @@ pub fn filtered(mut e: Estimate, predicates: &[Expr], selectivity: f64) -> Estim
     e
 }
 
-/// The share of a column's values that a condition on it keeps, where that is not the share of rows: frequent values are
-/// many rows.
+/// The share of a column's values that a condition on it keeps, where that is not the share of rows: frequent values
+/// are many rows.
 fn values_kept(p: &Expr, c: ColumnId, input: &Estimate) -> Option<f64> {
     let distinct = input.column(c).domain.max(1.0);
     match &p.kind {

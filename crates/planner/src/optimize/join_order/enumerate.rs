@@ -26,7 +26,8 @@ struct Search<'p, 'a> {
     steps: usize,
 }
 
-/// Finds the cheapest order of the relations of `all`; false if there are too many orders or the graph is not connected.
+/// Finds the cheapest order of the relations of `all`; false if there are too many orders or the graph is not
+/// connected.
 pub(super) fn exhaustive(all: Set, graph: &Graph, planner: &mut Planner) -> bool {
     let pairs_max = if planner.prunes() { PAIRS_MAX } else { PAIRS_MAX_UNPRUNED };
     let mut s = Search { graph, planner, outside: !all, pairs: 0, pairs_max, steps: 0 };

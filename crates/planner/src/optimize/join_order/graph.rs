@@ -1,7 +1,7 @@
 //! Which sets of relations join conditions connect.
 //!
-//! Most edges lead from one relation to another; those are kept as a set of neighbours for each relation, so that a dense
-//! graph's thousands of edges cost a word each.
+//! Most edges lead from one relation to another; those are kept as a set of neighbours for each relation, so that a
+//! dense graph's thousands of edges cost a word each.
 
 use super::Set;
 use super::enumerate::members;

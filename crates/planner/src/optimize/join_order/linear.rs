@@ -1,14 +1,15 @@
 //! Join orders of many relations: a good order first, then the best trees near it.
 //!
 //! ```text
-//!   greedy       joins, again and again, the two sets whose join has the fewest rows
-//!   linearized   of all trees whose leaves come in the order that greedy found, the cheapest: there are n^3/6 joins to
-//!                weigh, and greedy's own tree is among them
-//!   local        subtrees of up to [`LOCAL_RELATIONS`] relations are searched exhaustively, and costs above them renewed
+//! greedy       joins, again and again, the two sets whose join has the fewest rows
+//! linearized   of all trees whose leaves come in the order that greedy found, the cheapest: there are n^3/6 joins to
+//!              weigh, and greedy's own tree is among them
+//! local        subtrees of up to [`LOCAL_RELATIONS`] relations are searched exhaustively, and costs above them renewed
 //! ```
 //!
-//! Sources: Fegaras, *A New Heuristic for Optimizing Large Queries* (DEXA 1998); Neumann & Radke, *Adaptive Optimization of
-//! Very Large Join Queries* (SIGMOD 2018); Kossmann & Stocker, *Iterative Dynamic Programming* (TODS 2000).
+//! Sources: Fegaras, *A New Heuristic for Optimizing Large Queries* (DEXA 1998); Neumann & Radke, *Adaptive
+//! Optimization of Very Large Join Queries* (SIGMOD 2018); Kossmann & Stocker, *Iterative Dynamic Programming* (TODS
+//! 2000).
 
 use super::Set;
 use super::enumerate::exhaustive;

@@ -14,14 +14,14 @@
 //! every other operator that does not read what it brings; its right side is a block of its own. That makes the
 //! constraints directed hyperedges (what the condition reads on the left, the right relation), and no further conflict
 //! rules (CD-C of Moerkotte, Fender & Eich, *On the Correct and Complete Enumeration of the Core Search Space*, SIGMOD
-//! 2013) are needed but one: `a left join (b left join c)` may be `(a left join b) left join c`, if c's condition is not
-//! met by a missing b. It is turned so where a has fewer rows than b.
+//! 2013) are needed but one: `a left join (b left join c)` may be `(a left join b) left join c`, if c's condition is
+//! not met by a missing b. It is turned so where a has fewer rows than b.
 //!
 //! The search, by the number of ways there are:
 //!
 //! ```text
 //!   few          exhaustive (enumerate)
-//!   many         greedy; then the best of all trees over its order of relations; then small subtrees exhaustively (linear)
+//!   many         greedy; then the best tree over its order of relations; then small subtrees exhaustively (linear)
 //! ```
 
 mod enumerate;

@@ -290,8 +290,8 @@ impl<'a> Planner<'a> {
         (0..self.keys.len()).filter(|i| s & (1 << i) != 0).flat_map(|i| self.keys[i].iter().cloned()).collect()
     }
 
-    /// What joining the best plans of `a` and `b` costs and yields; `None` if they may not be joined so. The estimate is
-    /// made only if the rows of the result are not known yet.
+    /// What joining the best plans of `a` and `b` costs and yields; `None` if they may not be joined so. The estimate
+    /// is made only if the rows of the result are not known yet.
     fn candidate(&self, a: Set, b: Set, known_rows: Option<f64>) -> Option<Candidate> {
         let (a, b, op) = match self.joinable(a, b) {
             Some(op) => (a, b, op),
@@ -299,7 +299,8 @@ impl<'a> Planner<'a> {
         };
         let (l, r) = (self.best.get(&a)?, self.best.get(&b)?);
         let kind = op.map_or(LogicalJoinKind::Inner, |o| self.operators[o].kind);
-        // The conditions' texts are not needed to weigh a hash join of sides whose rows are known: dense graphs have many.
+        // The conditions' texts are not needed to weigh a hash join of sides whose rows are known: dense graphs have
+        // many.
         let few = |outer: &Entry, to: Set| to.count_ones() == 1 && outer.estimate.rows <= lookup_cost::OUTER_ROWS_MAX;
         let by_texts = op.is_some() || known_rows.is_none() || few(l, b) || few(r, a);
         let mut on = if by_texts { self.condition(a, b) } else { vec![] };

@@ -1,4 +1,5 @@
-//! Which relations must come before which others: STRAIGHT_JOIN, JOIN_ORDER, JOIN_PREFIX, JOIN_SUFFIX, JOIN_FIXED_ORDER.
+//! Which relations must come before which others: STRAIGHT_JOIN, JOIN_ORDER, JOIN_PREFIX, JOIN_SUFFIX,
+//! JOIN_FIXED_ORDER.
 //!
 //! The order of a join tree is that of its leaves from left to right, and a join's left side is read first. A tree is
 //! allowed if that order keeps every constraint; trees need not be left-deep.
@@ -92,8 +93,8 @@ impl Precedence {
         !members(above).any(|r| self.before(r) & s != 0)
     }
 
-    /// The relations `0..n` in an order that keeps the constraints, `wanted` being that of the others. `may_follow`: whether
-    /// a relation can be joined with a set of those before it.
+    /// The relations `0..n` in an order that keeps the constraints, `wanted` being that of the others. `may_follow`:
+    /// whether a relation can be joined with a set of those before it.
     pub fn sorted(&self, wanted: &[usize], may_follow: impl Fn(usize, Set) -> bool) -> Vec<usize> {
         let mut left: Vec<usize> = wanted.to_vec();
         let (mut out, mut done) = (Vec::with_capacity(left.len()), 0);

@@ -170,8 +170,8 @@ impl Physical<'_, '_> {
         Ok(self.noted(made, get, whole.rows))
     }
 
-    /// The node that reads through an index; `order`: the rows are wanted in its order, backwards if true, and the reader
-    /// stops after so many.
+    /// The node that reads through an index; `order`: the rows are wanted in its order, backwards if true, and the
+    /// reader stops after so many.
     pub(super) fn index_scan(
         &mut self,
         get: &Logical,

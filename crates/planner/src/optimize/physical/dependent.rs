@@ -6,9 +6,9 @@
 //!                                    L
 //!                                    σ s = ?1 (R), the condition as deep in R as it goes: an index finds its rows
 //! ```
-//! This is how correlated subqueries run that are not unnested, how `IN` becomes EXISTS, and how a grouped derived table
-//! is computed for the few groups that are asked for. It beats a join that computes R once where L has few rows and R
-//! answers one value quickly.
+//! This is how correlated subqueries run that are not unnested, how `IN` becomes EXISTS, and how a grouped derived
+//! table is computed for the few groups that are asked for. It beats a join that computes R once where L has few rows
+//! and R answers one value quickly.
 
 use super::{Built, Physical, UNNAMED};
 use crate::optimize::cardinality::{Estimate, group_count, join_equality};

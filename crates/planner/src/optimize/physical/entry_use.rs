@@ -1,5 +1,6 @@
-//! What an access does with an index's entries besides following them to rows: tests them (index condition pushdown), skips
-//! among them (skip scan), reads columns out of them (a covering index), or sorts their row ids (multi-range read).
+//! What an access does with an index's entries besides following them to rows: tests them (index condition pushdown),
+//! skips among them (skip scan), reads columns out of them (a covering index), or sorts their row ids (multi-range
+//! read).
 //!
 //! ```text
 //!   index (a, b, c)    a > 5 AND b IN (3, 4) AND c <> b AND d = 1
@@ -80,8 +81,8 @@ fn is_wide(ty: &SqlType) -> bool {
 }
 
 impl Physical<'_, '_> {
-    /// The predicates that entries of an index can answer, beside those `answered` already. `is_bounded`: parts that the
-    /// ranges bound wholly.
+    /// The predicates that entries of an index can answer, beside those `answered` already. `is_bounded`: parts that
+    /// the ranges bound wholly.
     pub(super) fn pushed(
         &self,
         site: &Site<'_>,

@@ -5,8 +5,8 @@
 //!
 //!   Limit 10 ◀─ ordered aggregate ◀─ index scan on events using (user_id, ..)
 //! ```
-//! All groups are made faster by a scan and a hash table, which also run on several threads; so this is for limits alone.
-//! Without ORDER BY any groups do, and those at the beginning of an index are as good as others.
+//! All groups are made faster by a scan and a hash table, which also run on several threads; so this is for limits
+//! alone. Without ORDER BY any groups do, and those at the beginning of an index are as good as others.
 
 use super::super::column_set::ColumnSet;
 use super::super::properties::not_null;

@@ -1,7 +1,7 @@
 //! Joins by index: each row of one side looks its partners up in an index of the other side's table.
 //!
-//! Worth it where the outer side is small against the table: a hash join must read all of it. The outer side's size is an
-//! estimate, and a lookup costs much more than a row of a scan; so the lookups must promise to be clearly cheaper.
+//! Worth it where the outer side is small against the table: a hash join must read all of it. The outer side's size is
+//! an estimate, and a lookup costs much more than a row of a scan; so the lookups must promise to be clearly cheaper.
 
 use super::entry_use::Pushed;
 use super::index::Site;
@@ -22,8 +22,8 @@ use types::Result;
 /// A join by index does not turn into a hash join before so many rows.
 const RESCUE_ROWS_MIN: f64 = 1024.0;
 
-/// Rows that are read of a key for its first match, were every row one; and the share of rows for which a condition of the
-/// join that the key does not answer holds.
+/// Rows that are read of a key for its first match, were every row one; and the share of rows for which a condition of
+/// the join that the key does not answer holds.
 const FIRST_MATCH_ROWS: f64 = 2.0;
 const RESIDUAL_SHARE: f64 = 0.33;
 /// Rows of a scan that are as much work as one that a key finds.

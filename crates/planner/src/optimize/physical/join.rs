@@ -24,8 +24,8 @@ struct Key {
 }
 
 impl Physical<'_, '_> {
-    /// Hash joins have two switches: their own, and, since MySQL 8.0.20, the one of block nested loops. A hint for either
-    /// table decides before these.
+    /// Hash joins have two switches: their own, and, since MySQL 8.0.20, the one of block nested loops. A hint for
+    /// either table decides before these.
     pub(super) fn may_hash(&self, left: &Logical, right: &Logical) -> bool {
         let switch = &self.cx.settings.switch;
         let of = |node: &Logical| match table_of(node) {

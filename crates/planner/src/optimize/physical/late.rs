@@ -7,8 +7,8 @@
 //!       Scan y (k)                                 Scan x (a, k, row id)
 //!                                                  Scan y (k)
 //! ```
-//! Joins and sorts then carry one integer a row in place of many columns. A row fetched by its id costs much more than a
-//! row that passes by, so there must be many of these for one of those.
+//! Joins and sorts then carry one integer a row in place of many columns. A row fetched by its id costs much more than
+//! a row that passes by, so there must be many of these for one of those.
 
 use super::{Built, Physical};
 use crate::optimize::column_set::ColumnSet;

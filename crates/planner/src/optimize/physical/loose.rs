@@ -1,5 +1,5 @@
-//! Loose index scans: DISTINCT and GROUP BY with MIN and MAX need one row of each group, and an index whose leading parts
-//! are the group's columns finds it with a jump.
+//! Loose index scans: DISTINCT and GROUP BY with MIN and MAX need one row of each group, and an index whose leading
+//! parts are the group's columns finds it with a jump.
 //!
 //! ```text
 //!   index (a, b)    SELECT DISTINCT a                   the first row of each a

@@ -4,9 +4,9 @@
 //!   a = 1 OR (b > 7 AND c = 2)     union of index (a)'s row ids and index (b, c)'s
 //!   a = 1 AND b = 2                intersection of index (a)'s row ids and index (b)'s
 //! ```
-//! Manual: "Index Merge Optimization". All conditions are tested on the rows: what the indexes find may be more than what
-//! is wanted, never less. So each branch of an OR takes the index that bounds it best, whatever else the branch says, and
-//! an intersection the indexes that are worth their walk.
+//! Manual: "Index Merge Optimization". All conditions are tested on the rows: what the indexes find may be more than
+//! what is wanted, never less. So each branch of an OR takes the index that bounds it best, whatever else the branch
+//! says, and an intersection the indexes that are worth their walk.
 //!
 //! A merge costs the walks, the sorting of row ids, and the rows that are left, read in the order in which they lie.
 //!

@@ -216,7 +216,8 @@ impl Physical<'_, '_> {
         }
     }
 
-    /// A join by index keeps the order of its outer side: so the first rows of a join are those of the first outer rows.
+    /// A join by index keeps the order of its outer side: so the first rows of a join are those of the first outer
+    /// rows.
     pub(super) fn ordered_join(
         &mut self,
         node: &Logical,
@@ -267,8 +268,8 @@ impl Physical<'_, '_> {
         Ok(None)
     }
 
-    /// MIN and MAX: the rows at the ends of indexes, one each, in place of all rows of `b`. Answers whether each is found
-    /// by a descent alone.
+    /// MIN and MAX: the rows at the ends of indexes, one each, in place of all rows of `b`. Answers whether each is
+    /// found by a descent alone.
     pub(super) fn index_ends(
         &mut self,
         b: &Built,

@@ -1,7 +1,7 @@
 //! Semijoins driven by the inner side: its distinct values look the outer rows up in an index.
 //!
-//! *Materialize-scan* makes the values distinct by hashing; *loose scan* reads them from an index of the inner table, in
-//! its order. When a subquery is better run for each outer row is decided here too.
+//! *Materialize-scan* makes the values distinct by hashing; *loose scan* reads them from an index of the inner table,
+//! in its order. When a subquery is better run for each outer row is decided here too.
 
 use super::dependent::splits;
 use super::{Built, Physical};
@@ -26,8 +26,8 @@ pub(super) struct Sides<'n> {
 }
 
 impl Physical<'_, '_> {
-    /// The join of the distinct `columns` of the right side with the left side's rows, by an index of that: if allowed and
-    /// cheaper than `usual`. Else gives the right side back.
+    /// The join of the distinct `columns` of the right side with the left side's rows, by an index of that: if allowed
+    /// and cheaper than `usual`. Else gives the right side back.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn scan_of_values(
         &mut self,

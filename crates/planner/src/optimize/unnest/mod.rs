@@ -1,7 +1,7 @@
 //! General unnesting: no join's right side reads its left side any more.
 //!
-//! After Neumann & Kemper, *Unnesting Arbitrary Queries* (BTW 2015), top-down over nested dependent joins as in Neumann,
-//! *Improving Unnesting of Complex Queries* (BTW 2025).
+//! After Neumann & Kemper, *Unnesting Arbitrary Queries* (BTW 2015), top-down over nested dependent joins as in
+//! Neumann, *Improving Unnesting of Complex Queries* (BTW 2025).
 //!
 //! A dependent join `L ⨝ R` computes R anew for each row of L. R depends on L only through the columns F that it reads;
 //! so R need only be computed for the *domain* D, the distinct values of F in L:

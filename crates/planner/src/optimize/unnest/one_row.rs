@@ -1,7 +1,7 @@
 //! Shortcut 3: a subquery that always yields one row joins by a left join, `L ⨝dep Π(Γ(T))  =  Π'(L ⟕ Γ_F(T'))`.
 //!
-//! A value of the domain for which T has no row finds no group, where the scalar aggregate yields a row: NULL is that row's
-//! value for all aggregates but those that count or combine bits, which get their value of no rows.
+//! A value of the domain for which T has no row finds no group, where the scalar aggregate yields a row: NULL is that
+//! row's value for all aggregates but those that count or combine bits, which get their value of no rows.
 
 use super::super::column_set::ColumnSet;
 use super::super::context::Context;

@@ -1,11 +1,11 @@
 //! Dumps in Parquet: one file a table, Snappy-compressed, types as in [`crate::arrow_scan`].
 //!
-//! The writers of the Parquet crate for single columns take plain values, without those that are NULL, and beside them a
-//! level for each row: 1, or 0 where it is NULL. That needs none of the crate's parts for Arrow, which are several times
-//! as big as the rest of it.
+//! The writers of the Parquet crate for single columns take plain values, without those that are NULL, and beside them
+//! a level for each row: 1, or 0 where it is NULL. That needs none of the crate's parts for Arrow, which are several
+//! times as big as the rest of it.
 //!
-//! A group of rows ends at [`GROUP_ROWS_MAX`] rows or [`GROUP_BYTES_MAX`] bytes; its batches are kept until it is written.
-//! Source: the Parquet format, "Logical types".
+//! A group of rows ends at [`GROUP_ROWS_MAX`] rows or [`GROUP_BYTES_MAX`] bytes; its batches are kept until it is
+//! written. Source: the Parquet format, "Logical types".
 
 use std::io::Write;
 use std::sync::Arc;

@@ -122,7 +122,8 @@ fn put_literal(value: &Value, ty: &SqlType, out: &mut Vec<u8>) {
     }
 }
 
-/// A value as SELECT shows it, but for FLOATs: of these it shows six digits, which are another value where they are read.
+/// A value as SELECT shows it, but for FLOATs: of these it shows six digits, which are another value where they are
+/// read.
 fn put_text(value: &Value, ty: &SqlType, out: &mut Vec<u8>) {
     match value {
         Value::Float(v) if *v != 0.0 && !(1e-5..1e15).contains(&v.abs()) => {

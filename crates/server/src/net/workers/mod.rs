@@ -1,8 +1,8 @@
 //! Few threads that serve many connections.
 //!
-//! A connection is an object, [`Served`]; while its client is silent it has no thread, only a [`Slot`] in its group's poll
-//! set. A worker takes all connections that have something to read, serves one command of each, one after the other, and
-//! looks again: while clients keep it busy it never sleeps, and a command costs no switch of threads.
+//! A connection is an object, [`Served`]; while its client is silent it has no thread, only a [`Slot`] in its group's
+//! poll set. A worker takes all connections that have something to read, serves one command of each, one after the
+//! other, and looks again: while clients keep it busy it never sleeps, and a command costs no switch of threads.
 //!
 //! ```text
 //!            ┌────────── epoll, edge triggered ◀───────────────────────────────┐
@@ -13,27 +13,27 @@
 //!                 └──────────── more commands have come already ───────────────┘
 //! ```
 //!
-//! Terms. *Active*: a worker that takes from the queue or polls; at most as many as cores, and usually one: it is cheaper
-//! to let short statements queue for some microseconds than to wake a thread for each. *Helper*: another one is woken when
-//! the queue holds more than [`PRESSURE`] of work, by the time that statements took lately. *Slow times*: statements take
-//! longer than [`SLOW`] on average; then somebody polls while another works. *Handed over*: a worker whose statement waits
-//! ([`waits`]) or has run for a tick of the [`monitor`]; it does not count as active until the statement has ended, so
-//! that many long statements have a thread each, as the system shares out the cores among them.
+//! Terms. *Active*: a worker that takes from the queue or polls; at most as many as cores, and usually one: it is
+//! cheaper to let short statements queue for some microseconds than to wake a thread for each. *Helper*: another one is
+//! woken when the queue holds more than [`PRESSURE`] of work, by the time that statements took lately. *Slow times*:
+//! statements take longer than [`SLOW`] on average; then somebody polls while another works. *Handed over*: a worker
+//! whose statement waits ([`waits`]) or has run for a tick of the [`monitor`]; it does not count as active until the
+//! statement has ended, so that many long statements have a thread each, as the system shares out the cores among them.
 //!
-//! *Settling*: a connection whose answer is written and waits for a commit to be durable. It has no worker meanwhile: the
-//! thread that writes the log puts it into the queue again. So many commits are made by one worker, written together by
-//! one thread, and answered by one worker, without a sleep each.
+//! *Settling*: a connection whose answer is written and waits for a commit to be durable. It has no worker meanwhile:
+//! the thread that writes the log puts it into the queue again. So many commits are made by one worker, written
+//! together by one thread, and answered by one worker, without a sleep each.
 //!
 //! Invariants
 //! 1. While there is a connection in the queue or the poll set there is an active worker, or the monitor starts one
 //!    within a tick. At most one worker of a group polls.
-//! 2. A slot is *owned* by whoever took it from idle until it is idle again; events of an owned slot are only noted, and
-//!    its owner looks again. So a connection is served by one worker at a time, its commands in order.
+//! 2. A slot is *owned* by whoever took it from idle until it is idle again; events of an owned slot are only noted,
+//!    and its owner looks again. So a connection is served by one worker at a time, its commands in order.
 //! 3. A worker that has served a command puts the connection behind those that wait.
 //! 4. Nothing of a session is thread-local: its next command may come to any worker.
 //!
-//! Before it sleeps the poller looks again for a while, giving way to whoever else wants the core, as long as that finds
-//! something ([`spin`](super::spin)).
+//! Before it sleeps the poller looks again for a while, giving way to whoever else wants the core, as long as that
+//! finds something ([`spin`](super::spin)).
 //!
 //! Sources: Welsh et al., "SEDA", SOSP 2001; Percona's and MariaDB's thread pools, as their manuals describe them.
 

@@ -3,9 +3,9 @@
 //! ```text
 //!   address  0 ... B | B ... 3B | 3B ... 7B | ...        chunk c has B * 2^c words, made when first needed
 //! ```
-//! Memory that was once a node or a key block stays readable for ever, whoever has it now: a reader that follows a stale
-//! reference reads words that mean nothing, and learns of it when it validates the node the reference came from. So
-//! there is nothing to reclaim by epochs, and nothing unsafe about a late reader.
+//! Memory that was once a node or a key block stays readable for ever, whoever has it now: a reader that follows a
+//! stale reference reads words that mean nothing, and learns of it when it validates the node the reference came from.
+//! So there is nothing to reclaim by epochs, and nothing unsafe about a late reader.
 
 use crate::sync::AtomicU64;
 use std::sync::OnceLock;

@@ -28,8 +28,8 @@ enum State {
 }
 
 impl Tree {
-    /// Appends the entries whose keys start with key `i` for each `i` below `n`, in order of `i`, the first `most` of each;
-    /// appends to `ends` where the entries of each end in `out`.
+    /// Appends the entries whose keys start with key `i` for each `i` below `n`, in order of `i`, the first `most` of
+    /// each; appends to `ends` where the entries of each end in `out`.
     pub fn get_many<'k>(
         &self,
         n: usize,

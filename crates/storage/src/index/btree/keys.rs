@@ -3,7 +3,7 @@
 //! ```text
 //!   key bytes   | 8 bytes: head, big-endian | up to 7 bytes | ...
 //!   rest word   | those 7 bytes           | length |      keys of at most 15 bytes lie in two words
-//!               | address of a block: 56 bits | 255 |     longer ones have a block: length, then all bytes behind the head
+//!               | address of a block: 56 bits | 255 |     longer ones have a block: length, bytes behind the head
 //! ```
 //! Most comparisons end at the heads.
 

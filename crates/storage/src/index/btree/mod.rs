@@ -18,8 +18,8 @@
 //! Invariants
 //! 1. Entries are unique and ordered by key, then row id; all leaves are at level 0, each child one level below its
 //!    parent. A node is changed under its lock; what a reader saw counts only if the node's version is unchanged.
-//! 2. Full nodes are split on the way down, so that a split finds room in the parent. The root keeps its number: when it
-//!    splits, its contents move to two new nodes. Nodes far from full are merged with a neighbour when something is
+//! 2. Full nodes are split on the way down, so that a split finds room in the parent. The root keeps its number: when
+//!    it splits, its contents move to two new nodes. Nodes far from full are merged with a neighbour when something is
 //!    removed below them; the freed node is used again.
 //! 3. Locks are only tried, never waited for, while another is held: there is nothing to order.
 //! 4. Leaves have no links. A walk goes from leaf to leaf by the separators above them: it needs to remember no node.

@@ -6,8 +6,8 @@
 //!   then     heads, [rests,] rows                               of entries, or of separators in an inner node
 //!            children                                           inner nodes: one more than separators
 //! ```
-//! Child i of an inner node has the entries from separator i-1 on and below separator i. Keys of at most 8 bytes, all of
-//! one length, have no rests.
+//! Child i of an inner node has the entries from separator i-1 on and below separator i. Keys of at most 8 bytes, all
+//! of one length, have no rests.
 //!
 //! The protocol is optimistic lock coupling (Leis, Haubenschild, Neumann, "Optimistic Lock Coupling: A Scalable and
 //! Efficient General-Purpose Synchronization Method", 2019), with the memory order of a sequence lock (Boehm, "Can
@@ -16,9 +16,9 @@
 //! 2. reads what it wants with relaxed loads: it may be a mixture of old and new, and is then thrown away,
 //! 3. checks that the version is still the same.
 //!
-//! Before it goes to a child it checks the parent, takes the child's version, and checks the parent again: the child was
-//! the right one when its version was taken. A writer turns the version it read with into an odd one; if that succeeds,
-//! all it read before holds.
+//! Before it goes to a child it checks the parent, takes the child's version, and checks the parent again: the child
+//! was the right one when its version was taken. A writer turns the version it read with into an odd one; if that
+//! succeeds, all it read before holds.
 
 use super::keys::{KeyHeap, Target};
 use crate::near::prefetch;

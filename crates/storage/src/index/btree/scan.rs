@@ -56,8 +56,8 @@ impl Tree {
         Place { key, row: fence.item.row }
     }
 
-    /// The leaf that `target` belongs to, or (`before`) the one that has what lies right below it. `None` as target: the
-    /// last leaf. `None` as answer: somebody changed a node on the way.
+    /// The leaf that `target` belongs to, or (`before`) the one that has what lies right below it. `None` as target:
+    /// the last leaf. `None` as answer: somebody changed a node on the way.
     fn find_leaf(&self, target: Option<&Target<'_>>, before: bool) -> Option<Found<'_>> {
         let mut node = self.root();
         let mut version = node.begin();
@@ -181,8 +181,8 @@ impl Tree {
         }
     }
 
-    /// The entries from a place on and below `end` under the parent of leaves that the place belongs to, and where those
-    /// of the next one begin. `None`: somebody changed a node meanwhile.
+    /// The entries from a place on and below `end` under the parent of leaves that the place belongs to, and where
+    /// those of the next one begin. `None`: somebody changed a node meanwhile.
     fn count_below_one(&self, from: &Place, end: Option<&[u8]>) -> Option<(u64, Option<Fence>)> {
         let target = Target::new(&from.key, from.row);
         let end = end.map(|e| Target::new(e, 0));

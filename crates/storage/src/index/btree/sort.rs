@@ -34,7 +34,8 @@ pub fn sort_while<T>(all: &mut [T], compare: &impl Fn(&T, &T) -> Ordering, go_on
     Ok(())
 }
 
-/// Puts what is below a pivot first; answers how many these are. Without a branch on what is compared (Lomuto's scheme).
+/// Puts what is below a pivot first; answers how many these are. Without a branch on what is compared (Lomuto's
+/// scheme).
 fn partition<T>(part: &mut [T], compare: &impl Fn(&T, &T) -> Ordering, go_on: GoOn<'_>) -> Result<usize> {
     let mut samples: Vec<usize> = (0..SAMPLES).map(|i| part.len() / SAMPLES * i).collect();
     samples.sort_by(|a, b| compare(&part[*a], &part[*b]));

@@ -7,9 +7,10 @@
 //! ```
 //! Several transactions may hold an absent key; whoever brings it in waits for all others. So of two sessions that both
 //! look for a key in vain and both insert it one waits, and the other gets 1213, as with the gap locks of InnoDB; those
-//! lock the gap between two neighbours, these a key alone. The list lies beside the shard's entries, under the same latch,
-//! and is nearly always empty: then it costs inserts one test. A load makes its rows findable first and looks whose way they are
-//! in afterwards; held keys count as entries for it ([`super::leaves`]), so it finds those that did not find its rows.
+//! lock the gap between two neighbours, these a key alone. The list lies beside the shard's entries, under the same
+//! latch, and is nearly always empty: then it costs inserts one test. A load makes its rows findable first and looks
+//! whose way they are in afterwards; held keys count as entries for it ([`super::leaves`]), so it finds those that did
+//! not find its rows.
 //!
 //! Keys are told apart by their hashes: two keys of one hash are held together.
 
@@ -29,7 +30,8 @@ impl AbsentKeys {
 }
 
 impl UniqueIndex {
-    /// Has `txn` hold the absence of the key with this hash. The caller has found, under this latch, that nobody has it.
+    /// Has `txn` hold the absence of the key with this hash. The caller has found, under this latch, that nobody has
+    /// it.
     pub(crate) fn hold_absent(&self, shard: &mut ShardGuard<'_>, hash: u64, txn: &Arc<Txn>) {
         let held = &mut shard.shard.absent.0;
         if !held.iter().any(|(h, t)| *h == hash && t.id() == txn.id()) {

@@ -5,8 +5,9 @@
 //!   a few much shorter runs are in the way      these dissolve, the leaf is a run
 //!   else                                        an entry a row
 //! ```
-//! A load first makes its rows findable and then looks for conflicts, row by row with the latch of the key's shard; so of
-//! two loads that bring the same key at least one sees the other's row. It waits for those who hold a key of it absent, too.
+//! A load first makes its rows findable and then looks for conflicts, row by row with the latch of the key's shard; so
+//! of two loads that bring the same key at least one sees the other's row. It waits for those who hold a key of it
+//! absent, too.
 
 use super::{Conflict, UniqueIndex};
 use crate::index::Rows;
@@ -51,8 +52,8 @@ pub enum OnConflict {
 }
 
 impl UniqueIndex {
-    /// Makes all rows of a leaf just attached by `txn` findable, and checks them for conflicts. Appends the dropped rows
-    /// to `dropped`. False: it gave up.
+    /// Makes all rows of a leaf just attached by `txn` findable, and checks them for conflicts. Appends the dropped
+    /// rows to `dropped`. False: it gave up.
     #[expect(clippy::too_many_arguments)]
     pub fn enter_leaf(
         &self,
@@ -143,8 +144,8 @@ impl UniqueIndex {
         piece(other) > piece(row_id)
     }
 
-    /// Dissolves the leaf's run: its rows enter the hash. To be called before a key in it changes. `dissolved` is called
-    /// with the leaf and the run's length when that is done, and calls [`UniqueIndex::remove_run`].
+    /// Dissolves the leaf's run: its rows enter the hash. To be called before a key in it changes. `dissolved` is
+    /// called with the leaf and the run's length when that is done, and calls [`UniqueIndex::remove_run`].
     pub fn dissolve_run(&self, rows: Rows<'_>, leaf_no: u64, dissolved: &dyn Fn(u64, usize)) {
         let n = self.runs.freeze(leaf_no);
         if n == 0 {
@@ -171,8 +172,8 @@ impl UniqueIndex {
         dissolved(leaf_no, n);
     }
 
-    /// Makes all rows of a recovered leaf findable, without looking for conflicts. Nobody else uses the index. Where most
-    /// rows of the leaf came in order and some did not, it has a run as it had before.
+    /// Makes all rows of a recovered leaf findable, without looking for conflicts. Nobody else uses the index. Where
+    /// most rows of the leaf came in order and some did not, it has a run as it had before.
     pub fn rebuild_leaf(&self, rows: Rows<'_>, leaf_no: u64) {
         let Some(LeafKeys { chunks, rows: n, ascending }) = LeafKeys::of(self, rows, leaf_no) else { return };
         let run = ascending.filter(|(in_run, min, max)| {

@@ -169,8 +169,8 @@ impl UniqueIndex {
         shard.rows.iter_hash(table_hash(wanted)).filter(move |e| **e & !ROW_ID_MASK == wanted).map(|e| e & ROW_ID_MASK)
     }
 
-    /// What stands against `txn` bringing in `key`; `own` is the row that will have it, where it exists already. Nothing
-    /// does while the index is being built.
+    /// What stands against `txn` bringing in `key`; `own` is the row that will have it, where it exists already.
+    /// Nothing does while the index is being built.
     pub fn check(
         &self,
         shard: &ShardGuard<'_>,
@@ -243,8 +243,8 @@ impl UniqueIndex {
         }
     }
 
-    /// Makes a row just appended to the tail leaf findable: through the leaf's run if it continues it (true), else by an
-    /// entry.
+    /// Makes a row just appended to the tail leaf findable: through the leaf's run if it continues it (true), else by
+    /// an entry.
     pub fn enter_appended(
         &self,
         shard: &mut ShardGuard<'_>,
@@ -275,8 +275,8 @@ impl UniqueIndex {
         });
     }
 
-    /// Like [`UniqueIndex::remove_unused`], for versions that ended before the index existed: their records may not have
-    /// all columns of the key.
+    /// Like [`UniqueIndex::remove_unused`], for versions that ended before the index existed: their records may not
+    /// have all columns of the key.
     pub fn remove_unused_exactly(&self, hash: u64, row_id: u64, rows: Rows<'_>) {
         self.remove_unless(hash, row_id, rows, |leaf, slot| {
             leaf.each_version(slot, |at, _| self.spec.hash_one(at) == Some(hash))

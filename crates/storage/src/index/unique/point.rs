@@ -82,8 +82,8 @@ impl UniqueIndex {
 
 impl Table {
     /// Calls `f` with the row that `snapshot` sees under a key of a unique index (`index`: its position in the
-    /// definition), under the leaf's read latch: `f` must be short and wait for nothing. `None` if there is no such row.
-    /// `key`: one chunk a part, of the column's physical type, whose position 0 is the key; it has no NULLs.
+    /// definition), under the leaf's read latch: `f` must be short and wait for nothing. `None` if there is no such
+    /// row. `key`: one chunk a part, of the column's physical type, whose position 0 is the key; it has no NULLs.
     pub fn with_row<R>(
         &self,
         index: usize,

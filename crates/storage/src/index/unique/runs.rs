@@ -10,11 +10,12 @@
 //!   key 1300:                                 ^ greatest min <= 1300; guess slot 275: there
 //! ```
 //! Invariants
-//! 1. For neighbours a, b of the directory: the greatest key of a is below b's least. So one run at most can hold a key.
+//! 1. For neighbours a, b of the directory: the greatest key of a is below b's least. So one run at most can hold a
+//!    key.
 //! 2. The key columns of slots below `rows` never change in place: before a key update the run is dissolved, its rows
 //!    enter the hash. Deleted rows keep their values until the leaf dies.
-//! 3. A run is extended under the directory's read latch by whoever alone appends to its leaf: who has the tail latch, or
-//!    the tail as its own ([`crate::tails`]). All else changes under its write latch.
+//! 3. A run is extended under the directory's read latch by whoever alone appends to its leaf: who has the tail latch,
+//!    or the tail as its own ([`crate::tails`]). All else changes under its write latch.
 
 use super::search::{ask_for_guess, find_in_leaf, first_slot, key_at};
 use crate::heap::Heap;

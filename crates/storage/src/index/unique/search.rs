@@ -1,7 +1,7 @@
 //! Searching a run: the rows of a leaf that ascend by key.
 //!
-//! The search begins where the key would lie if keys were evenly spaced, and goes outwards from there in growing steps: of
-//! dense keys it ends at once.
+//! The search begins where the key would lie if keys were evenly spaced, and goes outwards from there in growing steps:
+//! of dense keys it ends at once.
 
 use crate::heap::Heap;
 use crate::index::encode::KeyEncoder;

@@ -4,8 +4,8 @@
 //!   frames  [ts 7, 0..120] [ts 8, own] [ts 9, 120..300]        in the order of commits
 //!   bytes   ........................................           bodies of small commits, copied side by side
 //! ```
-//! Under the latch of the order a small body costs a copy, and its memory goes back to the one who brought it; a large one
-//! is handed over as it is.
+//! Under the latch of the order a small body costs a copy, and its memory goes back to the one who brought it; a large
+//! one is handed over as it is.
 
 use crate::log::frame::Kind;
 use crate::log::segment::Body;

@@ -1,8 +1,8 @@
 //! Waiting for a batch: asleep on its word, or told when it is done.
 //!
 //! Who sleeps costs two switches of the processor; who is told costs none, and its answer goes out from the thread that
-//! wrote the batch. A sleeper looks whether anybody leads before it sleeps, and leads itself if not, so that no batch waits
-//! for nobody.
+//! wrote the batch. A sleeper looks whether anybody leads before it sleeps, and leads itself if not, so that no batch
+//! waits for nobody.
 
 use super::{FlushMode, Place, Redo};
 use crate::sync::{self, Ordering};
@@ -10,8 +10,8 @@ use crate::txn::TxnManager;
 use std::fmt::Debug;
 use types::{Error, Result};
 
-/// How often a sleeper looks again before it sleeps: for some 5 us, about what a batch takes that goes no further than to
-/// the system, and less than it takes to fall asleep and be woken. The disk takes longer.
+/// How often a sleeper looks again before it sleeps: for some 5 us, about what a batch takes that goes no further than
+/// to the system, and less than it takes to fall asleep and be woken. The disk takes longer.
 const LOOKS: u32 = if cfg!(feature = "shuttle") { 1 } else { 100 };
 
 /// Whom to tell that batches are done.

@@ -15,24 +15,26 @@
 //! durable as innodb_flush_log_at_trx_commit asks. A crash leaves a prefix of the order that ends between the two.
 //!
 //! Invariants
-//! 1. `order` is the one critical section of a commit: it gives the timestamp, sets `commit_ts`, moves the ordered horizon
-//!    and gives the place in the batch. So the order of timestamps, of frames and of both horizons is one.
+//! 1. `order` is the one critical section of a commit: it gives the timestamp, sets `commit_ts`, moves the ordered
+//!    horizon and gives the place in the batch. So the order of timestamps, of frames and of both horizons is one.
 //! 2. A commit is acknowledged only when `published` has reached it. A frame is durable only after all before it.
-//! 3. Rows are let go once their commit is ordered, before it is durable. Whoever changes them next commits behind it, so
-//!    is durable after it.
-//! 4. A snapshot of one who only reads is taken at `published`: it never shows what a crash may take back. A transaction
-//!    that changes or locks rows reads at `ordered`, so what it meets in current reads it also sees in plain ones; it is
-//!    not answered at its end, be that a commit, a rollback or an error, before `published` has reached all that it may
-//!    have seen ([`Redo::see_through`]). Answers within an open transaction are as good as the transaction itself.
+//! 3. Rows are let go once their commit is ordered, before it is durable. Whoever changes them next commits behind it,
+//!    so is durable after it.
+//! 4. A snapshot of one who only reads is taken at `published`: it never shows what a crash may take back. A
+//!    transaction that changes or locks rows reads at `ordered`, so what it meets in current reads it also sees in
+//!    plain ones; it is not answered at its end, be that a commit, a rollback or an error, before `published` has
+//!    reached all that it may have seen ([`Redo::see_through`]). Answers within an open transaction are as good as the
+//!    transaction itself.
 //! 5. Whoever has the writer leads; he takes the whole batch. So a batch is gathering, or its one leader's, or done.
-//! 6. After a failed write or sync nothing is ordered or published any more. What was ordered and is not published stays
-//!    so: snapshots go on to show exactly what was acknowledged, those who wait get error 1180, and later changes 1836.
-//!    Whether the unacknowledged ones are found after a restart depends on what reached the disk, as in any crash.
+//! 6. After a failed write or sync nothing is ordered or published any more. What was ordered and is not published
+//!    stays so: snapshots go on to show exactly what was acknowledged, those who wait get error 1180, and later
+//!    changes 1836. Whether the unacknowledged ones are found after a restart depends on what reached the disk, as in
+//!    any crash.
 //!
-//! Only who sleeps costs a system call: a session that commits alone writes and syncs for itself and wakes nobody. Where
-//! many commit, a thread each that sleeps would cost two switches a commit. So a session may also go on to other things
-//! and be told when its batch is done (`Place::Later`, [`Redo::when_done`]); a thread of the store's leads batches that
-//! somebody waits for so, as long as there are any ([`Redo::lead_for_others`]).
+//! Only who sleeps costs a system call: a session that commits alone writes and syncs for itself and wakes nobody.
+//! Where many commit, a thread each that sleeps would cost two switches a commit. So a session may also go on to other
+//! things and be told when its batch is done (`Place::Later`, [`Redo::when_done`]); a thread of the store's leads
+//! batches that somebody waits for so, as long as there are any ([`Redo::lead_for_others`]).
 //!
 //! - here: the order, and the place that it gives;
 //! - [`batch`]: what is written together;
@@ -194,9 +196,9 @@ impl Redo {
         self.synced_lsn.load(Ordering::Relaxed)
     }
 
-    /// Gives `txn`, whose row images are in `bodies` (none if only volatile tables changed), its timestamp and its place
-    /// in the log. Its rows may be let go now; it is committed once [`Redo::see_through`] says so. An error: nothing
-    /// happened. `later`: the caller would rather be told than wait.
+    /// Gives `txn`, whose row images are in `bodies` (none if only volatile tables changed), its timestamp and its
+    /// place in the log. Its rows may be let go now; it is committed once [`Redo::see_through`] says so. An error:
+    /// nothing happened. `later`: the caller would rather be told than wait.
     pub(crate) fn order(&self, manager: &TxnManager, txn: &Txn, bodies: Bodies, later: bool) -> Result<(u64, Place)> {
         let has_bytes = !bodies.is_empty();
         let mut order = self.order.lock();

@@ -7,8 +7,8 @@ use super::answers::{MAY_DIFFER, bug, differ};
 use super::{Case, Fault};
 use crate::Answer;
 
-/// Conversions that fail where a change is strict: which values are converted depends on the plan. The table that changes
-/// cannot be read (1093).
+/// Conversions that fail where a change is strict: which values are converted depends on the plan. The table that
+/// changes cannot be read (1093).
 const MAY_FAIL: &[u16] = &[1292, 1366, 1093];
 
 /// Values that do not fit: of several, which one is met first depends on the plan.

@@ -2,14 +2,14 @@
 //!
 //! - `Forced`: a statement has the same rows under every way to run it (switches, hints, memory, leaves, threads, a
 //!   snapshot beside changes), and the rows that MariaDB has, where one is there to ask.
-//! - `Change`: an UPDATE or DELETE leaves the same table behind under every way to run it, finds as many rows as a query
-//!   with its condition does, and leaves behind what MariaDB does.
+//! - `Change`: an UPDATE or DELETE leaves the same table behind under every way to run it, finds as many rows as a
+//!   query with its condition does, and leaves behind what MariaDB does.
 //! - `Rows`, `Distinct`, `Aggregates`, `Having`: a query is the union of its partitions by `p`, `NOT p` and `p IS NULL`
 //!   (ternary logic partitioning: Rigger and Su, OOPSLA 2020).
-//! - `Count`: the rows with `p` are as many as those for which `p` is true in the list of items, where no optimizer looks
-//!   (NoREC: Rigger and Su, ESEC/FSE 2020).
-//! - `Pivot`: a combination of rows is chosen, the conditions are turned so that they hold for it, and it must be in the
-//!   answer (pivoted query synthesis: Rigger and Su, OSDI 2020).
+//! - `Count`: the rows with `p` are as many as those for which `p` is true in the list of items, where no optimizer
+//!   looks (NoREC: Rigger and Su, ESEC/FSE 2020).
+//! - `Pivot`: a combination of rows is chosen, the conditions are turned so that they hold for it, and it must be in
+//!   the answer (pivoted query synthesis: Rigger and Su, OSDI 2020).
 
 mod answers;
 mod change;
@@ -49,8 +49,8 @@ pub struct Case {
     pub nodes: Vec<Node>,
     pub ordered: usize,
     pub ways: Vec<Way>,
-    /// Tables that count beside those that the nodes name: of `Change` the one that changes; of `Pivot` those with their
-    /// aliases and ids.
+    /// Tables that count beside those that the nodes name: of `Change` the one that changes; of `Pivot` those with
+    /// their aliases and ids.
     pub tables: Vec<(String, String, String)>,
     /// Of `Aggregates`: what puts the parts' results together.
     pub combine: Vec<&'static str>,

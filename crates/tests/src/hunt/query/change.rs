@@ -1,11 +1,12 @@
-//! UPDATE, DELETE and INSERT .. SELECT whose outcome SQL leaves no choice about: unique keys stay as they are or are new,
-//! and where a row may be found several times it gets constants.
+//! UPDATE, DELETE and INSERT .. SELECT whose outcome SQL leaves no choice about: unique keys stay as they are or are
+//! new, and where a row may be found several times it gets constants.
 
 use super::super::node::{Node, Sort};
 use super::super::schema::literal;
 use super::{Queries, filter, joined};
 
-/// Rows of a table from which on its changes have no subqueries: no time limit ends a change that a forced plan makes slow.
+/// Rows of a table from which on its changes have no subqueries: no time limit ends a change that a forced plan makes
+/// slow.
 const ROWS_WITH_SUBQUERIES_MAX: usize = 300;
 
 /// No row has an id as large.

@@ -6,9 +6,9 @@
 //!                                         └─▶ predicates ◀───────────┘ the columns in scope
 //!                                               └─▶ expressions, subqueries ─▶ select one level down
 //! ```
-//! A statement is bounded in depth, in fuel (about its number of nodes) and in the rows that its joins may visit, outer queries
-//! included. What SQL leaves open is not asked for: LIMIT comes with a total order or shows its sort keys alone, windows
-//! are ordered by all row ids.
+//! A statement is bounded in depth, in fuel (about its number of nodes) and in the rows that its joins may visit, outer
+//! queries included. What SQL leaves open is not asked for: LIMIT comes with a total order or shows its sort keys
+//! alone, windows are ordered by all row ids.
 
 mod change;
 mod expr;
