@@ -36,11 +36,13 @@ impl AutoIncrement {
         AutoIncrement { column, ty, step, offset, next: 0, left: 0, greatest_given: 0 }
     }
 
-    /// A row came with this value.
+    /// A row has this value, which was not generated: the next ones lie behind it.
     pub fn given(&mut self, value: u64) {
         self.greatest_given = self.greatest_given.max(value);
-        if value >= self.next {
-            self.left = 0;
+        if self.left > 0 && value >= self.next {
+            let passed = (value - self.next) / self.step + 1;
+            self.left = self.left.saturating_sub(passed);
+            self.next = self.next.saturating_add(passed.saturating_mul(self.step));
         }
     }
 
@@ -78,10 +80,12 @@ impl AutoIncrement {
         last <= size.range(unsigned).1
     }
 
-    /// `value` was not used after all: the next row gets it.
+    /// `value` was not used after all: the next row gets it, unless a row has it or a greater one by now.
     pub fn give_back(&mut self, value: u64) {
-        self.next = value;
-        self.left += 1;
+        if value > self.greatest_given {
+            self.next = value;
+            self.left += 1;
+        }
     }
 
     /// What the column gets whose next value is `next`: beyond its type it is the greatest once more, which mostly is a

@@ -79,7 +79,7 @@ impl RowWriter<'_> {
 
     /// The AUTO_INCREMENT column, which all rows came with values for, or none.
     fn auto_column(&mut self, column: usize, chunk: &Arc<Chunk>, rows: usize) -> Option<Arc<Chunk>> {
-        let zero_is_value = self.statement.settings().sql_mode.no_auto_value_on_zero;
+        let zero_is_value = self.zero_is_value();
         let ty = self.def.columns[column].ty;
         let number = |i: usize| match &chunk.values {
             Values::U64(v) => Some(v[i]),

@@ -93,14 +93,15 @@ impl OnDuplicate {
 }
 
 impl TableChanges<'_> {
-    /// Updates the row `id`, which the transaction holds, for the row at `row` of `new`; says whether it changed.
+    /// Updates the row `id`, which the transaction holds, for the row at `row` of `new`; says whether it changed,
+    /// and what positive value it gave the AUTO_INCREMENT column.
     pub(super) fn update_duplicate(
         &mut self,
         update: &DuplicateUpdate,
         id: u64,
         new: &[&Chunk],
         row: usize,
-    ) -> Result<bool> {
+    ) -> Result<(bool, Option<u64>)> {
         let all: Vec<usize> = (0..self.def.columns.len()).collect();
         let old = self.table().fetch(&[id], &all, &self.current());
         let mut columns: Vec<Vector> = old.columns.into_iter().map(Vector::flat).collect();
@@ -110,7 +111,13 @@ impl TableChanges<'_> {
             Some(each_time) => self.assigned_each_time(each_time, &batch)?,
             None => (update.columns.clone(), self.assigned(update, &batch)?),
         };
-        Ok(self.update(&[id], &columns, &chunks)? > 0)
+        let auto = columns.iter().position(|&c| self.def.columns[c].auto_increment);
+        let auto = auto.and_then(|at| match chunks[at].value(0, &self.def.columns[columns[at]].ty) {
+            Value::Int(v) => u64::try_from(v).ok(),
+            Value::UInt(v) => Some(v),
+            _ => None,
+        });
+        Ok((self.update(&[id], &columns, &chunks)? > 0, auto.filter(|v| *v > 0)))
     }
 
     /// The new values of the columns that the update assigns.

@@ -22,8 +22,9 @@ use vector::{Batch, Chunk, Values, Vector};
 pub enum Outcome {
     /// Under this id; so many rows with its keys made way (REPLACE).
     Inserted { id: u64, replaced: u64 },
-    /// ON DUPLICATE KEY UPDATE changed the row with its key, or left it as it was.
-    Updated { id: u64, changed: bool },
+    /// ON DUPLICATE KEY UPDATE changed the row with its key, or left it as it was. `auto`: the positive value that it gave
+    /// the AUTO_INCREMENT column.
+    Updated { id: u64, changed: bool, auto: Option<u64> },
     /// IGNORE left it out.
     Skipped,
 }
@@ -235,8 +236,8 @@ impl<'s> TableChanges<'s> {
                 continue;
             }
             if let OnDuplicate::Update(update) = on_duplicate {
-                let changed = self.update_duplicate(update, id, columns, row)?;
-                return Ok(Outcome::Updated { id, changed });
+                let (changed, auto) = self.update_duplicate(update, id, columns, row)?;
+                return Ok(Outcome::Updated { id, changed, auto });
             }
             if self.is_replaced_by_itself(duplicate.index, id, columns, row) {
                 return Ok(Outcome::Inserted { id, replaced: 0 });

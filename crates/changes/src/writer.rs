@@ -50,6 +50,8 @@ pub struct WriteMode {
     /// ALTER TABLE: for each column whether the values given to it were stored in one like it, and are not judged
     /// again.
     pub kept: Option<Vec<bool>>,
+    /// A 0 in the AUTO_INCREMENT column is a value, whatever sql_mode says: ALTER TABLE has it from such a column.
+    pub zero_is_value: bool,
 }
 
 impl WriteMode {
@@ -63,6 +65,7 @@ impl WriteMode {
             keep_ids: false,
             view_checks: Vec::new(),
             kept: None,
+            zero_is_value: false,
         }
     }
 }
@@ -425,7 +428,7 @@ impl<'s> RowWriter<'s> {
 
     /// NULL (and 0, without NO_AUTO_VALUE_ON_ZERO) asks for the next value; anything else moves the counter past it.
     fn auto_increment(&mut self, i: usize, value: Value) -> Result<Value> {
-        let zero_is_value = self.statement.settings().sql_mode.no_auto_value_on_zero;
+        let zero_is_value = self.zero_is_value();
         let a = self.auto.as_mut().expect("the caller found its column");
         let given: i128 = match &value {
             Value::Null => 0,
@@ -452,6 +455,10 @@ impl<'s> RowWriter<'s> {
         exact.map_err(|_| Error::autoinc_read_failed())
     }
 
+    pub(super) fn zero_is_value(&self) -> bool {
+        self.mode.zero_is_value || self.statement.settings().sql_mode.no_auto_value_on_zero
+    }
+
     /// Whether rows come in with nothing to be done or known about single ones.
     pub(super) fn writes_plainly(&self) -> bool {
         matches!(self.mode.on_duplicate, OnDuplicate::Error) && !self.mode.keep_ids && self.writer.inserts_plainly()
@@ -474,7 +481,7 @@ impl<'s> RowWriter<'s> {
         self.statement.check_killed()?;
         let (written, last_updated, keep) = (&mut self.written, &mut self.last_updated, self.mode.keep_ids);
         let auto = self.auto.as_ref().map(|a| &a.values);
-        let mut inserted = 0;
+        let (mut inserted, mut assigned) = (0, None);
         let mut done = |row: usize, outcome: Outcome| {
             written.rows += 1;
             inserted += matches!(outcome, Outcome::Inserted { .. }) as u64;
@@ -494,7 +501,8 @@ impl<'s> RowWriter<'s> {
                         written.ids.push(id);
                     }
                 }
-                Outcome::Updated { id, changed } => {
+                Outcome::Updated { id, changed, auto } => {
+                    assigned = assigned.max(auto);
                     written.touched += 1;
                     written.copied += changed as u64;
                     written.updated += changed as u64;
@@ -510,6 +518,9 @@ impl<'s> RowWriter<'s> {
         self.memory = None;
         self.rows_flushed += rows as u64;
         if let Some(a) = &mut self.auto {
+            if let Some(value) = assigned {
+                a.ids.given(value);
+            }
             if let [.., (value, true)] = a.values[..]
                 && inserted == 0
                 && a.left_over

@@ -24,7 +24,7 @@ pub fn generate(session: &Frame<'_>, def: &mut TableDef, clauses: &[GeneratedCla
             ErrorCode::NOT_SUPPORTED_YET => Error::generated_column_function_is_not_allowed(&name),
             _ => e,
         })?;
-        match disallowed(&bound) {
+        match disallowed(session, clause, &bound) {
             Some(Disallowed::Function(f)) => {
                 return Err(Error::generated_column_named_function_is_not_allowed(&name, f));
             }
@@ -68,9 +68,9 @@ pub enum Disallowed {
 }
 
 /// What an expression that is kept must not depend on: the session, time, chance.
-pub fn disallowed(e: &Expr) -> Option<Disallowed> {
-    let mut found = None;
-    e.walk(&mut |e| match &e.kind {
+pub fn disallowed(session: &Frame<'_>, clause: &ast::Expr, bound: &Expr) -> Option<Disallowed> {
+    let mut found = reads_system_variable(session, clause).then_some(Disallowed::Variable);
+    bound.walk(&mut |e| match &e.kind {
         ExprKind::Call { function, .. } if !function.record().may_be_kept() => {
             let name = function.name().to_ascii_lowercase();
             found.get_or_insert(Disallowed::Function(name));
@@ -81,6 +81,12 @@ pub fn disallowed(e: &Expr) -> Option<Disallowed> {
         _ => {}
     });
     found
+}
+
+/// `@@name` is a constant once it is bound, so the clause itself tells. Folders in which definitions were texts may have
+/// such clauses; they open, as what the variables are then makes of them.
+pub fn reads_system_variable(session: &Frame<'_>, clause: &ast::Expr) -> bool {
+    clause.has_system_variable() && !session.db().options().is_helper
 }
 
 pub fn columns_of(e: &Expr) -> Vec<usize> {
@@ -152,7 +158,7 @@ fn bind_check(
         ErrorCode::NOT_SUPPORTED_YET => Error::check_constraint_function_is_not_allowed(name),
         _ => e,
     })?;
-    match disallowed(&bound) {
+    match disallowed(session, expr, &bound) {
         Some(Disallowed::Function(f)) => return Err(Error::check_constraint_named_function_is_not_allowed(name, f)),
         Some(Disallowed::Variable) => return Err(Error::check_constraint_variables(name)),
         None => {}

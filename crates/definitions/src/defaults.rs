@@ -25,7 +25,7 @@ pub fn bind(session: &Frame<'_>, def: &mut TableDef, clauses: &[(usize, ast::Exp
             ErrorCode::BAD_FIELD => Error::bad_field(unknown_column(&e), "default value expression"),
             _ => e,
         })?;
-        if reads_variables(&bound) {
+        if reads_variables(&bound) || constraints::reads_system_variable(session, expr) {
             return Err(Error::default_val_generated_variables(&name));
         }
         let computed = |c: usize| def.columns[c].generated.is_some() || clauses.iter().any(|(i, _)| *i == c);

@@ -39,7 +39,7 @@ fn hidden_column(session: &Frame<'_>, def: &TableDef, index: &str, part: usize, 
     if matches!(bound.kind, ExprKind::Column(_)) {
         return Err(Error::functional_index_on_field());
     }
-    if disallowed(&bound).is_some() {
+    if disallowed(session, expr, &bound).is_some() {
         return Err(Error::functional_index_function_is_not_allowed(index));
     }
     if columns_of(&bound).iter().any(|&c| def.columns[c].auto_increment) {

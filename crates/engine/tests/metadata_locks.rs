@@ -429,6 +429,29 @@ fn single_statements_are_no_victims_of_ddl() {
     });
 }
 
+/// A view that a transaction used stays what it is until the end, whether or not the plan was cached.
+#[test]
+fn cached_plans_keep_views_as_they_are() {
+    let db = database();
+    let (mut a, b) = (Client::new(&db), Remote::new(&db));
+    a.ok("CREATE TABLE t (a INT PRIMARY KEY, b INT)");
+    a.ok("INSERT INTO t VALUES (1, 1), (2, 2)");
+    for (use_it, ddl) in [
+        ("SELECT a FROM v WHERE a = 1", "ALTER VIEW v AS SELECT a, b, 9 FROM t"),
+        ("UPDATE v SET b = b + 1 WHERE a = 1", "DROP VIEW v"),
+        ("SELECT b FROM v WHERE a = 1 FOR UPDATE", "CREATE OR REPLACE VIEW v AS SELECT 1"),
+    ] {
+        a.ok("CREATE OR REPLACE VIEW v AS SELECT * FROM t");
+        (0..4).for_each(|_| drop(a.ok(use_it)));
+        a.ok("BEGIN");
+        a.ok(use_it);
+        b.start(ddl);
+        assert!(b.blocks(), "{ddl}");
+        a.ok("COMMIT");
+        assert_eq!(b.answer(), Ok(vec![]), "{ddl}");
+    }
+}
+
 /// Who has deleted a parent's row without knowing of children is waited for before there can be any.
 #[test]
 fn a_new_foreign_key_waits_for_writers_of_its_parent() {

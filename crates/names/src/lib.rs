@@ -76,6 +76,12 @@ impl Names {
         locks
     }
 
+    /// The objects that a cached plan of the statement locks, in the order of locking, and whether for changes.
+    pub fn plan_locks(&self) -> impl Iterator<Item = (&Object, bool)> {
+        let locked = |o: &Object| o.uses.iter().map(|u| u.lock(o, false)).max().filter(|l| *l != NeededLock::None);
+        self.objects.iter().filter_map(move |o| Some((o, locked(o)? >= NeededLock::Write)))
+    }
+
     /// What a name stands for in the catalog. Objects that the statement itself defines are looked up as they are now,
     /// all others as they were resolved; the locks on them make that the same. `None`: it was not resolved, or not to
     /// be locked.

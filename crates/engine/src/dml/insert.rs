@@ -54,6 +54,7 @@ impl Execution<'_> {
             keep_ids: !i.returning.is_empty(),
             view_checks,
             kept: None,
+            zero_is_value: false,
         };
         let returning = self.plan_returning(&i.returning, &i.table, None)?;
         self.begin_judging(i.ignore);

@@ -14,7 +14,6 @@ use crate::query::meta;
 use crate::session::Execution;
 use catalog::{TableDef, TableEngine};
 use expr::{ArithOp, Expr, ExprKind};
-use mdl::Object;
 use parser::ast::{HintName, LockStrength, LockWait, Query, QueryBody, Statement};
 use plan::logical::{Logical, LogicalQuery};
 use plan::{Plan, PlanNode};
@@ -59,7 +58,9 @@ impl Execution<'_> {
         let env = self.plan_env(params);
         let built = self.with_names(statement, |s| {
             let objects = s.names().dependencies(s.db().catalog());
-            Ok(CachedPlan { objects, ..s.build_named(statement, params, env.clone()) })
+            let lock = |(o, write): (&names::Object, bool)| (s.db().mdl().table(&o.schema, &o.name), write);
+            let locks = s.names().plan_locks().map(lock).collect();
+            Ok(CachedPlan { objects, locks, ..s.build_named(statement, params, env.clone()) })
         });
         built.unwrap_or_else(|_| CachedPlan::none(env))
     }
@@ -87,18 +88,9 @@ impl Execution<'_> {
 
     fn kept(&self, env: PlanEnv, made: Option<Built>) -> CachedPlan {
         let Some(Built { body, tables, sized }) = made else { return CachedPlan::none(env) };
-        let write =
-            matches!(body, Body::Update(..) | Body::Delete(..) | Body::Insert(_) | Body::Lock(_) | Body::Locking(_));
         let sizes = if sized { tables.iter().map(|t| self.planned(t)).collect() } else { Vec::new() };
         let io = tables.first().and_then(|t| self.db().store().table(t.id)).map(|t| t.io());
-        let mut locks: Vec<(Arc<Object>, bool)> = Vec::new();
-        for table in tables {
-            let object = self.db().mdl().table(&table.schema, &table.name);
-            if !locks.iter().any(|(known, _)| Arc::ptr_eq(known, &object)) {
-                locks.push((object, write));
-            }
-        }
-        CachedPlan { locks, body, sizes, io, ..CachedPlan::none(env) }
+        CachedPlan { body, sizes, io, ..CachedPlan::none(env) }
     }
 
     fn planned(&self, table: &Arc<TableDef>) -> PlannedTable {

@@ -95,6 +95,13 @@ impl Expr {
         walk.expr(self);
         walk.out.queries > 0
     }
+
+    /// Whether it reads a variable of the server: `@@name`.
+    pub fn has_system_variable(&self) -> bool {
+        let mut walk = Walk::default();
+        walk.expr(self);
+        walk.system_variables
+    }
 }
 
 #[derive(Default)]
@@ -102,6 +109,7 @@ struct Walk<'n> {
     /// Common table expressions in sight.
     ctes: Vec<&'n str>,
     out: TableUses<'n>,
+    system_variables: bool,
 }
 
 /// Whether `name` means the table that FROM knows as `alias`.
@@ -391,7 +399,8 @@ impl<'n> Walk<'n> {
     fn expr(&mut self, e: &'n Expr) {
         use ExprKind::*;
         match &e.kind {
-            Literal(_) | Param(_) | UserVar(_) | SysVar(_) | Default | Column(_) | DefaultOf(_) | ValuesOf(_) => {}
+            Literal(_) | Param(_) | UserVar(_) | Default | Column(_) | DefaultOf(_) | ValuesOf(_) => {}
+            SysVar(_) => self.system_variables = true,
             Assign(a) => self.expr(&a.1),
             Unary(_, x) | Extract(_, x) | GetFormat(_, x) => self.expr(x),
             Binary(b) => {

@@ -33,8 +33,10 @@ impl Execution<'_> {
         let source = self.bind_source(query)?;
         let source = if columns.is_empty() { source.rows_alone() } else { source };
         let kept = (0..new.columns.len()).map(|i| keeps_values(old, new, edit, i)).collect();
+        let numbered = new.columns.iter().position(|c| c.auto_increment);
+        let zero_is_value = numbered.and_then(|c| origin(old, edit, c)).is_some_and(|before| before.auto_increment);
         self.warnings().set_raise(strict && computes_anew(old, new, edit));
-        let filled = self.fill_table(new, source, WriteMode { kept: Some(kept), ..WriteMode::plain() });
+        let filled = self.fill_table(new, source, WriteMode { kept: Some(kept), zero_is_value, ..WriteMode::plain() });
         filled.map(|written| written.copied).map_err(|e| if cuts(old, new, edit, &e) { cut(&e) } else { e })
     }
 }
