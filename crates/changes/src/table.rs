@@ -22,8 +22,8 @@ use vector::{Batch, Chunk, Values, Vector};
 pub enum Outcome {
     /// Under this id; so many rows with its keys made way (REPLACE).
     Inserted { id: u64, replaced: u64 },
-    /// ON DUPLICATE KEY UPDATE changed the row with its key, or left it as it was. `auto`: the positive value that it gave
-    /// the AUTO_INCREMENT column.
+    /// ON DUPLICATE KEY UPDATE changed the row with its key, or left it as it was. `auto`: the positive value that it
+    /// gave the AUTO_INCREMENT column.
     Updated { id: u64, changed: bool, auto: Option<u64> },
     /// IGNORE left it out.
     Skipped,

@@ -83,8 +83,8 @@ pub fn disallowed(session: &Frame<'_>, clause: &ast::Expr, bound: &Expr) -> Opti
     found
 }
 
-/// `@@name` is a constant once it is bound, so the clause itself tells. Folders in which definitions were texts may have
-/// such clauses; they open, as what the variables are then makes of them.
+/// `@@name` is a constant once it is bound, so the clause itself tells. Folders in which definitions were texts may
+/// have such clauses; they open, with the values that the variables have then.
 pub fn reads_system_variable(session: &Frame<'_>, clause: &ast::Expr) -> bool {
     clause.has_system_variable() && !session.db().options().is_helper
 }
